@@ -1,0 +1,50 @@
+# List the targets.
+default:
+    @just --list
+
+# Format the code and apply the safe fixes.
+fmt:
+    uv run ruff format .
+    uv run ruff check --fix-only .
+
+# Check format and lint rules.
+lint:
+    uv run ruff format --check .
+    uv run ruff check .
+
+# Check types with mypy and pyright.
+types:
+    uv run mypy
+    uv run pyright
+
+# Check that imports between rooms run downward only.
+layers:
+    uv run lint-imports
+
+# Run the tests; arguments go to pytest.
+test *arguments:
+    uv run --all-extras pytest {{ arguments }}
+
+# Run the laws alone, with many examples.
+laws:
+    HYPOTHESIS_PROFILE=deep uv run pytest tests/laws
+
+# Print the benchmarks.
+bench *arguments:
+    uv run python -m benchmarks {{ arguments }}
+
+# Run every example in the README, the docs and the docstrings.
+docs:
+    uv run pytest tests/test_docs.py
+
+# Build the wheel, install it into an empty environment and look at it.
+wheel:
+    uv run pytest -m wheel tests/test_packaging.py
+
+# Run the tests on the lowest direct versions.
+lowest:
+    uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider -m "not wheel"
+
+# Run everything that CI runs.
+check:
+    .ci/run

@@ -1,0 +1,105 @@
+# ruff: noqa: RUF001 - punctuation of other scripts is the subject
+"""Prose in sentences: what somebody says in a turn, without the code and logs pasted into it.
+
+Everything here is one pass over the text. The patterns are single character
+classes, so that there is nothing to backtrack into, whatever the text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+_FENCES = ("```", "~~~")
+_INDENTED_CODE = ("    ", "\t")
+_BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
+_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]]*")
+_BREAKS_WITHOUT_SPACE = "。！？；"
+_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
+_LONGEST_ABBREVIATION = 4
+_HARD_WRAP = 50
+# A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.
+_WORD = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Iterate over the sentences of `text` outside fenced and indented code, in order; a list item is one at least."""
+    for paragraph in _paragraphs(prose_lines(text)):
+        yield from _split(paragraph)
+
+
+def words(sentence: str) -> list[str]:
+    """Return the words of a sentence in lower case, numbering and punctuation removed.
+
+    >>> words("2. Don't run `rm` -- see docs/never.md, ever!")
+    ["don't", 'run', 'see', 'docs/never.md', 'ever']
+    """
+    found = [word.rstrip("./-'`").strip("_") for word in _WORD.findall(sentence.lower().replace("’", "'"))]
+    return found[1:] if found and found[0].isdigit() else found
+
+
+def is_bullet(sentence: str) -> bool:
+    """Tell whether a sentence opens a list item."""
+    return _BULLET.match(sentence) is not None
+
+
+def prose_lines(text: str) -> Iterator[str]:
+    """Iterate over the lines outside code: fenced (CommonMark 0.31 §4.5, at any indentation) or indented by four and more."""
+    fence = ""
+    for line in text.splitlines():
+        body = line.strip()
+        if fence:
+            fence = "" if _closes(body, fence) else fence
+        elif opened := _opened_fence(body):
+            fence = opened
+        elif not line.startswith(_INDENTED_CODE) or is_bullet(body):
+            yield body
+
+
+def _opened_fence(body: str) -> str:
+    if not body.startswith(_FENCES):
+        return ""
+    info = body.lstrip(body[0])
+    # ```like this``` on one line is a code span, not a fence.
+    return "" if body[0] == "`" and "`" in info else body[: len(body) - len(info)]
+
+
+def _closes(body: str, fence: str) -> bool:
+    return body.startswith(fence) and not body.strip(fence[0])
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    held: list[str] = []
+    for line in lines:
+        if held and not _continues(held[-1], line):
+            yield " ".join(held)
+            held.clear()
+        if line:
+            held.append(line)
+    if held:
+        yield " ".join(held)
+
+
+def _continues(above: str, line: str) -> bool:
+    # Chat breaks lines where a thought ends; only a line long enough to have been wrapped runs on.
+    return len(above) >= _HARD_WRAP and line != "" and not is_bullet(line)
+
+
+def _split(paragraph: str) -> Iterator[str]:
+    start = 0
+    for end in _TERMINATOR.finditer(paragraph):
+        if _ends_sentence(paragraph, start, end):
+            yield paragraph[start : end.end()].strip()
+            start = end.end()
+    if rest := paragraph[start:].strip():
+        yield rest
+
+
+def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
+    if end[0][0] in _BREAKS_WITHOUT_SPACE:
+        return True
+    if end.end() < len(paragraph) and not paragraph[end.end()].isspace():
+        return False
+    if end[0] != ".":
+        return True
+    before = paragraph[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()].lower()
+    is_numbering = end.start() - start <= _LONGEST_ABBREVIATION and before.strip().isdigit()
+    return not is_numbering and not before.endswith(_ABBREVIATIONS)

@@ -1,0 +1,87 @@
+"""Every error of polycontext has one root, split by whose fault it is.
+
+The root lives in the lowest room because every other room raises errors and
+imports only go downward. Leaves are attrs classes: they carry their facts as
+fields, build their message from them, and subclass a fitting builtin, so that
+``except ValueError`` works for callers who never heard of polycontext.
+
+Nothing has changed when one of them is raised.
+"""
+
+from attrs import define
+
+from polycontext.linearity.resource_class import ResourceClass
+
+
+class PolycontextError(Exception):
+    """Stand at the root of every error that polycontext raises."""
+
+
+class CallerError(PolycontextError):
+    """Blame the caller: the input, the argument or the moment was wrong."""
+
+
+class CollaboratorError(PolycontextError):
+    """Blame something plugged in: a summariser, a counter, a store."""
+
+
+@define(slots=False, eq=False)
+class InvalidTagError(CallerError, ValueError):
+    """Refuse a tag that could not be stored or that says nothing."""
+
+    field: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"tag field {self.field!r}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class DemotionError(CallerError, ValueError):
+    """Refuse to lower a class, or to promote to the class a resource already has."""
+
+    resource_id: str
+    current: ResourceClass
+    requested: ResourceClass
+
+    def __str__(self) -> str:
+        legal = ", ".join(c.name for c in ResourceClass if c > self.current) or "nothing, it is the highest class"
+        return f"resource {self.resource_id!r} is {self.current.name} and cannot be promoted to {self.requested.name}; legal: {legal}"
+
+
+@define(slots=False, eq=False)
+class UnknownResourceError(CallerError, KeyError):
+    """Refuse a resource id that was never tagged; `near` are known ids that look like it."""
+
+    resource_id: str
+    near: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: an id that was tagged before"
+        return f"resource {self.resource_id!r} is not in the ledger; {legal}"
+
+
+@define(slots=False, eq=False)
+class UndroppableError(CallerError, ValueError):
+    """Refuse that a resource leaves the view although its class forbids it."""
+
+    resource_id: str
+    resource_class: ResourceClass
+
+    def __str__(self) -> str:
+        return (
+            f"resource {self.resource_id!r} is {self.resource_class.name} and may not leave the view; legal: dropping DROPPABLE resources"
+        )
+
+
+@define(slots=False, eq=False)
+class LedgerFormatError(CallerError, ValueError):
+    """Refuse data that is no ledger; `path` names the place, such as ``$.tags[3].when``."""
+
+    path: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}; legal: {self.legal}"

@@ -1,0 +1,191 @@
+"""The ledger of classes: it says for every resource what may be done to it, and outlives every compression.
+
+A ledger that is lost or lowered at a compression loses the conversation at the
+next one. This one is a value: changing it returns another, the old one stays.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity._store import SharedStore, Version
+from polycontext.linearity.codec import decode, encode
+from polycontext.linearity.errors import DemotionError, UndroppableError, UnknownResourceError
+from polycontext.linearity.resource_class import ResourceClass
+from polycontext.linearity.stats import LinearityStats
+from polycontext.linearity.tag import EPOCH, Tag, check_resource_id
+
+# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the ledger.
+_NEAR_MISS_IDS = 500
+_NEAR_MISS_LENGTH = 100
+
+
+def _empty() -> SharedStore:
+    return SharedStore([], [])
+
+
+@frozen(eq=False, repr=False)
+class LinearityMap:
+    """Map resource ids to tags; immutable and structurally shared (design §4, seed 004 §2.3).
+
+    `tag`, `promote` and `drop` return new maps, amortised O(1) on the newest
+    map; on an older one they first copy it, O(n). Lookups and `stats` are O(1).
+    Any number of threads may derive from the same map.
+
+    Laws: a class is only ever raised; no map ever changes;
+    ``from_json(m.to_json()) == m``.
+
+    >>> ledger = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
+    >>> later = ledger.promote("a", ResourceClass.PRESERVED, rationale="the user came back to it")
+    >>> ledger.get("a").name, later.get("a").name
+    ('DROPPABLE', 'PRESERVED')
+    >>> later
+    LinearityMap(2 resources: 0 DROPPABLE, 1 REQUIRED, 1 PRESERVED)
+    """
+
+    _store: SharedStore = field(factory=_empty, alias="_store")
+    _version: Version = field(default=Version(), alias="_version")
+    _stats: LinearityStats = field(default=LinearityStats(), alias="_stats")
+
+    def tag(
+        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = EPOCH
+    ) -> Self:
+        """Return a map in which `resource_id` has at least this class.
+
+        A new id goes to the end of the order. A known id with the same class
+        stays as it was first tagged, whatever the other fields say, so that
+        tagging twice is tagging once. A higher class promotes, and the new
+        tag replaces the old one.
+
+        Raises:
+            DemotionError: the id is known with a higher class.
+            InvalidTagError: an empty or unstorable id or text, no class, a naive `when`.
+        """
+        known = self._store.find(self._version, check_resource_id(resource_id))
+        tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when)
+        if known is None:
+            store, version = self._store.append(self._version, resource_id, tag)
+            return type(self)(store, version, self._stats.tagged(resource_class))
+        if known.resource_class is resource_class:
+            return self
+        return self._raised(resource_id, known, tag)
+
+    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = EPOCH) -> Self:
+        """Return a map in which `resource_id` has this higher class; the provenance of its tag stays.
+
+        Raises:
+            DemotionError: the class is the same or lower.
+            UnknownResourceError: the id was never tagged.
+        """
+        known = self.tag_of(resource_id)
+        tag = Tag(resource_class, provenance=known.provenance, rationale=rationale, when=when)
+        return self._raised(resource_id, known, tag)
+
+    def drop(self, resource_id: str) -> Self:
+        """Return a map that counts one more departure from the view; the tag stays.
+
+        Raises:
+            UndroppableError: the resource is not DROPPABLE.
+            UnknownResourceError: the id was never tagged.
+        """
+        resource_class = self.get(resource_id)
+        if resource_class is not ResourceClass.DROPPABLE:
+            raise UndroppableError(resource_id, resource_class)
+        return evolve(self, _stats=self._stats.dropped())
+
+    def get(self, resource_id: str) -> ResourceClass:
+        """Return the class of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
+        return self.tag_of(resource_id).resource_class
+
+    def tag_of(self, resource_id: str) -> Tag:
+        """Return the whole tag of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
+        tag = self._store.find(self._version, resource_id)
+        if tag is None:
+            raise UnknownResourceError(resource_id, self._near(resource_id))
+        return tag
+
+    def partition(self) -> dict[ResourceClass, tuple[str, ...]]:
+        """Return the ids of every class in the order they were tagged, lowest class first; O(n).
+
+        Law: every id is in exactly one part, the one `get` names.
+        """
+        parts: dict[ResourceClass, list[str]] = {resource_class: [] for resource_class in ResourceClass}
+        for resource_id, tag in self.items():
+            parts[tag.resource_class].append(resource_id)
+        return {resource_class: tuple(ids) for resource_class, ids in parts.items()}
+
+    def by_class(self, resource_class: ResourceClass) -> tuple[str, ...]:
+        """Return the ids of one class in the order they were tagged; O(n)."""
+        return self.partition()[resource_class]
+
+    def stats(self) -> LinearityStats:
+        """Return counts a class, promotions and drops; O(1)."""
+        return self._stats
+
+    def items(self) -> Iterator[tuple[str, Tag]]:
+        """Iterate over ids and tags in the order they were tagged."""
+        return self._store.items(self._version)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
+        return encode(self.items(), self._stats)
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """Return the ledger that `to_json` wrote; raise `LedgerFormatError` naming the path of the first fault."""
+        return cls._restored(*decode(data))
+
+    def _raised(self, resource_id: str, known: Tag, tag: Tag) -> Self:
+        if tag.resource_class <= known.resource_class:
+            raise DemotionError(resource_id, known.resource_class, tag.resource_class)
+        store, version = self._store.replace(self._version, resource_id, tag)
+        return type(self)(store, version, self._stats.promoted(known.resource_class, tag.resource_class))
+
+    def _near(self, resource_id: object) -> tuple[str, ...]:
+        if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:
+            return ()
+        candidates = [known for known in self._store.newest_ids(self._version, _NEAR_MISS_IDS) if len(known) <= _NEAR_MISS_LENGTH]
+        return tuple(get_close_matches(resource_id, candidates))
+
+    @classmethod
+    def _restored(cls, items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> Self:
+        tags = dict(items)
+        return cls(SharedStore(list(tags), list(tags.values())), Version(len(tags)), stats)
+
+    def __len__(self) -> int:
+        return self._version.length
+
+    def __iter__(self) -> Iterator[str]:
+        return self._store.ids(self._version)
+
+    def __contains__(self, resource_id: object) -> bool:
+        return isinstance(resource_id, str) and self._store.find(self._version, resource_id) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearityMap):
+            return NotImplemented
+        if self._stats != other._stats:
+            return False
+        if self._store is other._store and self._version == other._version:
+            return True
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self.items(), other.items(), strict=True))
+
+    def __hash__(self) -> int:
+        return hash((self._version.length, self._stats))
+
+    def __repr__(self) -> str:
+        spread = ", ".join(f"{count} {resource_class.name}" for resource_class, count in self._stats.counts.items())
+        return f"LinearityMap({len(self)} resources: {spread})"
+
+    # A store is shared by many maps and guarded by a token: copies are the map itself, pickles carry items only.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._restored, (tuple(self.items()), self._stats)

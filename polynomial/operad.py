@@ -1,0 +1,136 @@
+"""The operad of windows: operations with arities, and how they compose.
+
+Composing puts the results of n operations into the n places of another; the
+arities add up. Laws: composing with identities changes nothing, composition is
+associative, and merging with the empty window is the identity.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from polycontext.linearity import CallerError
+from polycontext.pressure import ContextProjector
+from polycontext.window import ContextWindow, Turn
+
+
+@define(slots=False, eq=False)
+class ArityError(CallerError, TypeError):
+    """Refuse a composition or call with the wrong number of places."""
+
+    operation: str
+    arity: int
+    given: int
+
+    def __str__(self) -> str:
+        return f"operation {self.operation} takes {self.arity}, was given {self.given}"
+
+
+@define(slots=False, eq=False)
+class UnknownOperationError(CallerError, KeyError):
+    """Refuse the name of an operation that the operad does not have."""
+
+    name: str
+    legal: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"unknown operation {self.name!r}; legal: {', '.join(self.legal)}"
+
+
+@frozen
+class Operation:
+    """Hold an operation on windows with its arity."""
+
+    name: str
+    arity: int
+    function: Callable[..., ContextWindow] = field(eq=False, repr=False)
+
+    def __call__(self, *windows: ContextWindow) -> ContextWindow:
+        """Apply the operation to as many windows as its arity says."""
+        if len(windows) != self.arity:
+            raise ArityError(self.name, self.arity, len(windows))
+        return self.function(*windows)
+
+    def compose(self, *inner: "Operation") -> "Operation":
+        """Return this operation with `inner` in its places; its arity is the sum of theirs."""
+        if len(inner) != self.arity:
+            raise ArityError(self.name, self.arity, len(inner))
+
+        def composed(*windows: ContextWindow) -> ContextWindow:
+            return self.function(*_applied(inner, windows))
+
+        name = f"{self.name}({', '.join(op.name for op in inner)})"
+        return Operation(name, sum(op.arity for op in inner), composed)
+
+
+def _applied(inner: Sequence[Operation], windows: Sequence[ContextWindow]) -> list[ContextWindow]:
+    results, start = [], 0
+    for operation in inner:
+        results.append(operation(*windows[start : start + operation.arity]))
+        start += operation.arity
+    return results
+
+
+@frozen
+class Operad:
+    """Name the operations there are; some need parameters before they are operations."""
+
+    makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=lambda m: MappingProxyType(dict(m)))
+
+    @property
+    def arities(self) -> dict[str, int]:
+        """Return the arity of every operation."""
+        return dict(_ARITIES)
+
+    def operation(self, name: str, *parameters: Any) -> Operation:
+        """Return the operation `name` with its parameters.
+
+        >>> CONTEXT_OPERAD.operation("append", Turn("user", "hello")).arity
+        1
+        """
+        if name not in self.makers:
+            raise UnknownOperationError(name, tuple(self.makers))
+        return self.makers[name](*parameters)
+
+    def identity(self) -> Operation:
+        """Return the operation of arity 1 that changes nothing."""
+        return Operation("id", 1, lambda window: window)
+
+
+_ARITIES = {"empty": 0, "append": 1, "compress": 1, "merge": 2}
+
+
+def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
+    """Return `first` followed by the turns of `second`, classes included; ids that are taken are given anew.
+
+    The budget, counter and classifier are the first one's. An empty window is the unit on either side.
+    """
+    if len(first) == 0:
+        return second
+    for turn in second.all_turns():
+        fresh = evolve(turn, resource_id="") if turn.resource_id in first.linearity else turn
+        first = first.append(fresh, second.class_of(turn))
+    return first
+
+
+def _empty(max_tokens: int) -> Operation:
+    return Operation("empty", _ARITIES["empty"], lambda: ContextWindow(max_tokens))
+
+
+def _append(turn: Turn) -> Operation:
+    return Operation("append", _ARITIES["append"], lambda window: window.append(turn))
+
+
+def _compress(target: float = 0.7, projector: ContextProjector | None = None) -> Operation:
+    chosen = projector or ContextProjector()
+    return Operation("compress", _ARITIES["compress"], lambda window: chosen.compress(window, target).window)
+
+
+def _merge() -> Operation:
+    return Operation("merge", _ARITIES["merge"], merge_windows)
+
+
+CONTEXT_OPERAD = Operad({"empty": _empty, "append": _append, "compress": _compress, "merge": _merge})
+"""Operations empty/0, append/1, compress/1, merge/2."""

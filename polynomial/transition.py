@@ -1,0 +1,57 @@
+"""The transition function, derived from the machine's declaration at import."""
+
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.step import DEFAULT_POLICY, ContextPolicy, Step
+from polycontext.polynomial.table import directions, run
+from polycontext.window import ContextWindow
+
+VALID_DIRECTIONS: dict[ContextState, frozenset[InputKind]] = directions(TABLE)
+"""The legal inputs of every state (seed 004 §3.2, with what agent loops need besides)."""
+
+
+def context_transition(
+    state: ContextState, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY
+) -> tuple[ContextState, ContextOutput]:
+    """Return the next state and the output for an input that meets `window` in `state`; pure.
+
+    Raises:
+        IllegalDirectionError: no direction of `state` (ContextPressureError in PRESSURED).
+        OrderError: the turn comes at the wrong moment of a tool call.
+        ContextOverflowError: the turn could never fit.
+
+    >>> state, output = context_transition(ContextState.EMPTY, ContextInput.user_turn("hello"), ContextWindow(1000))
+    >>> state, len(output.window)
+    (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 1)
+    """
+    step = Step(context_input, window, policy)
+    target = run(TABLE, state, step)
+    return target, step.output(target)
+
+
+class TableMachine:
+    """Drive one conversation by the table: what `ContextMachine` does, without its dispatch."""
+
+    __slots__ = ("_state", "_window", "policy")
+
+    def __init__(self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY) -> None:
+        self._window = window
+        self._state = state
+        self.policy = policy
+
+    @property
+    def context_state(self) -> ContextState:
+        """Return the position the machine is in."""
+        return self._state
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window; it changes by inputs only."""
+        return self._window
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        """Take one input; return what goes out, or raise and change nothing."""
+        self._state, output = context_transition(self._state, context_input, self._window, self.policy)
+        self._window = output.window
+        return output

@@ -1,0 +1,59 @@
+"""How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
+
+from polycontext.pressure._gisting import Rejection
+from polycontext.pressure.errors import ConflictError, TargetError
+from polycontext.pressure.extractive import ExtractiveSummariser
+from polycontext.pressure.fidelity import Fidelity, floor_of
+from polycontext.pressure.gist import is_gist_text
+from polycontext.pressure.ladder import Ladder
+from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
+from polycontext.pressure.projector import ContextProjector, Fulfilment
+from polycontext.pressure.reach import Reach, ReachError
+from polycontext.pressure.result import CompressionResult
+from polycontext.pressure.summariser import AsyncSummariser, Summariser
+from polycontext.pressure.threshold import (
+    NO_SIGNALS,
+    AdaptiveThreshold,
+    FixedThreshold,
+    Signals,
+    Threshold,
+    ThresholdError,
+    is_looping,
+    pressure_of,
+)
+from polycontext.pressure.view import DifferentLogsError, View, compress_view, expand_view, view_of
+
+__all__ = [
+    "NO_SIGNALS",
+    "AdaptiveThreshold",
+    "AsyncSummariser",
+    "CompressionResult",
+    "ConflictError",
+    "ContextProjector",
+    "DifferentLogsError",
+    "ExtractiveSummariser",
+    "Fidelity",
+    "FixedThreshold",
+    "Fulfilment",
+    "GistJob",
+    "GistKind",
+    "Ladder",
+    "Plan",
+    "Reach",
+    "ReachError",
+    "Rejection",
+    "Signals",
+    "Summariser",
+    "TargetError",
+    "Threshold",
+    "ThresholdError",
+    "View",
+    "compress_view",
+    "expand_view",
+    "floor_of",
+    "is_gist_text",
+    "is_looping",
+    "plan_at",
+    "pressure_of",
+    "view_of",
+]

@@ -1,0 +1,104 @@
+"""Cut text into segments: the smallest pieces a summary takes over, each copied as it stands.
+
+A segment is a sentence, a line, a pair of JSON or, where those run long, a piece
+between two words. Cutting is linear in the text and no segment is longer than
+`MAX_CHARS`, so that one giant line costs no more than many short ones.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+Span = tuple[int, int]
+"""Where a piece of a text starts and where it ends, in characters."""
+
+LIMIT = 60
+"""A piece half again longer than this many characters is cut near it."""
+
+MIN_CHARS = 20
+"""A piece shorter than this joins the next one."""
+
+MAX_CHARS = 300
+"""A piece that must stay whole is cut after this many characters all the same."""
+
+LEAD = 22
+"""How many characters to its left an identifier keeps: what binds it to its meaning."""
+
+_BOUNDARY = re.compile(r"\n|(?<=[.!?;])[\"')\]]{0,3}\s|[。！？；]|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")
+_SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s")
+_MARK_REACH = 16
+_WORD_REACH = 12
+
+
+def normalise(text: str) -> str:
+    r"""Return `text` with runs of white space as one space, and lines without margins or blank lines.
+
+    >>> normalise("  def f():\n\n\treturn  1 ")
+    'def f():\nreturn 1'
+    """
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def split(text: str, whole: Sequence[Span] = ()) -> Iterator[Span]:
+    """Yield spans that partition `text`, those of `whole` (ascending, disjoint) as they are up to `MAX_CHARS`.
+
+    >>> text = 'Book HAT136 for me, please. {"id": "ZFA04Y", "passengers": "Mia Li"}'
+    >>> [text[start:end] for start, end in split(text)]
+    ['Book HAT136 for me, please. ', '{"id": "ZFA04Y", "passengers": "Mia Li"}']
+    """
+    at = 0
+    for start, end in whole:
+        yield from _split_plain(text, at, start)
+        yield from _pieces(text, start, end, MAX_CHARS)
+        at = end
+    yield from _split_plain(text, at, len(text))
+
+
+def _split_plain(text: str, start: int, end: int) -> Iterator[Span]:
+    for match in _BOUNDARY.finditer(text, start, end):
+        if match.end() - start >= MIN_CHARS:
+            yield from _pieces(text, start, match.end(), LIMIT)
+            start = match.end()
+    yield from _pieces(text, start, end, LIMIT)
+
+
+def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
+    while end - start > limit + limit // 2:
+        cut = _cut_near(text, start, limit)
+        yield start, cut
+        start = cut
+    if start < end:
+        yield start, end
+
+
+def _cut_near(text: str, start: int, limit: int) -> int:
+    low, high = start + limit // 2, start + limit + limit // 4
+    cut = max((match.end() for match in _SOFT.finditer(text, low, high)), default=0)
+    return cut or text.rfind(" ", low, start + limit) + 1 or safe_cut(text, start + limit)
+
+
+def safe_cut(text: str, cut: int) -> int:
+    """Return `cut`, or the nearest place to its left that does not part a letter or an emoji from its marks.
+
+    >>> safe_cut("e\u0301tude", 1), safe_cut("etude", 1)
+    (0, 1)
+    """
+    for place in range(cut, max(cut - _MARK_REACH, -1), -1):
+        if place in (0, len(text)) or not _joined(text[place - 1], text[place]):
+            return place
+    return cut
+
+
+def _joined(left: str, right: str) -> bool:
+    if left.isascii() and right.isascii():
+        return False
+    return "\u200d" in (left, right) or unicodedata.category(right)[0] == "M" or "\U0001f3fb" <= right <= "\U0001f3ff"
+
+
+def lead_in(text: str, start: int, anchor: int | None) -> int:
+    """Return where to start copying a segment so that what stands at `anchor` keeps `LEAD` characters to its left."""
+    if anchor is None or anchor - start >= LEAD:
+        return start
+    wanted = max(0, anchor - LEAD)
+    return text.rfind(" ", max(0, wanted - _WORD_REACH), wanted) + 1 or safe_cut(text, wanted)

@@ -1,0 +1,156 @@
+"""Which words a text holds, what kind each is, and what it is worth to keep one.
+
+What an agent needs again is seldom prose. Identifiers and paths cannot be
+guessed back once they are gone, so they weigh most; prose words weigh by how
+rare they are in the conversation; the keys of JSON weigh next to nothing, for
+their values carry them along.
+"""
+
+import re
+from enum import Enum
+from math import log
+
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
+_LETTER = "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
+_TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{_UNSPACED}]{{1,40}}")
+_NUMBER = re.compile(r"\d[\d.,x/-]*")
+_DATE_OR_LONG = re.compile(r"\d{4}-\d\d-\d\d|\d{5,}")
+_SHORT = 4
+_STOP = frozenset(
+    "the and for you that with this have are was not but from your they will can has its been would could should there their "
+    "what when which were them then than into some also just like about other more any all our out how one get got let here use "
+    "using used who him her his she had did does doing done being very much only over such these those where why yes okay "
+    "yeah".split()
+)
+
+
+class Kind(Enum):
+    """Tell terms apart by how hard they would be to do without."""
+
+    ID = "id"
+    """Digits in a word, dates, long numbers: nobody can guess it back."""
+    PATH = "path"
+    SYMBOL = "symbol"
+    """Snake case, camel case, dotted: a name from code."""
+    NAME = "name"
+    NUMBER = "number"
+    WORD = "word"
+    KEY = "key"
+    """The key of a JSON value."""
+    STOP = "stop"
+
+
+WORTH = {
+    Kind.ID: 2.0,
+    Kind.PATH: 1.5,
+    Kind.SYMBOL: 1.0,
+    Kind.NAME: 0.5,
+    Kind.NUMBER: 0.2,
+    Kind.WORD: 0.4,
+    Kind.KEY: 0.05,
+    Kind.STOP: 0.0,
+}
+STRONG = frozenset({Kind.ID, Kind.PATH, Kind.SYMBOL})
+SAID_BONUS = 1.0
+REUSE_BONUS = 1.0
+FADING_STRONG = 0.4
+FADING_WEAK = 0.1
+
+
+def kind_of(term: str) -> Kind:
+    """Return the kind of `term`; a leading quotation mark says that it is the key of a JSON value.
+
+    >>> [kind_of(t).value for t in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", '"id', "the")]
+    ['id', 'path', 'symbol', 'name', 'number', 'word', 'key', 'stop']
+    """
+    if term[0] == '"':
+        return Kind.KEY
+    if term[0].isdigit() and _NUMBER.fullmatch(term):
+        return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
+    if len(term) >= _SHORT and (strong := _strong_kind(term)):
+        return strong
+    if term[0].isupper():
+        return Kind.NAME if term.lower() not in _STOP else Kind.STOP
+    return Kind.STOP if term in _STOP or (term.isascii() and len(term) < 3) else Kind.WORD
+
+
+def _strong_kind(term: str) -> Kind | None:
+    if "/" in term:
+        return Kind.PATH
+    if any(map(str.isdigit, term)):
+        return Kind.ID
+    inner = term[1:]
+    return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
+
+
+class TermBook:
+    """Number the terms of one conversation and note in which turns each occurs.
+
+    Turns are read in order; a term's number indexes the columns.
+    """
+
+    __slots__ = ("_numbers", "_of_raw", "kinds", "last", "said", "turns")
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._of_raw: dict[str, tuple[int, ...]] = {}
+        self.kinds: list[Kind] = []
+        self.turns: list[int] = []
+        self.last: list[int] = []
+        self.said: list[bool] = []
+
+    def read(self, text: str, start: int, end: int, turn: int, *, said: bool) -> tuple[tuple[int, ...], int | None]:
+        """Note the terms of ``text[start:end]`` in `turn`; return their numbers and where the first strong one stands.
+
+        `said` tells that a person or the model wrote it, rather than a tool.
+        """
+        found: dict[int, None] = {}
+        anchor = None
+        for match in _TERM.finditer(text, start, end):
+            raw = f'"{match[0]}' if text.startswith('":', match.end()) else match[0]
+            numbers = self._of_raw.get(raw) or self._enter(raw)
+            if anchor is None and self.kinds[numbers[0]] in STRONG:
+                anchor = match.start()
+            found.update(dict.fromkeys(numbers))
+        for number in found:
+            self._note(number, turn, said)
+        return tuple(found), anchor
+
+    def _note(self, number: int, turn: int, said: bool) -> None:
+        if self.last[number] != turn:
+            self.last[number] = turn
+            self.turns[number] += 1
+        if said:
+            self.said[number] = True
+
+    def _enter(self, raw: str) -> tuple[int, ...]:
+        if raw[0] >= "\u0e00" and re.match(f"[{_UNSPACED}]", raw):
+            keys = [raw[i : i + 2] for i in range(len(raw) - 1)] or [raw]
+        else:
+            keys = [raw]
+        numbers = tuple(self._number(key) for key in keys)
+        self._of_raw[raw] = numbers
+        return numbers
+
+    def _number(self, key: str) -> int:
+        kind = kind_of(key)
+        key = key.lower() if kind is Kind.WORD else key
+        number = self._numbers.setdefault(key, len(self.kinds))
+        if number == len(self.kinds):
+            self.kinds.append(kind)
+            self.turns.append(0)
+            self.last.append(-1)
+            self.said.append(False)
+        return number
+
+    def weights(self, turns: int) -> list[float]:
+        """Return what keeping each term is worth, by number, in a conversation of `turns` turns."""
+        return [self._weight(number, turns) for number in range(len(self.kinds))]
+
+    def _weight(self, number: int, turns: int) -> float:
+        kind, seen = self.kinds[number], max(1, self.turns[number])
+        age = max(1, turns - self.last[number])
+        if kind is Kind.WORD:
+            return float(WORTH[kind] * log(1 + turns / seen) / log(1 + turns) / age**FADING_WEAK)
+        alive = (1 + SAID_BONUS * self.said[number]) * (1 + REUSE_BONUS * log(seen))
+        return float(WORTH[kind] * alive / age ** (FADING_STRONG if kind in STRONG else FADING_WEAK))

@@ -1,0 +1,58 @@
+"""What a gist looks like: its frame, its allowance, and how it is made and recognised."""
+
+from collections.abc import Sequence
+
+from polycontext.window import Role, TokenCounter, Turn, count_turn
+
+HEADER = "[Summary of"
+_DIGEST = "[Cut to its essentials; the full result is in the log]"
+POINTER = "[Superseded: a later call with the same arguments has the current result]"
+
+MIN_GIST_TOKENS = 40
+"""Below this a gist could not even say what it stands for."""
+
+
+def gist_allowance(tokens: int, cap: int) -> int:
+    """Return how many tokens the gist of a block of `tokens` may take: a quarter, within [40, cap]."""
+    return min(max(cap, MIN_GIST_TOKENS), max(MIN_GIST_TOKENS, tokens // 4))
+
+
+def summary_text(body: str, count: int) -> str:
+    """Frame the summary of `count` earlier messages; a user turn carries it, so that it is legal everywhere.
+
+    >>> summary_text("user: booked UA100", 3)
+    '[Summary of 3 earlier messages]\\nuser: booked UA100'
+    """
+    return f"{HEADER} {count} earlier message{'' if count == 1 else 's'}]\n{body}"
+
+
+def digest_text(body: str) -> str:
+    """Frame what is left of a tool result whose call is kept."""
+    return f"{_DIGEST}\n{body}"
+
+
+def is_gist_text(text: str) -> bool:
+    """Tell whether `text` is framed as a gist, as in a projection that comes back as input."""
+    return text.startswith((HEADER, _DIGEST, POINTER))
+
+
+def frame_tokens(counter: TokenCounter, template: Turn) -> int:
+    """Return what `template`, a gist with an empty body, costs without any summary."""
+    return count_turn(counter, template)
+
+
+def summary_turn(text: str, sources: Sequence[Turn], resource_id: str) -> Turn:
+    """Return the user turn that stands for `sources`, with their ids and one level above the highest of them."""
+    level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
+    ids = tuple(dict.fromkeys(source for turn in sources for source in source_ids(turn)))
+    return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
+
+
+def source_ids(turn: Turn) -> tuple[str, ...]:
+    """Return the ids of the turns of the log behind `turn`: its sources, or itself."""
+    return turn.sources or (turn.resource_id,)
+
+
+def is_summary(turn: Turn) -> bool:
+    """Tell whether `turn` is a gist that stands alone (not a digest inside an atom)."""
+    return turn.is_gist and turn.role is Role.USER

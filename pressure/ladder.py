@@ -1,0 +1,259 @@
+"""The ladder: all plans for one window, as a chain from gentle to harsh.
+
+Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results to
+pointers; REQUIRED atoms to GIST, runs of them as one block; then the same for the
+recent tail, atom by atom; last, gists that stand side by side fold. PRESERVED
+atoms, open atoms and the last user turn are on no rung. The tokens promised fall
+strictly from rung to rung (a step without gain is joined to the next), which makes the
+gentlest sufficient plan a binary search, and makes plans and pressures adjoint:
+for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import neg
+
+from attrs import define, field, frozen
+
+from polycontext.pressure._columns import Columns, Kind, columns_of
+from polycontext.pressure.gist import MIN_GIST_TOKENS, POINTER, gist_allowance
+from polycontext.pressure.reach import Reach
+from polycontext.window import ContextWindow, Role, ToolCall, Turn, count_turn
+
+
+@frozen
+class Fold:
+    """Name a run of adjacent summaries (atom indices, half open) and what their fold may take."""
+
+    start: int
+    stop: int
+    allowance: int
+    gain: int
+
+
+@define
+class Ladder:
+    """Hold the chain of plans for `window`.
+
+    `tokens[j]` is promised by plan j, `counts[j]` how many steps it takes; the four
+    step lists are in the ladder's order and hold atom indices.
+    """
+
+    window: ContextWindow
+    reach: Reach
+    columns: Columns
+    cap: int
+    tokens: list[int] = field(factory=list)
+    counts: list[int] = field(factory=list)
+    drops: list[int] = field(factory=list)
+    pointers: list[int] = field(factory=list)
+    blocks: list[list[int]] = field(factory=list)
+    tail: list[int] = field(factory=list)
+    folds: list[Fold] = field(factory=list)
+    last_folds: list[Fold] = field(factory=list)
+    pointer_gains: dict[int, int] = field(factory=dict)
+
+    def gentlest(self, tokens: int) -> int:
+        """Return the first plan that promises at most `tokens`, or the harshest one."""
+        return min(bisect_left(self.tokens, -tokens, key=neg), len(self.tokens) - 1)
+
+    @property
+    def floor(self) -> int:
+        """Return the tokens that no plan gets below."""
+        return self.tokens[-1]
+
+
+def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
+    """Build the chain of plans for `window`; O(n)."""
+    columns = columns_of(window, reach)
+    atoms, kinds = columns.atoms, columns.kinds
+    standing = sum(atoms.tokens[i] for i, kind in enumerate(kinds) if kind is Kind.SUMMARY)
+    ladder = Ladder(window, reach, columns, reach.gist_cap(window.max_tokens, standing))
+    crowded = standing > 0.75 * reach.gist_share * window.max_tokens
+    ladder.folds = _folds(columns, 2 if crowded else reach.fan_in + 1)
+    ladder.tokens.append(sum(atoms.tokens))
+    ladder.counts.append(0)
+    _Climb(ladder).climb()
+    return ladder
+
+
+class _Climb:
+    """Walk the rungs once and write down what each promises."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self.columns = ladder.columns
+        self.atoms = ladder.columns.atoms
+        self.left = ladder.tokens[0] - sum(fold.gain for fold in ladder.folds)
+        self.steps = 0
+
+    def climb(self) -> None:
+        tail = self.columns.tail
+        self._drop(range(tail))
+        self._point()
+        self._block(range(tail))
+        self._drop_tail(range(tail, len(self.atoms)))
+        self._digest_tail(range(tail, len(self.atoms)))
+        self._fold_last()
+
+    def _note(self, tokens: int) -> None:
+        """Write a plan down where it promises less than the one before; join it to the next otherwise."""
+        if tokens < self.ladder.tokens[-1]:
+            self.ladder.tokens.append(tokens)
+            self.ladder.counts.append(self.steps)
+
+    def _droppable(self, zone: Iterable[int]) -> list[int]:
+        kinds = self.columns.kinds
+        return [atom for atom in zone if kinds[atom] is Kind.DROPPABLE]
+
+    def _drop(self, zone: Iterable[int]) -> None:
+        for atom in self._droppable(zone):
+            self._take(self.atoms.tokens[atom])
+            self.ladder.drops.append(atom)
+
+    def _take(self, gain: int) -> None:
+        self.steps += 1
+        self.left -= gain
+        self._note(self.left)
+
+    def _point(self) -> None:
+        """Put superseded results behind pointers."""
+        for atom in superseded(self.columns):
+            gain = self.atoms.tokens[atom] - _pointer_tokens(self.ladder.window, self.atoms.turns_of(atom))
+            if gain > 0:
+                self.ladder.pointers.append(atom)
+                self.ladder.pointer_gains[atom] = gain
+                self._take(gain)
+
+    def _block(self, zone: range) -> None:
+        tokens, gains = self.atoms.tokens, self.ladder.pointer_gains
+        for block in _runs(self.columns, zone):
+            sums = list(accumulate(tokens[atom] - gains.get(atom, 0) for atom in block))
+            if sums[-1] > MIN_GIST_TOKENS:
+                self.ladder.blocks.append(block)
+                self._promise(sums)
+
+    def _promise(self, sums: list[int]) -> None:
+        """Note the promise after each atom of a block; the first ones that gain nothing are joined."""
+        cap, small, base, steps = self.ladder.cap, MIN_GIST_TOKENS, self.left, self.steps
+        first = bisect_right(sums, small)
+        promised = [base - s + (small if s < 4 * small else cap if s > 4 * cap else s // 4) for s in sums[first:]]
+        skip = 0
+        while skip < len(promised) and promised[skip] >= self.ladder.tokens[-1]:
+            skip += 1
+        self.steps = steps + len(sums)
+        self.left = promised[-1]
+        self.ladder.tokens.extend(promised[skip:])
+        self.ladder.counts.extend(range(steps + first + skip + 1, self.steps + 1))
+
+    def _drop_tail(self, zone: Iterable[int]) -> None:
+        for atom in self._droppable(zone):
+            self._take(self.atoms.tokens[atom])
+            self.ladder.tail.append(atom)
+
+    def _digest_tail(self, zone: Iterable[int]) -> None:
+        for atom in zone:
+            if self.columns.kinds[atom] is not Kind.REQUIRED:
+                continue
+            gain = self.atoms.tokens[atom] - lone_allowance(self.atoms.turns_of(atom), self.ladder.cap)
+            if gain > 0:
+                self.ladder.tail.append(atom)
+                self._take(gain)
+
+    def _fold_last(self) -> None:
+        folded = {atom for fold in self.ladder.folds for atom in range(fold.start, fold.stop)}
+        folds = [fold for fold in _folds(self.columns, 2) if folded.isdisjoint(range(fold.start, fold.stop))]
+        self.ladder.last_folds = folds
+        self.left -= sum(fold.gain for fold in folds)
+        self._note(self.left)
+
+
+def _runs(columns: Columns, zone: range) -> list[list[int]]:
+    """Return the runs of REQUIRED atoms; dropped atoms do not part them, fixed ones and gists do."""
+    runs: list[list[int]] = [[]]
+    kinds = columns.kinds
+    for atom in zone:
+        kind = kinds[atom]
+        if kind is Kind.REQUIRED:
+            runs[-1].append(atom)
+        elif kind is not Kind.DROPPABLE and runs[-1]:
+            runs.append([])
+    return runs if runs[-1] else runs[:-1]
+
+
+def _folds(columns: Columns, wanted: int) -> list[Fold]:
+    """Return what folds when `wanted` gists of one level side by side are enough."""
+    atoms, kinds = columns.atoms, columns.kinds
+    folds: list[Fold] = []
+    run: list[int] = []
+    for atom in range(len(atoms) + 1):
+        joins = atom < len(atoms) and kinds[atom] is Kind.SUMMARY
+        if joins and (not run or _level(columns, run[-1]) == _level(columns, atom)):
+            run.append(atom)
+            continue
+        folds.extend(_fold(columns, run, wanted))
+        run = [atom] if joins else []
+    return folds
+
+
+def _fold(columns: Columns, run: Sequence[int], wanted: int) -> list[Fold]:
+    if len(run) < wanted:
+        return []
+    tokens = sum(columns.atoms.tokens[atom] for atom in run)
+    allowance = max(MIN_GIST_TOKENS, tokens // 2)
+    return [Fold(run[0], run[-1] + 1, allowance, tokens - allowance)] if tokens > allowance else []
+
+
+def _level(columns: Columns, atom: int) -> int:
+    return columns.atoms.turns_of(atom)[0].level
+
+
+def superseded(columns: Columns) -> list[int]:
+    """Return the old REQUIRED atoms whose every call is made again later, name and arguments alike."""
+    latest: dict[tuple[str, str], int] = {}
+    calls_of: list[tuple[int, tuple[ToolCall, ...]]] = []
+    atoms = columns.atoms
+    for atom, start in enumerate(atoms.bounds[:-1]):
+        calls = atoms.turns[start].tool_calls
+        if calls:
+            calls_of.append((atom, calls))
+            latest.update({(call.name, call.arguments): atom for call in calls})
+    return [atom for atom, calls in calls_of if _yields(columns, atom) and all(latest[call.name, call.arguments] > atom for call in calls)]
+
+
+def _yields(columns: Columns, atom: int) -> bool:
+    if atom >= columns.tail or columns.kinds[atom] is not Kind.REQUIRED:
+        return False
+    return not any(turn.is_gist for turn in columns.atoms.turns_of(atom))
+
+
+def _pointer_tokens(window: ContextWindow, turns: Sequence[Turn]) -> int:
+    count = window.counter
+    return (turns[0].tokens or 0) + sum(count_turn(count, pointer_turn(turn, turn.resource_id)) for turn in turns[1:])
+
+
+def pointer_turn(result: Turn, resource_id: str) -> Turn:
+    """Return the tool turn that stands for a superseded `result`."""
+    return Turn(
+        Role.TOOL,
+        POINTER,
+        tool_call_id=result.tool_call_id,
+        name=result.name,
+        resource_id=resource_id,
+        timestamp=result.timestamp,
+        sources=(result.resource_id,),
+    )
+
+
+def lone_allowance(turns: Sequence[Turn], cap: int) -> int:
+    """Return what an atom of the tail may take at GIST: its call kept and each result cut, or a summary of its own."""
+    if len(turns) == 1:
+        return gist_allowance(turns[0].tokens or 0, cap)
+    return (turns[0].tokens or 0) + sum(result_allowance(turn, cap) for turn in turns[1:])
+
+
+def result_allowance(result: Turn, cap: int) -> int:
+    """Return what the digest of one tool result may take; a small one or a digest stays as it is."""
+    tokens = result.tokens or 0
+    return tokens if result.is_gist else min(tokens, gist_allowance(tokens, cap))

@@ -1,0 +1,205 @@
+"""A plan: a ceiling for every atom and its bill, before any model is called."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import chain
+from types import MappingProxyType
+
+from attrs import field, frozen
+
+from polycontext.pressure._columns import Kind
+from polycontext.pressure.fidelity import Fidelity
+from polycontext.pressure.gist import gist_allowance
+from polycontext.pressure.ladder import Fold, Ladder, result_allowance
+from polycontext.pressure.view import View
+from polycontext.window import Atom, ContextWindow, Splice, Turn
+
+
+class GistKind(Enum):
+    """Say what form a gist takes."""
+
+    BLOCK = "block"
+    """One summary turn for a run of atoms."""
+    DIGEST = "digest"
+    """A tool result cut to its essentials; its call is kept."""
+    POINTER = "pointer"
+    """A superseded tool result; its call is kept."""
+    FOLD = "fold"
+    """One summary turn of the next level for adjacent summaries."""
+
+
+@frozen
+class GistJob:
+    """Ask for one gist: it replaces the turns ``start:stop``, stands for `sources`, and may take `allowance` tokens.
+
+    `reads` are the sources worth reading: superseded results are not.
+    """
+
+    kind: GistKind
+    start: int
+    stop: int
+    sources: tuple[Turn, ...]
+    reads: tuple[Turn, ...]
+    allowance: int
+
+    @property
+    def source_tokens(self) -> int:
+        """Return the tokens of the turns the gist stands for."""
+        return sum(turn.tokens or 0 for turn in self.sources)
+
+
+@frozen
+class Plan:
+    """Hold a ceiling for every atom of `window`, and the bill (design §3, §6).
+
+    `lowered` names the atoms whose ceiling is below VERBATIM. Tokens are whole
+    windows; `first_changed` is the index of the first turn that changes (what a
+    provider's prompt cache still holds ends there), None if nothing does. `reached`
+    tells whether `tokens_promised` is within `tokens_wanted`; `floor` is what no plan
+    for this window gets below, `irreducible` the turns that make it up.
+
+    Law: tokens promised >= tokens achieved by any accepted fulfilment.
+    """
+
+    window: ContextWindow = field(eq=False, repr=False)
+    step: int
+    lowered: Mapping[str, Fidelity] = field(hash=False)
+    drops: tuple[Splice, ...] = field(repr=False)
+    jobs: tuple[GistJob, ...] = field(repr=False)
+    tokens_wanted: int
+    tokens_before: int
+    tokens_promised: int
+    floor: int
+    first_changed: int | None
+
+    @property
+    def reached(self) -> bool:
+        """Tell whether the promise is within what was wanted."""
+        return self.tokens_promised <= self.tokens_wanted
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing changes."""
+        return self.step == 0
+
+    def ceiling(self, log: Iterable[Atom]) -> View:
+        """Return the ceiling over all atoms of `log`."""
+        return View({atom.id: self.lowered.get(atom.id, Fidelity.VERBATIM) for atom in log})
+
+
+def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
+    """Return plan number `step` of the ladder's chain."""
+    drops, pointers, blocks, tail = _taken(ladder, step)
+    jobs = sorted(_jobs(ladder, step, pointers, blocks, tail), key=lambda job: job.start)
+    kinds_dropped = [atom for atom in chain(drops, tail) if _is_droppable(ladder, atom)]
+    splices = _drop_splices(ladder, kinds_dropped, jobs)
+    changed = [job.start for job in jobs] + [splice.start for splice in splices]
+    return Plan(
+        window=ladder.window,
+        step=step,
+        lowered=_lowered(ladder, kinds_dropped, chain(pointers, *blocks, tail)),
+        drops=splices,
+        jobs=tuple(jobs),
+        tokens_wanted=tokens_wanted,
+        tokens_before=ladder.tokens[0],
+        tokens_promised=ladder.tokens[step],
+        floor=ladder.floor,
+        first_changed=min(changed, default=None),
+    )
+
+
+Taken = tuple[list[int], list[int], list[list[int]], list[int]]
+
+
+def _taken(ladder: Ladder, step: int) -> Taken:
+    """Return the atoms that the first counts[step] steps touch, rung by rung."""
+    left = ladder.counts[step]
+    drops, left = ladder.drops[:left], left - len(ladder.drops)
+    pointers, left = ladder.pointers[: max(left, 0)], left - len(ladder.pointers)
+    blocks: list[list[int]] = []
+    for block in ladder.blocks:
+        if left <= 0:
+            break
+        blocks.append(block[:left])
+        left -= len(block)
+    return drops, pointers, blocks, ladder.tail[: max(left, 0)]
+
+
+def _is_droppable(ladder: Ladder, atom: int) -> bool:
+    return ladder.columns.kinds[atom] is Kind.DROPPABLE
+
+
+def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> Mapping[str, Fidelity]:
+    lowered = dict.fromkeys((_id(ladder, atom) for atom in touched), Fidelity.GIST)
+    lowered.update(dict.fromkeys((_id(ladder, atom) for atom in dropped), Fidelity.DROPPED))
+    return MappingProxyType(lowered)
+
+
+def _id(ladder: Ladder, atom: int) -> str:
+    return ladder.columns.atoms.turns[ladder.columns.atoms.bounds[atom]].resource_id
+
+
+def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:
+    if step == 0:
+        return []
+    in_blocks = set(chain.from_iterable(blocks))
+    jobs = [_block_job(ladder, block) for block in blocks]
+    for atom in pointers:
+        if atom not in in_blocks:
+            jobs.extend(_result_jobs(ladder, atom, GistKind.POINTER))
+    for atom in tail:
+        if not _is_droppable(ladder, atom):
+            jobs.extend(_lone_jobs(ladder, atom))
+    folds = ladder.folds + (ladder.last_folds if step == len(ladder.tokens) - 1 else [])
+    return jobs + [_fold_job(ladder, fold) for fold in folds]
+
+
+def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
+    atoms, gains = ladder.columns.atoms, ladder.pointer_gains
+    sources = tuple(chain.from_iterable(atoms.turns_of(atom) for atom in block))
+    reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
+    # A superseded atom weighs what its pointer weighed on the rung before.
+    weight = sum(atoms.tokens[atom] - gains.get(atom, 0) for atom in block)
+    start, stop = atoms.bounds[block[0]], atoms.bounds[block[-1] + 1]
+    return GistJob(GistKind.BLOCK, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
+
+
+def _lone_jobs(ladder: Ladder, atom: int) -> list[GistJob]:
+    turns = ladder.columns.atoms.turns_of(atom)
+    if len(turns) > 1:
+        return _result_jobs(ladder, atom, GistKind.DIGEST)
+    start = ladder.columns.atoms.bounds[atom]
+    allowance = gist_allowance(turns[0].tokens or 0, ladder.cap)
+    return [GistJob(GistKind.BLOCK, start, start + 1, tuple(turns), tuple(turns), allowance)]
+
+
+def _result_jobs(ladder: Ladder, atom: int, kind: GistKind) -> list[GistJob]:
+    start = ladder.columns.atoms.bounds[atom]
+    jobs = []
+    for offset, turn in enumerate(ladder.columns.atoms.turns_of(atom)[1:], start + 1):
+        allowance = result_allowance(turn, ladder.cap)
+        if kind is GistKind.POINTER or allowance < (turn.tokens or 0):
+            jobs.append(GistJob(kind, offset, offset + 1, (turn,), (turn,), allowance))
+    return jobs
+
+
+def _fold_job(ladder: Ladder, fold: Fold) -> GistJob:
+    atoms = ladder.columns.atoms
+    start, stop = atoms.bounds[fold.start], atoms.bounds[fold.stop]
+    sources = tuple(atoms.turns[start:stop])
+    return GistJob(GistKind.FOLD, start, stop, sources, sources, fold.allowance)
+
+
+def _drop_splices(ladder: Ladder, dropped: Sequence[int], jobs: Sequence[GistJob]) -> tuple[Splice, ...]:
+    """Return the removals that no job's range covers already."""
+    bounds = ladder.columns.atoms.bounds
+    splices: list[Splice] = []
+    covering = iter(jobs)
+    job = next(covering, None)
+    for atom in sorted(dropped):
+        start, stop = bounds[atom], bounds[atom + 1]
+        while job is not None and job.stop <= start:
+            job = next(covering, None)
+        if job is None or start < job.start:
+            splices.append(Splice(start, stop))
+    return tuple(splices)

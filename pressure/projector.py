@@ -1,0 +1,173 @@
+"""The projector: plan, fulfil, commit.
+
+Planning is pure and knows its bill before any model is called. Fulfilling asks a
+summariser, outside of any state. Committing checks every gist and makes the new
+window, only if the window is still the one that was planned on.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.pressure._gisting import Gisted, Offer, body_allowance, make_gist, offers
+from polycontext.pressure.errors import ConflictError, TargetError
+from polycontext.pressure.extractive import ExtractiveSummariser
+from polycontext.pressure.ladder import Ladder, ladder_of
+from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
+from polycontext.pressure.reach import Reach
+from polycontext.pressure.result import CompressionResult
+from polycontext.pressure.summariser import AsyncSummariser, Summariser
+from polycontext.pressure.threshold import pressure_of
+from polycontext.pressure.view import View, expand_view
+from polycontext.window import ContextWindow, Splice, Turn
+
+
+@frozen
+class Fulfilment:
+    """Hold what a summariser offered for each job of a plan, in the order of the jobs."""
+
+    plan: Plan = field(repr=False)
+    offers: tuple[Offer, ...]
+
+
+@frozen
+class ContextProjector:
+    """Compress windows: the lower adjoint of a Galois connection (seed 004 §2.2, design §6).
+
+    Laws, on the views of real windows: monotone; deflationary; idempotent;
+    ``compress(expand(v)) == v``; PRESERVED turns are byte-identical afterwards;
+    atoms are never split; the order of the conversation is kept.
+    """
+
+    summariser: Summariser = field(factory=ExtractiveSummariser)
+    reach: Reach = field(factory=Reach)
+
+    def pressure(self, window: ContextWindow) -> float:
+        """Return tokens used / max tokens of the whole window."""
+        return pressure_of(window)
+
+    def ladder(self, window: ContextWindow) -> Ladder:
+        """Return the chain of all plans for `window`."""
+        return ladder_of(window, self.reach)
+
+    def floor(self, window: ContextWindow) -> int:
+        """Return the tokens that no plan for `window` gets below."""
+        return self.ladder(window).floor
+
+    def plan_for(self, window: ContextWindow, target: float) -> Plan:
+        """Return the gentlest plan that promises a pressure of at most `target`, or the harshest one.
+
+        Law: for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
+
+        Raises:
+            TargetError: `target` is no number from 0 to 1.
+        """
+        if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
+            raise TargetError(target)
+        return self.plan_within(window, _tokens_at(target, window.max_tokens))
+
+    def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
+        """Return the gentlest plan that promises at most `tokens`, or the harshest one."""
+        ladder = self.ladder(window)
+        return plan_at(ladder, ladder.gentlest(tokens), tokens)
+
+    def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
+        """Ask the summariser for every gist of `plan`; nothing changes."""
+        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query)))
+
+    async def afulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
+        """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
+        texts = await asyncio.gather(*(self._aoffer(plan, job, query) for job in plan.jobs))
+        return Fulfilment(plan, tuple(texts))
+
+    def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
+        """Check every gist and return the compressed window with its report.
+
+        Raises:
+            ConflictError: `window` is not the one that was planned on.
+        """
+        plan = fulfilment.plan
+        if not window.has_contents_of(plan.window):
+            raise ConflictError("compression plan", plan.window, window)
+        made = [
+            make_gist(job, offer, failure, f"g{window.serial + number}", window.counter)
+            for number, (job, (offer, failure)) in enumerate(zip(plan.jobs, fulfilment.offers, strict=True), 1)
+        ]
+        return _committed(window, plan, made, self.reach)
+
+    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
+        """Plan, fulfil and commit in one go."""
+        return self.commit(window, self.fulfil(self.plan_for(window, target), query=query))
+
+    async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
+        """Plan, fulfil without blocking, and commit."""
+        return self.commit(window, await self.afulfil(self.plan_for(window, target), query=query))
+
+    def expand(self, view: View) -> View:
+        """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
+        return expand_view(view)
+
+    def _ask(self, plan: Plan, job: GistJob, query: str | None) -> str:
+        counter = plan.window.counter
+        return self.summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
+
+    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None) -> Offer:
+        if job.kind is GistKind.POINTER:
+            return None, None
+        summariser, counter = self.summariser, plan.window.counter
+        try:
+            if isinstance(summariser, AsyncSummariser):
+                return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=query), None
+            return await asyncio.to_thread(self._ask, plan, job, query), None
+        except Exception as error:
+            return None, f"the summariser failed: {type(error).__name__}: {error}"
+
+
+def _tokens_at(target: float, max_tokens: int) -> int:
+    """Return the most tokens whose pressure is at most `target`, exact where floating point is not."""
+    tokens = int(target * max_tokens) + 1
+    while tokens / max_tokens > target:
+        tokens -= 1
+    return tokens
+
+
+def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach: Reach) -> CompressionResult:
+    turns = window.all_turns()
+    dropped = [turn for splice in plan.drops for turn in turns[splice.start : splice.stop]]
+    ledger, splices, gisted = window.linearity, list(plan.drops), []
+    for job, gist in zip(plan.jobs, made, strict=True):
+        covered = turns[job.start : job.stop]
+        lost = _droppable_within(job, covered)
+        if gist.turn is None:
+            splices.extend(_drops_around(job, turns, lost))
+        else:
+            ledger = ledger.tag(gist.turn.resource_id, ResourceClass.REQUIRED, provenance="gist", when=gist.turn.timestamp)
+            splices.append(Splice(job.start, job.stop, (gist.turn,)))
+            gisted.extend(turn.resource_id for turn in job.sources)
+        dropped.extend(lost)
+    for turn in dropped:
+        ledger = ledger.drop(turn.resource_id)
+    splices.sort(key=lambda splice: splice.start)
+    after = window.splice(splices, linearity=ledger, compressed=True)
+    return CompressionResult(
+        after,
+        plan,
+        reach,
+        after.tokens,
+        tuple(turn.resource_id for turn in dropped),
+        tuple(gisted),
+        tuple(gist.rejection for gist in made if gist.rejection is not None),
+    )
+
+
+def _droppable_within(job: GistJob, covered: Sequence[Turn]) -> list[Turn]:
+    """Return the turns inside a job's range that it does not stand for: they are dropped."""
+    sources = {turn.resource_id for turn in job.sources}
+    return [turn for turn in covered if turn.resource_id not in sources]
+
+
+def _drops_around(job: GistJob, turns: Sequence[Turn], lost: Sequence[Turn]) -> list[Splice]:
+    ids = {turn.resource_id for turn in lost}
+    return [Splice(index, index + 1) for index in range(job.start, job.stop) if turns[index].resource_id in ids]

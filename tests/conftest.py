@@ -1,0 +1,15 @@
+"""What every test shares: the Hypothesis profiles.
+
+``HYPOTHESIS_PROFILE`` picks one; without it a run under ``CI`` is the
+derandomized `ci`, so that a red build is red again on the next try, and any
+other run is `dev`. No profile has a deadline: a busy machine is not a defect.
+"""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("deep", deadline=None, max_examples=2000, stateful_step_count=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))

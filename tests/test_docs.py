@@ -1,0 +1,91 @@
+"""What the README, the docs and the docstrings show is true: every example runs, every link leads somewhere."""
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.house import ROOT, module_names
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
+
+
+def page_name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def examples(text: str, language: str) -> list[tuple[int, str]]:
+    """Return the fenced blocks of a language, each with the number of lines above its code."""
+    fences = (token for token in MarkdownIt().parse(text) if token.type == "fence" and token.map)
+    return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
+
+
+def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> None:
+    """Run one block so that a traceback, or a failed prompt, names the page and the line in it."""
+    if ">>>" not in code:
+        exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102  the point of this file
+        return
+    test = doctest.DocTestParser().get_doctest(code, namespace, page_name(page), str(page), line)
+    assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of a page run from the repository's root, in order, as one program."""
+    monkeypatch.chdir(ROOT)
+    namespace: dict[str, Any] = {"__name__": page_name(page)}
+    for line, code in examples(page.read_text(encoding="utf-8"), "python"):
+        run_example(code, line, page, namespace)
+
+
+@pytest.mark.parametrize("name", [*module_names(), "tests.house"])
+def test_the_examples_of_a_docstring_run(name: str) -> None:
+    """Every prompt in a docstring of a module gives what stands below it."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    """A relative link names a file or folder of the repository."""
+    inline = (token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type == "inline")
+    targets = [str(child.attrGet("href")) for token in inline for child in token.children or () if child.type == "link_open"]
+    local = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_has_exactly_two_commands() -> None:
+    """A stranger is told two commands: one that shows the main job and one that runs the tests."""
+    blocks = examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")
+    assert [len(code.splitlines()) for _, code in blocks] == [1, 1]
+    assert "polycontext replay examples/conversation.json" in blocks[0][1]
+    assert "pytest --cov" in blocks[1][1]
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    """CI takes both commands out of the README itself, so they cannot drift apart."""
+    script = ROOT / ".ci" / "readme_command.py"
+    shown = [code.strip() for _, code in examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")]
+    printed = [
+        subprocess.run([sys.executable, str(script), name], capture_output=True, text=True, check=True).stdout.strip()
+        for name in ("demo", "test")
+    ]
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert printed == shown
+    assert "readme demo\n" in run
+    assert "readme test\n" in run
+
+
+@pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)
+def test_a_news_fragment_is_one_sentence(fragment: Path) -> None:
+    """A news fragment has a known type and is one line that ends as a sentence does."""
+    assert FRAGMENT.fullmatch(fragment.name)
+    text = fragment.read_text(encoding="utf-8")
+    assert text.count("\n") == 1
+    assert text.endswith(".\n")

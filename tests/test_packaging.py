@@ -1,0 +1,80 @@
+"""What a user gets from the wheel: every module, every data file, one top-level name, and a light import."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.house import ROOT, module_names, shipped_files
+
+pytestmark = pytest.mark.wheel
+HEAVY = ("matplotlib", "rich", "typer")
+CLI = ROOT / "nodes" / "cli.py"
+
+
+def run(command: Sequence[str | Path], **environment: str) -> str:
+    """Run a command away from the source tree and return what it prints; fail with its words where it fails."""
+    clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}} | environment
+    done = subprocess.run(list(map(str, command)), cwd="/", env=clean, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def uv() -> str:
+    """Find uv: `uv run` names itself in the environment."""
+    found = os.environ.get("UV") or shutil.which("uv")
+    if not found:
+        pytest.skip("uv is not on the PATH")
+    return found
+
+
+@pytest.fixture(scope="module")
+def wheel(uv: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a source archive, and the wheel from that archive, as a release does."""
+    place = tmp_path_factory.mktemp("dist")
+    run([uv, "build", "--quiet", "--out-dir", place, ROOT])
+    (built,) = place.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel into an empty environment and return its interpreter."""
+    place = tmp_path_factory.mktemp("env") / "env"
+    run([uv, "venv", "--quiet", "--python", sys.executable, place])
+    run([uv, "pip", "install", "--quiet", "--python", place, wheel])
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def test_the_wheel_holds_the_rooms_and_nothing_else(wheel: Path) -> None:
+    """Every module, `py.typed` and data file of the rooms is in the wheel under `polycontext`; no other top-level name is."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == {f"polycontext/{path.as_posix()}" for path in shipped_files()}
+
+
+def test_every_module_imports(python: Path) -> None:
+    """Every module imports with the core dependencies alone, with warnings as errors."""
+    code = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    run([python, "-W", "error", "-c", code, *module_names()])
+
+
+def test_the_machine_imports_no_terminal_and_no_plots(python: Path) -> None:
+    """`polycontext.polynomial` loads neither typer nor rich nor matplotlib: servers do not pay for the command line."""
+    code = "import sys, polycontext.polynomial; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    assert set(HEAVY).isdisjoint(run([python, "-c", code]).split())
+
+
+@pytest.mark.skipif(not CLI.exists(), reason="the command line (nodes/cli.py) is not written yet")
+def test_the_command_helps(python: Path) -> None:
+    """The installed command explains itself."""
+    printed = run([python.with_name("polycontext"), "--help"], NO_COLOR="1")
+    assert "replay" in printed
+    assert "project" in printed
+    assert "diagram" in printed

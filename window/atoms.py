@@ -1,0 +1,79 @@
+"""Atoms: the units that are kept or yielded whole.
+
+An atom is one turn, or an assistant turn with tool calls together with all
+results of those calls. Results are paired by adjacency, since call ids are
+reused across turns.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from attrs import frozen
+
+from polycontext.window.turn import Role, Turn
+
+
+@frozen
+class Atom:
+    """Name a run of turns that is kept or yielded whole.
+
+    `start` and `stop` are indices into the window's turns (half open), `turns`
+    what stands there, `tokens` their sum; `is_open` while a call has no result.
+    """
+
+    start: int
+    stop: int
+    turns: tuple[Turn, ...]
+    tokens: int
+    is_open: bool
+
+    @property
+    def id(self) -> str:
+        """Return the resource id of the first turn, which names the atom."""
+        return self.turns[0].resource_id
+
+    @property
+    def resource_ids(self) -> tuple[str, ...]:
+        """Return the ids of all turns in the atom."""
+        return tuple(turn.resource_id for turn in self.turns)
+
+
+@frozen
+class AtomColumns:
+    """Hold the atoms of a window as columns, for work over many of them.
+
+    `bounds` has one entry more than there are atoms: atom i is turns ``bounds[i]:bounds[i + 1]``.
+    """
+
+    turns: Sequence[Turn]
+    bounds: list[int]
+    tokens: list[int]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def turns_of(self, atom: int) -> Sequence[Turn]:
+        """Return the turns of atom `atom`."""
+        return self.turns[self.bounds[atom] : self.bounds[atom + 1]]
+
+
+def atom_columns(turns: Sequence[Turn], starts: Sequence[int], sums: Sequence[int]) -> AtomColumns:
+    """Group `turns` by their atoms' first index `starts`; `sums` are running token sums with a leading 0."""
+    bounds = [index for index, start in enumerate(starts) if index == start]
+    bounds.append(len(turns))
+    tokens = [sums[stop] - sums[start] for start, stop in pairwise(bounds)]
+    return AtomColumns(turns, bounds, tokens)
+
+
+def open_calls(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Return the ids of the calls at the end of `turns` that have no result yet.
+
+    >>> open_calls([Turn("user", "hi")])
+    ()
+    """
+    answered: set[str | None] = set()
+    for turn in reversed(turns):
+        if turn.role is not Role.TOOL:
+            return tuple(call.id for call in turn.tool_calls if call.id not in answered)
+        answered.add(turn.tool_call_id)
+    return ()

@@ -1,0 +1,91 @@
+"""Correct a counter by what the provider reports.
+
+Every vendor has a tokenizer of its own, most of them unpublished, but all of
+them report the tokens of each request. The ratio of reported to counted tokens,
+each summed over all requests seen, is a steady correction: one odd request moves
+it little, and it settles as requests come in.
+"""
+
+import math
+
+from attrs import Attribute, define, evolve, field, frozen
+
+from polycontext.linearity import CallerError
+from polycontext.window.tokens import TokenCounter
+
+
+@define(slots=False, eq=False)
+class CalibrationError(CallerError, ValueError):
+    """Refuse a number that no calibration can rest on."""
+
+    quantity: str
+    value: object
+
+    def __str__(self) -> str:
+        return f"cannot calibrate with {self.quantity} {self.value!r}; legal: a finite number above 0"
+
+
+def _check(quantity: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise CalibrationError(quantity, value)
+
+
+def _checked(instance: object, attribute: "Attribute[float]", value: object) -> None:
+    _check(attribute.name, value)
+
+
+@frozen
+class CalibratedCounter:
+    """Scale the counts of another counter by `factor`; the result is an estimate, whatever the other is.
+
+    `counted` and `reported` are the sums of tokens that the factor rests on, 0
+    where it was given by hand.
+
+    Raises:
+        CalibrationError: a factor that is not a finite number above 0.
+    """
+
+    counter: TokenCounter
+    factor: float = field(default=1.0, validator=_checked)
+    counted: float = field(default=0.0, kw_only=True)
+    reported: float = field(default=0.0, kw_only=True)
+
+    @property
+    def exact(self) -> bool:
+        """Tell that these counts are estimates."""
+        return False
+
+    def count(self, text: str) -> int:
+        """Return the scaled count in tokens, rounded; at least 1 where the other counter finds any."""
+        tokens = self.counter.count(text)
+        return max(1, round(tokens * self.factor)) if tokens > 0 else 0
+
+    def calibrate(self, provider_reported_tokens: float, counted: float) -> "CalibratedCounter":
+        """Return a counter corrected by one more request; see `calibrate`."""
+        _check("provider_reported_tokens", provider_reported_tokens)
+        _check("counted", counted)
+        total_counted = self.counted + counted / self.factor
+        total_reported = self.reported + provider_reported_tokens
+        return evolve(self, factor=total_reported / total_counted, counted=total_counted, reported=total_reported)
+
+
+def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: float) -> CalibratedCounter:
+    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (design §5).
+
+    `counted` is what this very counter says about the request, so a calibrated
+    counter is given its own, already scaled count. Evidence adds up: the factor is
+    the ratio of the sums over all requests.
+
+    Law: where a provider always reports k times the counter's tokens, the factor
+    is k from the first request on.
+
+    Raises:
+        CalibrationError: a number that is not finite and above 0.
+
+    >>> from polycontext.window.tokens import EstimatingCounter
+    >>> once = calibrate(EstimatingCounter(), 100, 120)
+    >>> once.factor, once.calibrate(provider_reported_tokens=150, counted=120).factor
+    (1.2, 1.35)
+    """
+    start = counter if isinstance(counter, CalibratedCounter) else CalibratedCounter(counter)
+    return start.calibrate(provider_reported_tokens, counted)

@@ -1,0 +1,343 @@
+"""The context window: the Store comonad of a conversation, immutable and structurally shared.
+
+Position 0 is before the first turn, position p > 0 focuses turn p. Appending is
+amortised O(1), seeking O(1), and running sums make tokens and pressure at any
+position O(1), so the pressure trajectory of a conversation is
+``window.extend(lambda w: w.pressure)`` in O(n).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.window._spine import Spine
+from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_calls
+from polycontext.window.errors import InvalidTurnError, OrderError, PositionError
+from polycontext.window.store import StoreComonad
+from polycontext.window.tiktoken_counter import default_counter
+from polycontext.window.tokens import TokenCounter, count_turn
+from polycontext.window.turn import Role, Turn
+
+
+@frozen
+class Splice:
+    """Replace the turns ``start:stop`` of a window by `turns`."""
+
+    start: int
+    stop: int
+    turns: tuple[Turn, ...] = ()
+
+
+@frozen
+class _Rules:
+    """What a window keeps for its whole life: its size and who counts and classifies."""
+
+    max_tokens: int
+    counter: TokenCounter
+    classifier: Classifier
+    preserved_share: float
+
+
+@frozen
+class _Contents:
+    """What changes with every turn; windows that differ in focus alone share it."""
+
+    spine: Spine = field(factory=Spine)
+    length: int = 0
+    linearity: LinearityMap = field(factory=LinearityMap)
+    open_calls: tuple[str, ...] = ()
+    serial: int = 0
+    has_task: bool = False
+    constraint_tokens: int = 0
+    turns_since_compression: int | None = None
+
+
+class ContextWindow(StoreComonad[Turn | None]):
+    """Hold what the model sees: the ``Store[Turn | None]`` of a conversation (seed 004 §2.1).
+
+    `max_tokens` is the budget in tokens, `counter` counts each turn once, when
+    it is appended, `classifier` gives its resource class, `preserved_share` bounds
+    (as a share of the budget) what standing constraints may pin.
+    ``len(window)`` is the number of turns; positions are ``0..len(window)``.
+
+    >>> from polycontext.window import ContextWindow, Turn
+    >>> window = ContextWindow(1000).append(Turn("user", "hello")).append(Turn("assistant", "hi"))
+    >>> len(window), window.position, window.extract().content
+    (2, 2, 'hi')
+    >>> window.seek(0).extract() is None
+    True
+    """
+
+    __slots__ = ("_contents", "_position", "_rules")
+
+    _rules: _Rules
+    _contents: _Contents
+    _position: int
+
+    def __init__(
+        self,
+        max_tokens: int,
+        *,
+        counter: TokenCounter | None = None,
+        classifier: Classifier = default_classifier,
+        preserved_share: float = 0.2,
+    ) -> None:
+        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+            raise InvalidTurnError("max_tokens", f"{max_tokens!r} is no window size", "a whole number of tokens, at least 1")
+        self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
+        self._contents = _Contents()
+        self._position = 0
+
+    # --- the store -------------------------------------------------------
+
+    @property
+    def pos(self) -> int:
+        return self._position
+
+    position = pos
+
+    @property
+    def last(self) -> int:
+        return self._contents.length
+
+    def peek(self, position: int) -> Turn | None:
+        self._check(position)
+        return self._contents.spine.turns[position - 1] if position else None
+
+    def seek(self, position: int) -> Self:
+        if not 0 <= position <= self._contents.length:
+            raise PositionError(position, self._contents.length)
+        return self._with(self._contents, position)
+
+    @property
+    def value(self) -> Turn | None:
+        """Return the focused turn, None at position 0."""
+        return self.extract()
+
+    def __len__(self) -> int:
+        return self._contents.length
+
+    # --- reading ---------------------------------------------------------
+
+    @property
+    def max_tokens(self) -> int:
+        """Return the budget in tokens."""
+        return self._rules.max_tokens
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return the counter that counts the turns."""
+        return self._rules.counter
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of the turns up to the focus, in O(1)."""
+        return self._contents.spine.sums[self._position]
+
+    @property
+    def pressure(self) -> float:
+        """Return tokens up to the focus / max tokens, in O(1)."""
+        return self.tokens / self._rules.max_tokens
+
+    @property
+    def linearity(self) -> LinearityMap:
+        """Return the ledger of resource classes, which survives every compression."""
+        return self._contents.linearity
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """Return the ids of the last atom's calls that have no result yet."""
+        return self._contents.open_calls
+
+    @property
+    def turns_since_compression(self) -> int | None:
+        """Return how many turns came since the last compression, None before the first."""
+        return self._contents.turns_since_compression
+
+    @property
+    def serial(self) -> int:
+        """Return how many resource ids this window and its ancestors have given."""
+        return self._contents.serial
+
+    def has_contents_of(self, other: "ContextWindow") -> bool:
+        """Tell whether both windows are one and the same but for the focus; O(1)."""
+        return self._contents is other._contents
+
+    def all_turns(self) -> tuple[Turn, ...]:
+        """Return every turn, in order, whatever the focus."""
+        return tuple(self._contents.spine.turns[: self._contents.length])
+
+    def atoms(self) -> tuple[Atom, ...]:
+        """Return the turns grouped into atoms, in order; O(n)."""
+        columns = self.atom_columns()
+        last = len(columns) - 1
+        return tuple(
+            Atom(
+                columns.bounds[i],
+                columns.bounds[i + 1],
+                tuple(columns.turns_of(i)),
+                columns.tokens[i],
+                i == last and bool(self.open_calls),
+            )
+            for i in range(len(columns))
+        )
+
+    def atom_columns(self) -> AtomColumns:
+        """Return the atoms as columns; O(n), for planning."""
+        spine, length = self._contents.spine, self._contents.length
+        return atom_columns(spine.turns[:length], spine.starts[:length], spine.sums)
+
+    def class_of(self, turn: Turn) -> ResourceClass:
+        """Return the resource class of a turn of this window."""
+        return self.linearity.get(turn.resource_id)
+
+    # --- deriving --------------------------------------------------------
+
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+        """Return the window with `turn` behind the last one and in focus; amortised O(1).
+
+        The turn gets its token count and, where it has none, a resource id. Without a
+        `resource_class` the classifier decides.
+
+        Law: ``w.append(t).seek(len(w))`` shows the turns of w; ``len(w.append(t)) == len(w) + 1``.
+
+        Raises:
+            OrderError: a result for no open call or a second one, any other turn while calls are open.
+            InvalidTurnError: the resource id is taken.
+        """
+        old = self._contents
+        still_open = _check_order(turn, old.open_calls)
+        turn = self._admitted(turn)
+        tokens = turn.tokens or 0
+        constrains = resource_class is None and self._constrains(turn)
+        if resource_class is None:
+            resource_class = self.classify(turn)
+        pinned_constraint = constrains and old.has_task and resource_class is ResourceClass.PRESERVED
+        since = old.turns_since_compression
+        contents = _Contents(
+            old.spine.extended(old.length, turn, tokens, joins=turn.role is Role.TOOL),
+            old.length + 1,
+            old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp),
+            still_open,
+            old.serial + 1,
+            old.has_task or (turn.role is Role.USER and not turn.is_gist),
+            old.constraint_tokens + tokens if pinned_constraint else old.constraint_tokens,
+            None if since is None else since + 1,
+        )
+        return self._with(contents, contents.length)
+
+    def classify(self, turn: Turn) -> ResourceClass:
+        """Return the class the classifier would give `turn` if it were appended now."""
+        facts: dict[str, Any] = {
+            **turn.metadata,
+            "first_user": turn.role is Role.USER and not turn.is_gist and not self._contents.has_task,
+            "gist": turn.is_gist,
+            "has_calls": bool(turn.tool_calls),
+            "has_parts": bool(turn.parts),
+            "tokens": turn.tokens if turn.tokens is not None else count_turn(self.counter, turn),
+            "constraint_tokens": self._contents.constraint_tokens,
+            "preserved_share_tokens": int(self._rules.preserved_share * self.max_tokens),
+        }
+        return ResourceClass(self._rules.classifier(turn.role, turn.text, facts))
+
+    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "") -> Self:
+        """Return the window whose ledger holds `resource_id` in a higher class.
+
+        Raises:
+            UnknownResourceError: no such id. DemotionError: the class is not higher.
+        """
+        return self._with(evolve(self._contents, linearity=self.linearity.promote(resource_id, resource_class, rationale=rationale)))
+
+    def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
+        """Return the window with runs of turns replaced, focus at the end; O(n).
+
+        `splices` are disjoint and in order. New turns must carry an id and a count, and
+        their classes must stand in `linearity`. `compressed` restarts the count of turns
+        since the last compression.
+        """
+        turns = _spliced(self.all_turns(), splices)
+        old = self._contents
+        contents = evolve(
+            old,
+            spine=_rebuilt(turns),
+            length=len(turns),
+            linearity=old.linearity if linearity is None else linearity,
+            open_calls=open_calls(turns),
+            serial=old.serial + sum(len(s.turns) for s in splices),
+            turns_since_compression=0 if compressed else old.turns_since_compression,
+        )
+        return self._with(contents, contents.length)
+
+    def cleared(self) -> Self:
+        """Return the empty window; the ledger and the count of ids stay."""
+        return self._with(_Contents(linearity=self.linearity, serial=self.serial), 0)
+
+    def _constrains(self, turn: Turn) -> bool:
+        return turn.role is Role.USER and not turn.is_gist and states_constraint(turn.text)
+
+    def _admitted(self, turn: Turn) -> Turn:
+        resource_id = turn.resource_id or f"t{self.serial + 1}"
+        if resource_id in self.linearity:
+            raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
+        if turn.tokens is None:
+            return evolve(turn, resource_id=resource_id, tokens=count_turn(self.counter, turn))
+        return turn if turn.resource_id else evolve(turn, resource_id=resource_id)
+
+    def _with(self, contents: _Contents, position: int | None = None) -> Self:
+        window = object.__new__(type(self))
+        window._rules = self._rules
+        window._contents = contents
+        window._position = self._position if position is None else position
+        return window
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ContextWindow):
+            return NotImplemented
+        return self._key() == other._key()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _key(self) -> tuple[object, ...]:
+        c = self._contents
+        facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression)
+        return (self._position, self.max_tokens, facts, self.all_turns(), c.linearity)
+
+    def __repr__(self) -> str:
+        return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
+
+
+def _check_order(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the calls that are open once `turn` has come."""
+    if turn.role is Role.TOOL:
+        if turn.tool_call_id not in waiting:
+            problem = f"its call {turn.tool_call_id!r} is not open (unknown, or already answered)"
+            raise OrderError(turn.role, problem, f"results for {list(waiting)}" if waiting else "no result, since no call is open")
+        return tuple(call for call in waiting if call != turn.tool_call_id)
+    if waiting:
+        raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
+    return tuple(call.id for call in turn.tool_calls)
+
+
+def _spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:
+    result: list[Turn] = []
+    done = 0
+    for splice in splices:
+        result.extend(turns[done : splice.start])
+        result.extend(splice.turns)
+        done = splice.stop
+    result.extend(turns[done:])
+    return result
+
+
+def _rebuilt(turns: Sequence[Turn]) -> Spine:
+    """Build fresh columns; every turn passes the same order check as when it was appended."""
+    spine = Spine()
+    waiting: tuple[str, ...] = ()
+    for length, turn in enumerate(turns):
+        waiting = _check_order(turn, waiting)
+        spine.extended(length, turn, turn.tokens or 0, joins=turn.role is Role.TOOL)
+    return spine
+
+

@@ -1,0 +1,59 @@
+"""What the window refuses, and what would have been legal."""
+
+from attrs import define
+
+from polycontext.linearity import CallerError
+
+
+@define(slots=False, eq=False)
+class InvalidTurnError(CallerError, ValueError):
+    """Refuse a turn that no provider or store could take."""
+
+    field: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"turn field {self.field!r}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class InvalidMessagesError(CallerError, ValueError):
+    """Refuse a message list that breaks a rule of its provider.
+
+    `index` is the place in the list (None for the list as a whole), `rule` a
+    short stable name such as ``orphan-result``.
+    """
+
+    provider: str
+    index: int | None
+    rule: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        where = "messages" if self.index is None else f"messages[{self.index}]"
+        return f"{where} break the {self.provider} rule {self.rule}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class OrderError(CallerError, ValueError):
+    """Refuse a turn that comes at the wrong moment of a tool call."""
+
+    role: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.role} turn refused: {self.problem}; legal now: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class PositionError(CallerError, IndexError):
+    """Refuse a position outside 0..last."""
+
+    position: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"position {self.position} is outside the store; legal: 0..{self.last}"

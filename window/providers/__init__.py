@@ -1,0 +1,7 @@
+"""The providers' message formats: read into turns, written back, checked against their rules."""
+
+from polycontext.window.providers.errors import UnknownProviderError
+from polycontext.window.providers.formats import get_format
+from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, WireFormat
+
+__all__ = ["Message", "Parsed", "Provider", "Rendered", "UnknownProviderError", "WireFormat", "get_format"]

@@ -1,0 +1,189 @@
+"""The immutable turn: one message of a conversation, checked when it is made.
+
+A turn is what providers call a message, freed of any wire format. Checks run
+once, here, so that everything behind this door may rely on storable text and a
+known role.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.window.errors import InvalidTurnError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_UTC_OFFSET = timedelta(0)
+
+
+class Role(StrEnum):
+    """Say who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+def check_text(text: object, name: str) -> str:
+    """Return `text` if it can be stored as UTF-8; raise `InvalidTurnError` naming the field otherwise."""
+    if not isinstance(text, str):
+        raise InvalidTurnError(name, f"{type(text).__name__} is not text", "str")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidTurnError(
+                name, f"lone surrogate U+{ord(text[error.start]):04X} at character {error.start}", "text that encodes as UTF-8"
+            ) from None
+    return text
+
+
+def _frozen_json(value: Any, name: str) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return check_text(value, name)
+        case Mapping():
+            return MappingProxyType({check_text(k, name): _frozen_json(v, f"{name}.{k}") for k, v in value.items()})
+        case list() | tuple():
+            return tuple(_frozen_json(v, name) for v in value)
+        case _:
+            raise InvalidTurnError(name, f"{type(value).__name__} is not JSON data", "str, number, bool, None, list, dict")
+
+
+@frozen
+class ToolCall:
+    """Hold one call of a tool: its id, the tool's name, and its arguments as the model's own JSON text.
+
+    Ids are only unique within one turn: recorded conversations reuse them later.
+    """
+
+    id: str = field(validator=lambda _, a, v: _nonempty(v, "tool_calls.id"))
+    name: str = field(validator=lambda _, a, v: _nonempty(v, "tool_calls.name"))
+    arguments: str = field(default="{}", validator=lambda _, a, v: _text(v, "tool_calls.arguments"))
+
+
+def _text(value: object, name: str) -> None:
+    check_text(value, name)
+
+
+def _nonempty(value: object, name: str) -> None:
+    if not check_text(value, name):
+        raise InvalidTurnError(name, "is empty", "a non-empty string")
+
+
+@frozen
+class Part:
+    """Carry an opaque provider block (signed thinking, image, compaction item) byte for byte.
+
+    `provider` names the wire format it belongs to, `data` is its JSON text,
+    `before_text` whether it stands before the turn's text.
+    """
+
+    provider: str
+    data: str = field(validator=lambda _, a, v: _text(v, "parts.data"))
+    before_text: bool = True
+
+
+def _role(value: object) -> Role:
+    try:
+        return Role(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidTurnError("role", f"unknown role {value!r}", ", ".join(Role)) from None
+
+
+def _aware(value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise InvalidTurnError("timestamp", f"{type(value).__name__} is not a datetime", "an aware datetime")
+    offset = value.utcoffset()
+    if offset is None:
+        raise InvalidTurnError("timestamp", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+    return value if offset == _UTC_OFFSET and value.tzinfo is UTC else value.astimezone(UTC)
+
+
+def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not value:
+        return _NOTHING
+    if not isinstance(value, Mapping):
+        raise InvalidTurnError("metadata", f"{type(value).__name__} is not a mapping", "a mapping of JSON data")
+    frozen_value: Mapping[str, Any] = _frozen_json(value, "metadata")
+    return frozen_value
+
+
+@frozen
+class Turn:
+    """Hold one message: role, content, tool calls; immutable (design §5).
+
+    `tokens` is counted once, when the turn enters a window (None before).
+    `sources` are the resource ids that a gist stands for; `level` is how often
+    those have been folded. `resource_id` is empty until a window gives one.
+
+    Raises:
+        InvalidTurnError: a lone surrogate, missing content without tool calls,
+            an unknown role, a naive timestamp, a tool turn without a call id.
+
+    >>> Turn(role="user", content="hello").role
+    <Role.USER: 'user'>
+    >>> Turn(role="poet", content="hello")
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'; legal: system, user, assistant, tool
+    """
+
+    role: Role = field(converter=_role)
+    content: str | None
+    tool_calls: tuple[ToolCall, ...] = field(default=(), converter=tuple, kw_only=True)
+    tool_call_id: str | None = field(default=None, kw_only=True)
+    name: str | None = field(default=None, kw_only=True)
+    resource_id: str = field(default="", kw_only=True)
+    timestamp: datetime = field(default=EPOCH, converter=_aware, kw_only=True)
+    metadata: Mapping[str, Any] = field(default=_NOTHING, converter=_metadata, kw_only=True, hash=False)
+    tokens: int | None = field(default=None, kw_only=True)
+    sources: tuple[str, ...] = field(default=(), converter=tuple, kw_only=True)
+    level: int = field(default=0, kw_only=True)
+    parts: tuple[Part, ...] = field(default=(), converter=tuple, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if self.content is not None:
+            check_text(self.content, "content")
+        elif not self.tool_calls and not self.parts:
+            raise InvalidTurnError("content", "None without tool calls", "text, or tool calls on an assistant turn")
+        if self.tool_calls and self.role is not Role.ASSISTANT:
+            raise InvalidTurnError("tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only")
+        if (self.tool_call_id is None) == (self.role is Role.TOOL):
+            raise InvalidTurnError("tool_call_id", f"{self.tool_call_id!r} on a {self.role} turn", "an id on tool turns and only there")
+        for name in ("tool_call_id", "name", "resource_id"):
+            value = getattr(self, name)
+            if value is not None:
+                check_text(value, name)
+        ids = [call.id for call in self.tool_calls]
+        if len(set(ids)) < len(ids):
+            raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
+
+    @property
+    def text(self) -> str:
+        """Return the content, or an empty string where there is none."""
+        return self.content or ""
+
+    @property
+    def is_gist(self) -> bool:
+        """Tell whether this turn stands for others."""
+        return bool(self.sources)
+
+    def with_tokens(self, tokens: int) -> "Turn":
+        """Return the same turn with its token count."""
+        return evolve(self, tokens=tokens)
+
+
+def call_ids(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """Return the ids of `calls` in order.
+
+    >>> call_ids([ToolCall("a", "search"), ToolCall("b", "search")])
+    ('a', 'b')
+    """
+    return tuple(call.id for call in calls)
