@@ -15,6 +15,7 @@ lint:
 # Check types with mypy and pyright.
 types:
     uv run mypy
+    uv run mypy .ci/*.py
     uv run pyright
 
 # Check that imports between rooms run downward only.

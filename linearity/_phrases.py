@@ -8,7 +8,7 @@ Phrases that as often describe as prescribe ("have to", "muss", 总是) are left
 
 from collections.abc import Iterable, Iterator
 
-from attrs import define, field
+from polycontext.linearity._phrase_tree import PhraseTree, phrases
 
 START = "^"
 """Stands before the first word of a sentence."""
@@ -78,22 +78,8 @@ POLITE_WORDS = frozenset(("please", "bitte", "stp", "svp"))
 CJK_POLITE = ("请", "請", "ください", "下さい")
 
 
-@define
-class Node:
-    """Stand in the tree of phrases: the words that lead on, and whether the phrase that ends here states a constraint (None: no phrase)."""
-
-    next: "dict[str, Node]" = field(factory=dict)
-    states: bool | None = None
-
-
-def _phrases(text: str) -> Iterator[tuple[str, ...]]:
-    for phrase in text.replace("\n", ";").split(";"):
-        if phrase.strip():
-            yield tuple(phrase.split())
-
-
 def _habits() -> Iterator[tuple[str, ...]]:
-    for subject in _phrases(_TELLERS):
+    for subject in phrases(_TELLERS):
         yield (*subject, "always")
         yield (*subject, "never")
 
@@ -104,26 +90,23 @@ def _orders(tails: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
             yield from ((*opener, *negation, *tail) for negation in _NEGATIONS)
 
 
-def _grown(known: dict[tuple[str, ...], bool]) -> Node:
-    root = Node()
-    for phrase, states in known.items():
-        node = root
-        for word in phrase:
-            node = node.next.setdefault(word, Node())
-        node.states = states
-    return root
+def _telling(phrase: tuple[str, ...]) -> tuple[str, ...]:
+    return phrase[1:] if phrase[:1] in _ORDER_OPENERS else phrase
 
 
-def _tree() -> Node:
-    known = dict.fromkeys(_phrases(f"{_ENGLISH};{_GERMAN};{_FRENCH};{_SPANISH}"), True)
+def _known() -> dict[tuple[str, ...], bool]:
+    known = dict.fromkeys(phrases(f"{_ENGLISH};{_GERMAN};{_FRENCH};{_SPANISH}"), True)
     known |= dict.fromkeys(_orders([()]), True)
     decoys = f"{_ENGLISH_DECOYS};{_GERMAN_DECOYS};{_FRENCH_DECOYS};{_SPANISH_DECOYS}"
-    known |= dict.fromkeys((*_phrases(decoys), *_habits(), *_orders(list(_phrases(_REMARK_VERBS)))), False)
-    return _grown(known)
+    known |= dict.fromkeys((*phrases(decoys), *_habits(), *_orders(list(phrases(_REMARK_VERBS)))), False)
+    return known
 
 
-PHRASES = _tree()
-CJK_MARKERS = tuple(marker for (marker,) in _phrases(f"{_CHINESE};{_JAPANESE}"))
-CJK_DECOYS = tuple(decoy for (decoy,) in _phrases(_CJK_DECOYS))
-POLITE_OPENERS = frozenset(opener for (opener,) in _phrases(_POLITE_OPENERS))
+_KNOWN = _known()
+PHRASES = PhraseTree.grown(_KNOWN)
+KEYS = frozenset(max(_telling(phrase), key=len) for phrase, states in _KNOWN.items() if states)
+"""One word of every phrase that states a constraint: a text without any of them states none."""
+CJK_MARKERS = tuple(marker for (marker,) in phrases(f"{_CHINESE};{_JAPANESE}"))
+CJK_DECOYS = tuple(decoy for (decoy,) in phrases(_CJK_DECOYS))
+POLITE_OPENERS = frozenset(opener for (opener,) in phrases(_POLITE_OPENERS))
 """A question that opens like this is an order: "Could you always answer in French?"."""

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - punctuation of other scripts is the subject
 """Prose in sentences: what somebody says in a turn, without the code and logs pasted into it.
 
 Everything here is one pass over the text. The patterns are single character

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - punctuation of other scripts is the subject
 """Find the rules in a turn that stand for the rest of the conversation.
 
 A marker word is looked for, not understood: the share of the window that such
@@ -7,7 +6,7 @@ turns may preserve (see `default_classifier`) is what bounds a misreading.
 
 from collections.abc import Iterator
 
-from polycontext.linearity._phrases import CJK_DECOYS, CJK_MARKERS, CJK_POLITE, PHRASES, POLITE_OPENERS, POLITE_WORDS, START
+from polycontext.linearity._phrases import CJK_DECOYS, CJK_MARKERS, CJK_POLITE, KEYS, PHRASES, POLITE_OPENERS, POLITE_WORDS, START
 from polycontext.linearity._prose import is_bullet, sentences, words
 
 
@@ -37,6 +36,8 @@ def constraint_sentences(content: str) -> tuple[str, ...]:
 
 
 def _constraints(content: str) -> Iterator[str]:
+    if not _may_state(content):
+        return
     announced = False
     for sentence in sentences(content):
         listed = announced and is_bullet(sentence)
@@ -46,11 +47,15 @@ def _constraints(content: str) -> Iterator[str]:
         announced = listed or (stated and sentence.endswith((":", "：")))
 
 
+def _may_state(content: str) -> bool:
+    return not KEYS.isdisjoint(words(content)) or _has_cjk_marker(content)
+
+
 def _states(sentence: str) -> bool:
     said = words(sentence)
     if sentence.rstrip("\"'”’»)]").endswith(("?", "？")) and not _is_polite(sentence, said):
         return False
-    return _has_phrase([START, *said]) or (not sentence.isascii() and _has_cjk_marker(sentence))
+    return any(PHRASES.meanings([START, *said])) or _has_cjk_marker(sentence)
 
 
 def _is_polite(sentence: str, said: list[str]) -> bool:
@@ -58,30 +63,9 @@ def _is_polite(sentence: str, said: list[str]) -> bool:
     return asked or not POLITE_WORDS.isdisjoint(said) or any(mark in sentence for mark in CJK_POLITE)
 
 
-def _has_phrase(said: list[str]) -> bool:
-    place = 0
-    while place < len(said):
-        width, states = _longest_phrase(said, place)
-        if states:
-            return True
-        place += width
-    return False
-
-
-def _longest_phrase(said: list[str], place: int) -> tuple[int, bool]:
-    width, states = 1, False
-    node = PHRASES
-    for end in range(place, len(said)):
-        longer = node.next.get(said[end])
-        if longer is None:
-            break
-        node = longer
-        if node.states is not None:
-            width, states = end + 1 - place, node.states
-    return width, states
-
-
 def _has_cjk_marker(sentence: str) -> bool:
+    if sentence.isascii():
+        return False
     for decoy in CJK_DECOYS:
         sentence = sentence.replace(decoy, " ")
     return any(marker in sentence for marker in CJK_MARKERS)

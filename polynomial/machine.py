@@ -127,6 +127,12 @@ class ContextMachine(StateChart[ContextModel]):
         """Return the window; it changes by inputs only."""
         return self.model.window
 
+    def restore(self, state: ContextState, window: ContextWindow) -> None:
+        """Put the machine where it was: `state` with `window`."""
+        self.model.window = window
+        if state is not self.model.state:
+            self.current_state_value = state
+
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Take one input through the machine; return what goes out, or raise and change nothing."""
         step = Step(context_input, self.model.window, self.policy)

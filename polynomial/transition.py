@@ -50,6 +50,10 @@ class TableMachine:
         """Return the window; it changes by inputs only."""
         return self._window
 
+    def restore(self, state: ContextState, window: ContextWindow) -> None:
+        """Put the machine where it was: `state` with `window`."""
+        self._state, self._window = state, window
+
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Take one input; return what goes out, or raise and change nothing."""
         self._state, output = context_transition(self._state, context_input, self._window, self.policy)

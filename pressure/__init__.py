@@ -1,6 +1,7 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
 from polycontext.pressure._gisting import Rejection
+from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
 from polycontext.pressure.extractive import ExtractiveSummariser
 from polycontext.pressure.fidelity import Fidelity, floor_of
@@ -31,6 +32,7 @@ __all__ = [
     "ConflictError",
     "ContextProjector",
     "DifferentLogsError",
+    "Edit",
     "ExtractiveSummariser",
     "Fidelity",
     "FixedThreshold",
@@ -48,6 +50,7 @@ __all__ = [
     "Threshold",
     "ThresholdError",
     "View",
+    "apply_edit",
     "compress_view",
     "expand_view",
     "floor_of",

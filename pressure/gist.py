@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window import Role, Turn
 
 HEADER = "[Summary of"
 _DIGEST = "[Cut to its essentials; the full result is in the log]"
@@ -36,16 +36,24 @@ def is_gist_text(text: str) -> bool:
     return text.startswith((HEADER, _DIGEST, POINTER))
 
 
-def frame_tokens(counter: TokenCounter, template: Turn) -> int:
-    """Return what `template`, a gist with an empty body, costs without any summary."""
-    return count_turn(counter, template)
-
-
 def summary_turn(text: str, sources: Sequence[Turn], resource_id: str) -> Turn:
     """Return the user turn that stands for `sources`, with their ids and one level above the highest of them."""
     level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
     ids = tuple(dict.fromkeys(source for turn in sources for source in source_ids(turn)))
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
+
+
+def pointer_turn(result: Turn, resource_id: str) -> Turn:
+    """Return the tool turn that stands for a superseded `result`."""
+    return Turn(
+        Role.TOOL,
+        POINTER,
+        tool_call_id=result.tool_call_id,
+        name=result.name,
+        resource_id=resource_id,
+        timestamp=result.timestamp,
+        sources=(result.resource_id,),
+    )
 
 
 def source_ids(turn: Turn) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results to
 pointers; REQUIRED atoms to GIST, runs of them as one block; then the same for the
-recent tail, atom by atom; last, gists that stand side by side fold. PRESERVED
+recent tail, atom by atom; then gists that stand side by side fold; last, all gists
+tighten. PRESERVED
 atoms, open atoms and the last user turn are on no rung. The tokens promised fall
 strictly from rung to rung (a step without gain is joined to the next), which makes the
 gentlest sufficient plan a binary search, and makes plans and pressures adjoint:
@@ -11,15 +12,15 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from operator import neg
 
 from attrs import define, field, frozen
 
 from polycontext.pressure._columns import Columns, Kind, columns_of
-from polycontext.pressure.gist import MIN_GIST_TOKENS, POINTER, gist_allowance
+from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance, pointer_turn
 from polycontext.pressure.reach import Reach
-from polycontext.window import ContextWindow, Role, ToolCall, Turn, count_turn
+from polycontext.window import ContextWindow, ToolCall, Turn, count_turn
 
 
 @frozen
@@ -53,10 +54,20 @@ class Ladder:
     folds: list[Fold] = field(factory=list)
     last_folds: list[Fold] = field(factory=list)
     pointer_gains: dict[int, int] = field(factory=dict)
+    tightenings: list[int] = field(factory=list)
 
     def gentlest(self, tokens: int) -> int:
         """Return the first plan that promises at most `tokens`, or the harshest one."""
         return min(bisect_left(self.tokens, -tokens, key=neg), len(self.tokens) - 1)
+
+    def tightening(self, step: int) -> int:
+        """Return how often plan `step` halves the allowances of its gists."""
+        first = len(self.tokens) - len(self.tightenings)
+        return self.tightenings[step - first] if step >= first else 0
+
+    def folds_last(self, step: int) -> bool:
+        """Tell whether plan `step` folds whatever stands side by side."""
+        return step > 0 and step >= len(self.tokens) - len(self.tightenings) - (1 if self.last_folds else 0)
 
     @property
     def floor(self) -> int:
@@ -96,6 +107,7 @@ class _Climb:
         self._drop_tail(range(tail, len(self.atoms)))
         self._digest_tail(range(tail, len(self.atoms)))
         self._fold_last()
+        self._tighten()
 
     def _note(self, tokens: int) -> None:
         """Write a plan down where it promises less than the one before; join it to the next otherwise."""
@@ -169,6 +181,46 @@ class _Climb:
         self._note(self.left)
 
 
+    def _tighten(self) -> None:
+        """Halve the allowances of all gists until none can shrink any more."""
+        if not self.steps:
+            return
+        allowances = self._allowances()
+        for halvings in count(1):
+            gain = sum(allowance - tightened(allowance, halvings) for allowance in allowances)
+            if self.left - gain >= self.ladder.tokens[-1]:
+                return
+            self.ladder.tokens.append(self.left - gain)
+            self.ladder.counts.append(self.steps)
+            self.ladder.tightenings.append(halvings)
+
+    def _allowances(self) -> list[int]:
+        """Return what each gist may take on the last rung so far."""
+        ladder, atoms = self.ladder, self.atoms
+        allowances = [fold.allowance for fold in ladder.folds + ladder.last_folds]
+        for block in ladder.blocks:
+            allowances.append(gist_allowance(sum(atoms.tokens[atom] - ladder.pointer_gains.get(atom, 0) for atom in block), ladder.cap))
+        for atom in ladder.tail:
+            if self.columns.kinds[atom] is Kind.REQUIRED:
+                turns = atoms.turns_of(atom)
+                allowances.extend([gist_allowance(atoms.tokens[atom], ladder.cap)] if len(turns) == 1 else _digests(turns, ladder.cap))
+        return allowances
+
+
+def tightened(allowance: int, halvings: int) -> int:
+    """Return `allowance` halved so often, but never below what a gist needs.
+
+    >>> tightened(200, 1), tightened(200, 9)
+    (100, 40)
+    """
+    return max(min(allowance, MIN_GIST_TOKENS), allowance >> halvings)
+
+
+def _digests(turns: Sequence[Turn], cap: int) -> list[int]:
+    """Return the allowances of the results of one atom that would be cut."""
+    return [allowance for turn in turns[1:] if (allowance := result_allowance(turn, cap)) < (turn.tokens or 0)]
+
+
 def _runs(columns: Columns, zone: range) -> list[list[int]]:
     """Return the runs of REQUIRED atoms; dropped atoms do not part them, fixed ones and gists do."""
     runs: list[list[int]] = [[]]
@@ -231,19 +283,6 @@ def _yields(columns: Columns, atom: int) -> bool:
 def _pointer_tokens(window: ContextWindow, turns: Sequence[Turn]) -> int:
     count = window.counter
     return (turns[0].tokens or 0) + sum(count_turn(count, pointer_turn(turn, turn.resource_id)) for turn in turns[1:])
-
-
-def pointer_turn(result: Turn, resource_id: str) -> Turn:
-    """Return the tool turn that stands for a superseded `result`."""
-    return Turn(
-        Role.TOOL,
-        POINTER,
-        tool_call_id=result.tool_call_id,
-        name=result.name,
-        resource_id=resource_id,
-        timestamp=result.timestamp,
-        sources=(result.resource_id,),
-    )
 
 
 def lone_allowance(turns: Sequence[Turn], cap: int) -> int:

@@ -5,12 +5,12 @@ from enum import Enum
 from itertools import chain
 from types import MappingProxyType
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.pressure._columns import Kind
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import gist_allowance
-from polycontext.pressure.ladder import Fold, Ladder, result_allowance
+from polycontext.pressure.ladder import Fold, Ladder, result_allowance, tightened
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
 
@@ -150,8 +150,10 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
     for atom in tail:
         if not _is_droppable(ladder, atom):
             jobs.extend(_lone_jobs(ladder, atom))
-    folds = ladder.folds + (ladder.last_folds if step == len(ladder.tokens) - 1 else [])
-    return jobs + [_fold_job(ladder, fold) for fold in folds]
+    folds = ladder.folds + (ladder.last_folds if ladder.folds_last(step) else [])
+    jobs.extend(_fold_job(ladder, fold) for fold in folds)
+    halvings = ladder.tightening(step)
+    return [evolve(job, allowance=tightened(job.allowance, halvings)) for job in jobs] if halvings else jobs
 
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.pressure._gisting import Gisted, Offer, body_allowance, make_gist, offers
+from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
 from polycontext.pressure.extractive import ExtractiveSummariser
 from polycontext.pressure.ladder import Ladder, ladder_of
@@ -135,39 +135,24 @@ def _tokens_at(target: float, max_tokens: int) -> int:
 
 def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach: Reach) -> CompressionResult:
     turns = window.all_turns()
-    dropped = [turn for splice in plan.drops for turn in turns[splice.start : splice.stop]]
-    ledger, splices, gisted = window.linearity, list(plan.drops), []
+    splices = list(plan.drops)
+    dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
+    gisted: list[str] = []
     for job, gist in zip(plan.jobs, made, strict=True):
-        covered = turns[job.start : job.stop]
-        lost = _droppable_within(job, covered)
+        lost = _passed_over(job, turns)
+        dropped.extend(turns[index].resource_id for index in lost)
         if gist.turn is None:
-            splices.extend(_drops_around(job, turns, lost))
+            splices.extend(Splice(index, index + 1) for index in lost)
         else:
-            ledger = ledger.tag(gist.turn.resource_id, ResourceClass.REQUIRED, provenance="gist", when=gist.turn.timestamp)
             splices.append(Splice(job.start, job.stop, (gist.turn,)))
             gisted.extend(turn.resource_id for turn in job.sources)
-        dropped.extend(lost)
-    for turn in dropped:
-        ledger = ledger.drop(turn.resource_id)
-    splices.sort(key=lambda splice: splice.start)
-    after = window.splice(splices, linearity=ledger, compressed=True)
-    return CompressionResult(
-        after,
-        plan,
-        reach,
-        after.tokens,
-        tuple(turn.resource_id for turn in dropped),
-        tuple(gisted),
-        tuple(gist.rejection for gist in made if gist.rejection is not None),
-    )
+    edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped))
+    after = apply_edit(window, edit, compressed=True)
+    rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
+    return CompressionResult(after, plan, reach, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
 
 
-def _droppable_within(job: GistJob, covered: Sequence[Turn]) -> list[Turn]:
-    """Return the turns inside a job's range that it does not stand for: they are dropped."""
+def _passed_over(job: GistJob, turns: Sequence[Turn]) -> list[int]:
+    """Return the indices of turns inside a job's range that it does not stand for: those are dropped."""
     sources = {turn.resource_id for turn in job.sources}
-    return [turn for turn in covered if turn.resource_id not in sources]
-
-
-def _drops_around(job: GistJob, turns: Sequence[Turn], lost: Sequence[Turn]) -> list[Splice]:
-    ids = {turn.resource_id for turn in lost}
-    return [Splice(index, index + 1) for index in range(job.start, job.stop) if turns[index].resource_id in ids]
+    return [index for index in range(job.start, job.stop) if turns[index].resource_id not in sources]

@@ -4,6 +4,7 @@ from attrs import frozen
 
 from polycontext.pressure._columns import Kind, columns_of
 from polycontext.pressure._gisting import Rejection
+from polycontext.pressure.edit import Edit
 from polycontext.pressure.plan import Plan
 from polycontext.pressure.reach import Reach
 from polycontext.window import ContextWindow
@@ -20,6 +21,7 @@ class CompressionResult:
     window: ContextWindow
     plan: Plan
     reach: Reach
+    edit: Edit
     tokens_after: int
     dropped: tuple[str, ...]
     gisted: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from polycontext.window.providers import get_format
 from tests.house import ROOT, module_names
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -18,6 +20,7 @@ FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 
 
 def page_name(page: Path) -> str:
+    """Return the path of a page from the root, to name a test by it."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -89,3 +92,13 @@ def test_a_news_fragment_is_one_sentence(fragment: Path) -> None:
     text = fragment.read_text(encoding="utf-8")
     assert text.count("\n") == 1
     assert text.endswith(".\n")
+
+
+@pytest.mark.parametrize(("name", "provider"), [("conversation.json", "openai"), ("conversation_anthropic.json", "anthropic")])
+def test_an_example_conversation_is_valid(name: str, provider: str) -> None:
+    """An example is a message list that its provider would accept, and none of its messages is lost in reading."""
+    example = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))
+    messages = example if isinstance(example, list) else example["messages"]
+    wire = get_format(provider)
+    wire.check(messages)
+    assert len(wire.parse(messages).turns) == {"openai": 39, "anthropic": 21}[provider]

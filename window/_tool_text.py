@@ -8,7 +8,8 @@ shape, Anthropic's among them, reach the model as JSON.
 """
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 _HEAD = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
@@ -79,7 +80,7 @@ def _type(schema: Any) -> str:
     return _form(schema) + _remark(schema, _FORMED | _UNSEEN)
 
 
-def _form(schema: Any) -> str:
+def _form(schema: Any) -> str:  # noqa: PLR0911  one return a form
     match schema:
         case {"enum": [*values]}:
             return " | ".join(map(as_json, values))
@@ -114,7 +115,7 @@ def _property(name: str, schema: Any, mark: str) -> str:
     return f"{comment}{name}{mark}: {_form(schema)},{_remark(schema, _FORMED | _UNSEEN | {'description'})}\n"
 
 
-def _remark(schema: Any, shown: Set[str]) -> str:
+def _remark(schema: Any, shown: AbstractSet[str]) -> str:
     """Write as JSON what has no TypeScript form (bounds, patterns, defaults, shared definitions): better once too often than not."""
     rest = {key: value for key, value in schema.items() if key not in shown} if isinstance(schema, Mapping) else {}
     return f" // {as_json(rest)}" if rest else ""

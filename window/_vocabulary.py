@@ -40,10 +40,10 @@ def load_encoding(name: str, *, allow_download: bool = False) -> tiktoken.Encodi
     Takes about 0.3 seconds the first time in a process. Safe under threads.
     """
     with _lock:
-        return registry.ENCODINGS.get(name) or _load(name, allow_download)
+        return registry.ENCODINGS.get(name) or _load(name, allow_download=allow_download)
 
 
-def _load(name: str, allow_download: bool) -> tiktoken.Encoding | None:
+def _load(name: str, *, allow_download: bool) -> tiktoken.Encoding | None:
     encoding = _build(name)
     if encoding is not None:
         return registry.ENCODINGS.setdefault(name, encoding)

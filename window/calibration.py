@@ -8,7 +8,7 @@ it little, and it settles as requests come in.
 
 import math
 
-from attrs import Attribute, define, evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import CallerError
 from polycontext.window.tokens import TokenCounter
@@ -30,10 +30,6 @@ def _check(quantity: str, value: object) -> None:
         raise CalibrationError(quantity, value)
 
 
-def _checked(instance: object, attribute: "Attribute[float]", value: object) -> None:
-    _check(attribute.name, value)
-
-
 @frozen
 class CalibratedCounter:
     """Scale the counts of another counter by `factor`; the result is an estimate, whatever the other is.
@@ -46,7 +42,7 @@ class CalibratedCounter:
     """
 
     counter: TokenCounter
-    factor: float = field(default=1.0, validator=_checked)
+    factor: float = field(default=1.0, validator=lambda _, a, v: _check(a.name, v))
     counted: float = field(default=0.0, kw_only=True)
     reported: float = field(default=0.0, kw_only=True)
 

@@ -22,8 +22,13 @@ ASSISTANT_FIRST = "[the conversation begins with the assistant]"
 
 @define
 class Writer:
-    """Collect messages; turns of one role in a row share one, untouched originals stand alone."""
+    """Collect messages; untouched originals stand alone.
 
+    With `merge` turns of one role in a row share a message, so that roles alternate.
+    Without it only words behind results do: then every turn can be read back.
+    """
+
+    merge: bool
     messages: list[Message] = Factory(list)
     system: list[Message] = Factory(list)
     _aliases: dict[str, str] = Factory(dict)
@@ -47,12 +52,15 @@ class Writer:
             self.system.extend(blocks)
 
     def add_blocks(self, role: str, blocks: list[Message]) -> None:
-        """Append `blocks` to the last message if it is of the same role and not an original, else as a new one."""
-        if self._is_open and self.messages[-1]["role"] == role:
+        """Append `blocks` to the last message if they may join it, else as a new one."""
+        if self._is_open and self._may_join(self.messages[-1], role):
             self.messages[-1]["content"].extend(blocks)
         else:
             self.messages.append({"role": role, "content": list(blocks)})
             self._is_open = True
+
+    def _may_join(self, message: Message, role: str) -> bool:
+        return message["role"] == role and (self.merge or message["content"][-1]["type"] == "tool_result")
 
     def finished(self) -> Rendered:
         """Return what was collected. A final text of the assistant that is no original loses trailing white space."""

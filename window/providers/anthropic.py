@@ -74,7 +74,7 @@ def render(turns: Iterable[Turn]) -> Rendered:
     >>> rendered.system, rendered.messages[0]["content"]
     (({'type': 'text', 'text': 'Be brief.'},), [{'type': 'text', 'text': 'hi'}])
     """
-    writer = Writer()
+    writer = Writer(merge=True)
     for turn in turns:
         writer.add_turn(turn)
     return with_user_first(writer.finished())
@@ -87,7 +87,7 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
     other turns are rendered. `positions` gives for each resource id the position
     in ``parsed.turns``. Law: with all turns kept the messages equal the originals.
     """
-    writer = Writer()
+    writer = Writer(merge=False)
     for piece in pieces(parsed, turns, positions):
         match piece:
             case Untouched(start, stop):

@@ -1,0 +1,150 @@
+"""`project`: a provider's message list in, a valid one within budget out. What most people call first."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Fulfilment, Reach, Summariser, is_gist_text
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
+from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
+
+GIST_SHARE = 0.3
+"""A projection is made once, so its gists may take more room than a session's."""
+
+
+@frozen
+class Projection:
+    """Hold the projected messages and the report on what became of the others.
+
+    `system` holds Anthropic's system blocks, which travel outside of the list (empty for
+    OpenAI). Ids name turns by their place: ``t1`` is the first turn of the input. Tokens count
+    the whole request. `first_changed` is the index of the first message that differs from the
+    input (what a prompt cache still holds ends there), None if none does. `floor` is the least
+    the request could have been cut to. `repaired` are ids of results that ``repair=True`` added.
+    """
+
+    messages: list[dict[str, Any]] = field(repr=False)
+    system: tuple[dict[str, Any], ...] = field(repr=False)
+    tokens_before: int
+    tokens_after: int
+    max_tokens: int
+    floor: int
+    first_changed: int | None
+    kept: tuple[str, ...] = field(repr=False)
+    gisted: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> bool:
+        """Tell whether the request is within its budget; a projection that is not is never returned."""
+        return self.tokens_after <= self.max_tokens
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether any message was cut."""
+        return self.first_changed is not None
+
+    def report(self) -> dict[str, Any]:
+        """Return everything but the messages, JSON-ready."""
+        names = ("tokens_before", "tokens_after", "max_tokens", "floor", "reached", "first_changed")
+        ids = ("kept", "gisted", "dropped", "repaired")
+        return {**{name: getattr(self, name) for name in names}, **{name: list(getattr(self, name)) for name in ids}}
+
+
+def project(
+    messages: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    *,
+    provider: Provider | str = Provider.OPENAI,
+    keep_recent: int = 6,
+    query: str | None = None,
+    counter: TokenCounter | None = None,
+    summariser: Summariser | None = None,
+    repair: bool = False,
+    tools: Sequence[Mapping[str, Any]] = (),
+    reserve: int = 0,
+) -> Projection:
+    """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
+
+    System messages and the first user message stay; calls and results are never parted; the last
+    `keep_recent` turns yield last. A list that fits comes back as it is. The input is never changed.
+
+    Args:
+        messages: the provider's own message list; it may end on open calls.
+        max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
+        query: what the next answer is about; the summariser prefers what speaks of it.
+        repair: close an unanswered call in the middle by a marked result instead of refusing.
+
+    Raises:
+        InvalidMessagesError: the list breaks a rule of the provider; names index and rule.
+        ContextOverflowError: even with everything cut that may be, the budget is exceeded; names both numbers.
+
+    Laws: deterministic; idempotent (projecting the result changes nothing); the result is valid and within budget.
+
+    >>> project([{"role": "user", "content": "hello"}], 100).messages
+    [{'role': 'user', 'content': 'hello'}]
+    """
+    wire = get_format(provider)
+    parsed = wire.parse(messages, repair=repair)
+    window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
+    room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
+    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
+    result = _within(projector, window, room, max_tokens, query)
+    rendered = _rendered(wire, parsed, window, result.window)
+    return _projection(parsed, window, result, rendered, max_tokens, max_tokens - room)
+
+
+def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
+    """Append the parsed turns; gists of an earlier projection are taken for what they are."""
+    task_seen = False
+    for number, turn in enumerate(parsed.turns, 1):
+        gist = is_gist_text(turn.text) and (turn.role is Role.TOOL or (turn.role is Role.USER and task_seen))
+        task_seen = task_seen or turn.role is Role.USER
+        sources = (f"earlier-{number}",) if gist else ()
+        window = window.append(evolve(turn, resource_id=f"t{number}", sources=sources))
+    return window
+
+
+def _within(projector: ContextProjector, window: ContextWindow, room: int, max_tokens: int, query: str | None) -> CompressionResult:
+    """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
+    for wanted in (room, 0):
+        plan = projector.plan_within(window, wanted)
+        if plan.floor > room and plan.tokens_before > room:
+            raise ContextOverflowError(plan.floor + max_tokens - room, max_tokens, "the conversation")
+        fulfilment = projector.fulfil(plan, query=query) if not plan.is_empty else Fulfilment(plan, ())
+        result = projector.commit(window, fulfilment)
+        if result.tokens_after <= room:
+            return result
+    raise ContextOverflowError(result.tokens_after + max_tokens - room, max_tokens, "the conversation")
+
+
+def _rendered(wire: WireFormat, parsed: Parsed, before: ContextWindow, after: ContextWindow) -> Rendered:
+    positions = {turn.resource_id: position for position, turn in enumerate(before.all_turns())}
+    rendered = wire.rebuild(parsed, after.all_turns(), positions)
+    wire.check(rendered.messages, allow_open_tail=bool(after.open_calls), strict_first=False)
+    return rendered
+
+
+def _projection(
+    parsed: Parsed, window: ContextWindow, result: CompressionResult, rendered: Rendered, max_tokens: int, besides: int
+) -> Projection:
+    def ids(positions: Sequence[int]) -> tuple[str, ...]:
+        turns: tuple[Turn, ...] = window.all_turns()
+        return tuple(turns[position].resource_id for position in positions)
+
+    return Projection(
+        messages=rendered.messages,
+        system=rendered.system,
+        tokens_before=result.tokens_before + besides,
+        tokens_after=result.tokens_after + besides,
+        max_tokens=max_tokens,
+        floor=result.floor + besides,
+        first_changed=None if result.first_changed is None else parsed.places[result.first_changed],
+        kept=result.kept,
+        gisted=result.gisted,
+        dropped=result.dropped,
+        repaired=ids(parsed.repaired),
+    )

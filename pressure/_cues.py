@@ -1,0 +1,63 @@
+"""Find the passages that a reader will want whatever words they hold: standing constraints, and where things failed."""
+
+import re
+from collections.abc import Iterator
+
+from polycontext.linearity import constraint_sentences
+from polycontext.pressure._segments import Span
+
+FAILURE_CHARS = 300
+"""How far before its error line the last frame of a stack trace may start, and how long an error line is at most."""
+
+_TRACE = re.compile(
+    r"^(?:(?P<frame>File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d)"
+    r"|(?P<error>(?:[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|E   |fatal:|error(?:\[\w{1,9}\])?:|panic:|thread '[^'\n]{1,80}' panicked|FAILED |FAIL:)))",
+    re.MULTILINE,
+)
+_MISSES_ALLOWED = 3
+
+
+def standing_spans(text: str) -> list[Span]:
+    """Return where the sentences stand in `text` (white space normalised) that state a standing constraint.
+
+    >>> text = "Hi. Never delete files. Go on."
+    >>> [text[start:end] for start, end in standing_spans(text)]
+    ['Never delete files.']
+    """
+    flat = text.replace("\n", " ")
+    spans: list[Span] = []
+    at = misses = 0
+    for sentence in constraint_sentences(text):
+        start = flat.find(sentence, at)
+        if start >= 0:
+            at = start + len(sentence)
+            spans.append((start, at))
+        elif (misses := misses + 1) == _MISSES_ALLOWED:
+            break
+    return spans
+
+
+def failure_spans(text: str) -> Iterator[Span]:
+    r"""Yield where `text` (lines without margins) says what failed: each error line, with the frame nearest to it.
+
+    >>> text = 'File "a.py", line 1, in f\nFile "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero\nok'
+    >>> [text[start:end] for start, end in failure_spans(text)]
+    ['File "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero']
+    """
+    frame = -FAILURE_CHARS
+    failed = -FAILURE_CHARS
+    for match in _TRACE.finditer(text):
+        start = match.start()
+        if match["error"]:
+            opening = frame if start - frame < FAILURE_CHARS else start
+            yield opening, _line_end(text, start)
+            frame, failed = -FAILURE_CHARS, _line_end(text, start)
+        else:
+            if start == failed + 1:
+                yield start, _line_end(text, start)
+            frame = start
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start, start + FAILURE_CHARS)
+    return end if end >= 0 else min(len(text), start + FAILURE_CHARS)

@@ -1,0 +1,167 @@
+"""The ledger maps ids to tags; a class is only ever raised."""
+
+import copy
+import pickle
+from datetime import UTC, datetime
+
+import pytest
+
+from polycontext.linearity import (
+    CallerError,
+    DemotionError,
+    LinearityMap,
+    LinearityStats,
+    ResourceClass,
+    Tag,
+    UndroppableError,
+    UnknownResourceError,
+)
+
+DROPPABLE, REQUIRED, PRESERVED = ResourceClass
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ledger() -> LinearityMap:
+    """Return a ledger of three resources, one a class."""
+    tagged = LinearityMap().tag("low", DROPPABLE, provenance="default", rationale="small talk", when=NOON)
+    return tagged.tag("middle", REQUIRED).tag("high", PRESERVED)
+
+
+def test_a_new_ledger_is_empty() -> None:
+    """Without tags there is nothing to read and nothing counted."""
+    empty = LinearityMap()
+    assert (len(empty), list(empty), empty.stats()) == (0, [], LinearityStats())
+    assert empty.stats().droppable_ratio == 0.0
+    assert empty.partition() == {DROPPABLE: (), REQUIRED: (), PRESERVED: ()}
+
+
+def test_a_tag_is_read_back_whole(ledger: LinearityMap) -> None:
+    """Class, provenance, rationale and moment are kept."""
+    assert ledger.get("low") is DROPPABLE
+    assert ledger.tag_of("low") == Tag(DROPPABLE, provenance="default", rationale="small talk", when=NOON)
+    assert "low" in ledger
+    assert "lower" not in ledger
+    assert 7 not in ledger
+
+
+def test_ids_keep_the_order_in_which_they_were_tagged(ledger: LinearityMap) -> None:
+    """Order is insertion order, whatever is promoted."""
+    assert list(ledger.promote("low", PRESERVED)) == ["low", "middle", "high"]
+
+
+def test_the_partition_follows_classes_and_order(ledger: LinearityMap) -> None:
+    """Every class has its ids in ledger order, the lowest class first."""
+    later = ledger.tag("last", DROPPABLE).promote("low", PRESERVED)
+    assert list(later.partition().items()) == [(DROPPABLE, ("last",)), (REQUIRED, ("middle",)), (PRESERVED, ("low", "high"))]
+    assert later.by_class(PRESERVED) == ("low", "high")
+
+
+def test_promoting_keeps_the_provenance_and_takes_the_new_reason(ledger: LinearityMap) -> None:
+    """Where a resource came from does not change; why and when it has its class does."""
+    later = ledger.promote("low", REQUIRED, rationale="quoted by the user", when=NOON)
+    assert later.tag_of("low") == Tag(REQUIRED, provenance="default", rationale="quoted by the user", when=NOON)
+    assert later.stats() == LinearityStats(droppable=0, required=2, preserved=1, promotions=1)
+
+
+@pytest.mark.parametrize(
+    ("resource_id", "requested"), [("middle", REQUIRED), ("middle", DROPPABLE), ("high", PRESERVED), ("high", REQUIRED)]
+)
+def test_promoting_to_the_same_or_a_lower_class_is_refused(ledger: LinearityMap, resource_id: str, requested: ResourceClass) -> None:
+    """The error names the id, both classes and what would be legal."""
+    with pytest.raises(DemotionError, match=f"{resource_id!r} is .* cannot be promoted to {requested.name}") as caught:
+        ledger.promote(resource_id, requested)
+    assert (caught.value.resource_id, caught.value.current, caught.value.requested) == (resource_id, ledger.get(resource_id), requested)
+    assert str(caught.value).endswith("legal: PRESERVED" if resource_id == "middle" else "legal: nothing, it is the highest class")
+    assert isinstance(caught.value, ValueError | CallerError)
+
+
+def test_tagging_again_with_the_same_class_changes_nothing(ledger: LinearityMap) -> None:
+    """The first tag stands, so replaying tags is harmless."""
+    assert ledger.tag("low", DROPPABLE, provenance="replay", rationale="again") is ledger
+
+
+def test_tagging_again_with_a_higher_class_promotes(ledger: LinearityMap) -> None:
+    """The new tag replaces the old one whole, and the promotion is counted."""
+    later = ledger.tag("low", PRESERVED, provenance="caller")
+    assert later.tag_of("low") == Tag(PRESERVED, provenance="caller")
+    assert later.stats().promotions == 1
+    assert len(later) == 3
+
+
+def test_tagging_again_with_a_lower_class_is_refused(ledger: LinearityMap) -> None:
+    """No way leads down."""
+    with pytest.raises(DemotionError):
+        ledger.tag("high", DROPPABLE)
+
+
+def test_a_drop_is_counted_and_the_tag_stays(ledger: LinearityMap) -> None:
+    """What left the view is still known, and may leave again after a recall."""
+    later = ledger.drop("low").drop("low")
+    assert later.stats() == LinearityStats(droppable=1, required=1, preserved=1, drops=2)
+    assert later.tag_of("low") is ledger.tag_of("low")
+
+
+@pytest.mark.parametrize("resource_id", ["middle", "high"])
+def test_only_droppable_resources_may_leave(ledger: LinearityMap, resource_id: str) -> None:
+    """REQUIRED and PRESERVED leave a trace at least."""
+    with pytest.raises(UndroppableError, match=f"{resource_id!r} is .* legal: dropping DROPPABLE") as caught:
+        ledger.drop(resource_id)
+    assert caught.value.resource_class is ledger.get(resource_id)
+
+
+@pytest.mark.parametrize("read", [LinearityMap.get, LinearityMap.tag_of, LinearityMap.drop])
+def test_an_unknown_id_is_refused_with_near_misses(ledger: LinearityMap, read: object) -> None:
+    """A slip of the pen gets the id that was meant; the error is a KeyError with a readable message."""
+    assert callable(read)
+    with pytest.raises(UnknownResourceError) as caught:
+        read(ledger, "midle")
+    assert caught.value.near == ("middle",)
+    assert str(caught.value) == "resource 'midle' is not in the ledger; did you mean 'middle'?"
+    assert isinstance(caught.value, KeyError)
+
+
+def test_an_unknown_id_without_near_misses_says_what_is_legal(ledger: LinearityMap) -> None:
+    """Nothing is guessed for an id that looks like none, or is too long to be a slip."""
+    for unknown in ("zzz", "middle" * 100_000):
+        with pytest.raises(UnknownResourceError, match="legal: an id that was tagged before"):
+            ledger.promote(unknown, PRESERVED)
+
+
+def test_stats_count_classes_promotions_and_drops(ledger: LinearityMap) -> None:
+    """Counts are by class, lowest first; the ratio is the share of DROPPABLE."""
+    stats = ledger.tag("more", DROPPABLE).drop("more").promote("more", REQUIRED).stats()
+    assert list(stats.counts.items()) == [(DROPPABLE, 1), (REQUIRED, 2), (PRESERVED, 1)]
+    assert (stats.total, stats.promotions, stats.drops, stats.droppable_ratio) == (4, 1, 1, 0.25)
+
+
+def test_equality_is_of_ids_tags_order_and_counters() -> None:
+    """Two ledgers are equal exactly when nothing that can be read of them differs."""
+    one = LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE)
+    assert one == LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE)
+    assert hash(one) == hash(LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE))
+    others = [
+        LinearityMap().tag("b", DROPPABLE).tag("a", DROPPABLE),
+        LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE, rationale="other"),
+        one.drop("a"),
+        one.tag("c", DROPPABLE),
+        one.promote("a", REQUIRED),
+        LinearityMap(),
+    ]
+    assert [other for other in others if other == one] == []
+    assert one != "a ledger"
+
+
+def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap) -> None:
+    """An immutable value needs no copy, and a pickle carries items and counters."""
+    later = ledger.drop("low").promote("middle", PRESERVED)
+    assert copy.copy(later) is later
+    assert copy.deepcopy({"ledger": later})["ledger"] is later
+    again = pickle.loads(pickle.dumps(later))  # noqa: S301  our own bytes
+    assert again == later
+    assert again.tag("new", DROPPABLE).get("new") is DROPPABLE
+
+
+def test_a_ledger_prints_its_spread(ledger: LinearityMap) -> None:
+    """The repr is one line, however many resources there are."""
+    assert repr(ledger) == "LinearityMap(3 resources: 1 DROPPABLE, 1 REQUIRED, 1 PRESERVED)"

@@ -1,0 +1,73 @@
+"""A tag refuses what could not be stored, and says what would be legal."""
+
+import pickle
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from attrs.exceptions import FrozenInstanceError
+
+from polycontext.linearity import EPOCH, InvalidTagError, LinearityMap, ResourceClass, Tag
+
+NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
+
+
+def test_a_tag_knows_nothing_but_its_class_unless_told() -> None:
+    """Provenance and rationale default to nothing and the time to the epoch: no clock is read."""
+    tag = Tag(ResourceClass.REQUIRED)
+    assert (tag.provenance, tag.rationale, tag.when) == ("", "", EPOCH)
+
+
+def test_a_tag_cannot_be_changed() -> None:
+    """Tags are shared between maps, so they are frozen."""
+    tag = Tag(ResourceClass.REQUIRED)
+    with pytest.raises(FrozenInstanceError):
+        tag.rationale = "later"  # type: ignore[misc]
+    assert tag.rationale == ""
+
+
+def test_a_moment_is_kept_in_utc() -> None:
+    """A moment of another zone is the same moment in UTC."""
+    noon = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    tag = Tag(ResourceClass.REQUIRED, when=noon)
+    assert tag.when == noon
+    assert tag.when.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("field", "fields", "problem"),
+    [
+        ("resource_class", {"resource_class": 2}, "2 is not a resource class"),
+        ("resource_class", {"resource_class": True}, "True is not a resource class"),
+        ("provenance", {"provenance": None}, "NoneType is not text"),
+        ("rationale", {"rationale": "ab\ud800"}, "lone surrogate U+D800 at character 2"),
+        ("when", {"when": NAIVE}, "naive datetime"),
+        ("when", {"when": "2026-01-01"}, "str is not a datetime"),
+        ("when", {"when": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))}, "has no UTC time"),
+    ],
+)
+def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], problem: str) -> None:
+    """The error names the field and the problem."""
+    with pytest.raises(InvalidTagError) as caught:
+        Tag(**{"resource_class": ResourceClass.REQUIRED, **fields})
+    assert caught.value.field == field
+    assert problem in str(caught.value)
+    assert "; legal: " in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("resource_id", ["", None, 7, "x\udfff", ["a"]])
+def test_an_unstorable_id_is_refused(resource_id: Any) -> None:
+    """An id that is empty, no text, or not UTF-8 never enters a ledger."""
+    ledger = LinearityMap()
+    with pytest.raises(InvalidTagError) as caught:
+        ledger.tag(resource_id, ResourceClass.REQUIRED)
+    assert caught.value.field == "resource_id"
+    assert len(ledger) == 0
+
+
+def test_errors_survive_pickling() -> None:
+    """An error that crosses a process keeps its fields and its message."""
+    error = InvalidTagError("when", "naive", "aware")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+    assert (again.field, str(again)) == ("when", str(error))

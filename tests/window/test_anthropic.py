@@ -1,0 +1,380 @@
+"""Anthropic's message format: what is read, written back and refused."""
+
+import copy
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.providers import Rendered
+from polycontext.window.providers._pairing import NO_RESULT
+from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
+from polycontext.window.turn import Part, Role, ToolCall, Turn
+from tests.window.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+
+Block = dict[str, Any]
+
+
+def text(words: str) -> Block:
+    """Return a text block."""
+    return {"type": "text", "text": words}
+
+
+def call(call_id: str, **arguments: Any) -> Block:
+    """Return a call."""
+    return {"type": "tool_use", "id": call_id, "name": "weather", "input": arguments}
+
+
+def result(call_id: str, content: Any = "21 degrees", **fields: Any) -> Block:
+    """Return the result of a call."""
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **fields}
+
+
+def user(*blocks: Block) -> dict[str, Any]:
+    """Return a user message."""
+    return {"role": "user", "content": list(blocks)}
+
+
+def assistant(*blocks: Block) -> dict[str, Any]:
+    """Return an assistant message."""
+    return {"role": "assistant", "content": list(blocks)}
+
+
+ASK = user(text("weather in Paris?"))
+
+
+def refused(messages: object, **options: bool) -> tuple[str, int | None]:
+    """Return rule and index of the error that `check` raises."""
+    with pytest.raises(InvalidMessagesError) as caught:
+        check(messages, **options)
+    assert caught.value.provider == "anthropic"
+    assert caught.value.legal
+    return caught.value.rule, caught.value.index
+
+
+def test_a1_a_call_without_its_result_is_refused() -> None:
+    """A call whose result was dropped, or does not come in the next message, names the calling message."""
+    assert refused([ASK, assistant(call("a"), call("b")), user(result("a")), assistant(text("x")), ASK]) == ("unanswered-call", 1)
+    assert refused([ASK, assistant(call("a")), ASK, user(result("a"))]) == ("unanswered-call", 1)
+    assert refused([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"))]) == ("unanswered-call", 1)
+    assert refused([ASK, assistant(call("a")), {"role": "system", "content": "x"}, user(result("a"))]) == ("unanswered-call", 1)
+    assert refused([ASK, assistant(call("a"))]) == ("unanswered-call", 1)
+
+
+def test_a2_a_result_without_its_call_is_refused() -> None:
+    """A window that starts on a result, or keeps one whose call is gone, names the result's message."""
+    assert refused([user(result("a"))]) == ("orphan-result", 0)
+    assert refused([ASK, assistant(call("a")), user(result("a")), assistant(text("x")), user(result("a"))]) == ("orphan-result", 4)
+
+
+def test_a3_a_second_result_for_one_call_is_refused() -> None:
+    """A result that was duplicated is refused, in the same message and in one that merges with it."""
+    assert refused([ASK, assistant(call("a")), user(result("a"), result("a"))]) == ("duplicate-result", 2)
+    assert refused([ASK, assistant(call("a")), user(result("a")), user(result("a"))]) == ("duplicate-result", 3)
+
+
+def test_a4_call_ids_are_unique_within_a_message_only() -> None:
+    """One assistant turn twice in a row repeats its ids in one merged message; later messages may reuse them."""
+    assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == ("duplicate-call-id", 1)
+    assert refused([ASK, assistant(call("a")), assistant(call("a")), user(result("a"))]) == ("duplicate-call-id", 2)
+    check([ASK, assistant(call("a")), user(result("a")), assistant(call("a")), user(result("a"))])
+
+
+def test_a7_an_empty_text_block_is_refused() -> None:
+    """Text that was emptied must go together with its block; what a tool returned may be empty."""
+    assert refused([ASK, assistant(text(""), call("a")), user(result("a"))]) == ("empty-text", 1)
+    check([ASK, assistant(text("\n"), call("a")), user(result("a", ""))])
+
+
+@pytest.mark.parametrize("content", ["", [], " \n", [{"type": "text", "text": " "}]])
+def test_a8_an_empty_message_is_refused(content: Any) -> None:
+    """A message that was emptied as a whole is refused, unless it is the assistant's and final."""
+    assert refused([ASK, {"role": "assistant", "content": content}, ASK]) == ("empty-message", 1)
+    assert refused([{"role": "user", "content": content}]) == ("empty-message", 0)
+
+
+def test_a8_a_final_assistant_message_may_be_empty() -> None:
+    """The provider takes an empty assistant message at the end of the list."""
+    check([ASK, {"role": "assistant", "content": []}])
+    check([ASK, {"role": "assistant", "content": ""}])
+    assert parse([ASK, assistant()]).turns[1].content == ""
+
+
+def test_a9_final_assistant_text_must_not_end_in_white_space() -> None:
+    """A cut that leaves a space at the very end is refused; in the middle, or in a history to go on with, it is not."""
+    assert refused([ASK, {"role": "assistant", "content": "It is "}]) == ("trailing-whitespace", 1)
+    assert refused([ASK, assistant(text("It is\n"))]) == ("trailing-whitespace", 1)
+    check([ASK, assistant(text("It is ")), ASK])
+    check([ASK, assistant(text("It is "))], allow_open_tail=True)
+
+
+def test_a10_runs_of_one_role_are_merged_before_pairing() -> None:
+    """Today's provider accepts runs; what they call and answer is paired across the whole run."""
+    check([ASK, ASK, assistant(text("x")), assistant(call("a")), assistant(call("b"), text("y")), user(result("b")), user(result("a"))])
+    assert refused([ASK, assistant(call("a")), assistant(call("b")), user(result("b")), ASK]) == ("unanswered-call", 1)
+
+
+@given(conversations())
+def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
+    """What is rendered suits endpoints that refuse runs as well."""
+    roles = [message["role"] for message in render(turns).messages]
+    assert all(one != other for one, other in pairwise(roles))
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule", "index"),
+    [
+        ({"role": "user"}, "not-a-list", None),
+        ([], "empty-list", None),
+        ([ASK, None], "not-an-object", 1),
+        ([{"role": "tool", "content": "x"}], "unknown-role", 0),
+        ([{"role": "user", "content": "x", "name": "ann"}], "extra-field", 0),
+        ([{"role": "user"}], "missing-content", 0),
+        ([{"role": "user", "content": 7}], "bad-content", 0),
+        ([user(ASK)], "bad-content", 0),
+        ([{"role": "user", "content": ["x"]}], "bad-content", 0),
+        ([user({"type": "text", "text": None})], "bad-content", 0),
+        ([user(call("a"))], "misplaced-block", 0),
+        ([user({"type": "thinking", "thinking": "x", "signature": "s"})], "misplaced-block", 0),
+        ([ASK, assistant(result("a"))], "misplaced-block", 1),
+        ([ASK, assistant(call("f:1"))], "bad-tool-call", 1),
+        ([ASK, assistant(call(""))], "bad-tool-call", 1),
+        ([ASK, assistant({**call("a"), "name": "n" * 201})], "bad-tool-call", 1),
+        ([ASK, assistant({**call("a"), "input": "{}"})], "bad-tool-call", 1),
+        ([ASK, assistant(call("a")), user({"type": "tool_result"})], "orphan-result", 2),
+        ([ASK, assistant(call("a")), user(result("a", is_error="no"))], "bad-content", 2),
+        ([ASK, assistant(call("a")), user(result("a", 7))], "bad-content", 2),
+        ([ASK, assistant(call("a")), user(result("a", [7]))], "bad-content", 2),
+        ([ASK, assistant(call("a")), user(text("x"), result("a"))], "results-first", 2),
+        ([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"), result("b"))], "results-first", 2),
+        ([assistant(text("hi"))], "first-role", 0),
+        ([{"role": "system", "content": "x"}], "first-role", None),
+        ([user(text("a\ud800"))], "lone-surrogate", 0),
+        ([user({"type": "image", "source": b"x"})], "not-json", 0),
+    ],
+)
+def test_each_broken_shape_names_its_rule_and_place(messages: object, rule: str, index: int | None) -> None:
+    """Whatever is broken in a message is refused with a stable rule name and the message's index."""
+    assert refused(messages) == (rule, index)
+
+
+def test_the_assistant_may_speak_first_where_asked_for() -> None:
+    """A recorded history that the assistant begins can be read; sending it is the caller's choice."""
+    messages = [assistant(text("hi")), ASK]
+    check(messages, strict_first=False)
+    assert [turn.role for turn in parse(messages).turns] == ["assistant", "user"]
+
+
+def test_an_open_tail_is_accepted_where_asked_for() -> None:
+    """A history may end on calls that are being worked on, with some results there."""
+    for tail in ([assistant(call("a"))], [assistant(call("a"), call("b")), user(result("b"))]):
+        check([ASK, *tail], allow_open_tail=True)
+        assert refused([ASK, *tail]) == ("unanswered-call", 1)
+
+
+def test_one_user_message_gives_its_results_and_its_words() -> None:
+    """Results become tool turns, all else of the message one user turn, each with the place of its message."""
+    messages = [ASK, assistant(text("Let me see."), call("a", city="Paris"), call("b")), user(result("b"), result("a"), text("And?"))]
+    parsed = parse(messages)
+    assert parsed.places == (0, 1, 2, 2, 2)
+    assert words(parsed.turns)[1] == (
+        "assistant",
+        "Let me see.",
+        (ToolCall("a", "weather", '{"city":"Paris"}'), ToolCall("b", "weather", "{}")),
+        None,
+    )
+    assert [(turn.role, turn.content, turn.tool_call_id) for turn in parsed.turns[2:]] == [
+        ("tool", "21 degrees", "b"),
+        ("tool", "21 degrees", "a"),
+        ("user", "And?", None),
+    ]
+    assert render(parsed.turns).messages == messages
+
+
+def test_opaque_blocks_are_carried_as_the_json_they_were() -> None:
+    """Signed thinking, images and unknown blocks become parts, on their side of the text."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "Zm9v=="}
+    search = {"type": "server_tool_use", "id": "s1", "name": "search", "input": {"b": 1, "a": 2}}
+    turn = parse([ASK, assistant(thinking, text("x"), search, text("y"), call("a"))]).turns[1]
+    assert turn.content == "x\ny"
+    assert turn.parts == (
+        Part("anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}'),
+        Part("anthropic", '{"type":"server_tool_use","id":"s1","name":"search","input":{"b":1,"a":2}}', before_text=False),
+    )
+    assert render([turn]).messages[-1]["content"] == [thinking, text("x\ny"), search, call("a")]
+
+
+def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
+    """Text of a result is content, other blocks are parts, an error stays one."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
+    blocks = [image, text("a map")]
+    messages = [ASK, assistant(call("a"), call("b"), call("c")), user(result("a", blocks, is_error=True), result("b", [image]), result("c"))]
+    parsed = parse(messages)
+    assert [turn.content for turn in parsed.turns[2:]] == ["a map", None, "21 degrees"]
+    assert parsed.turns[2].metadata == {"is_error": True}
+    assert render(parsed.turns).messages == messages
+    assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""
+
+
+def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
+    """The results of all its calls follow the run, so its messages are kept or yielded together."""
+    messages = [ASK, assistant(text("x")), assistant(call("a")), assistant(text("y"), call("b")), user(result("a"), result("b")), ASK]
+    parsed = parse(messages)
+    assert parsed.places == (0, 1, 2, 4, 4, 5)
+    turns, positions = named(parsed)
+    assert rebuild(parsed, turns, positions).messages == messages
+    assert rebuild(parsed, [turns[0], turns[5]], positions).messages == [ASK, ASK]
+    assert rebuild(parsed, [turns[0], *turns[2:5]], positions).messages == [ASK, *messages[2:5]]
+
+
+def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes() -> None:
+    """Arguments that are no object are wrapped; ids outside the alphabet are spelled anew with their results."""
+    calls = (ToolCall("f:1", "f", "oops"), ToolCall("f_1", "f", '{"x": NaN}'), ToolCall("f.1", "f", '{"b": 1, "a": [2]}'))
+    results = [Turn("tool", call_id, tool_call_id=call_id) for call_id in ("f.1", "f_1", "f:1")]
+    messages = render([Turn("user", "hi"), Turn("assistant", None, tool_calls=calls), *results]).messages
+    check(messages)
+    assert [(block["id"], block["input"]) for block in messages[1]["content"]] == [
+        ("f_1_2", {"raw_arguments": "oops"}),
+        ("f_1", {"raw_arguments": '{"x": NaN}'}),
+        ("f_1_3", {"b": 1, "a": [2]}),
+    ]
+    assert [(block["tool_use_id"], block["content"]) for block in messages[2]["content"]] == [
+        ("f_1_3", "f.1"),
+        ("f_1", "f_1"),
+        ("f_1_2", "f:1"),
+    ]
+
+
+def test_system_turns_are_hoisted_unless_only_a_message_can_hold_them() -> None:
+    """Their texts go to `system` in order; blocks of the provider's own stay where they stood."""
+    added = Part("anthropic", '{"type":"tool_addition","tool":{}}')
+    turns = [Turn("system", "one"), Turn("user", "hi"), Turn("system", " "), Turn("system", "two"), Turn("system", None, parts=(added,))]
+    rendered = render(turns)
+    assert rendered.system == (text("one"), text("two"))
+    assert rendered.messages == [user(text("hi")), {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}]
+
+
+def test_emptiness_gets_a_visible_stand_in() -> None:
+    """Nothing that was said is silently left out of its place, and the assistant is never first."""
+    turns = [Turn("assistant", ""), Turn("user", None, parts=(Part("openai", '{"type":"file"}'),)), Turn("assistant", "Well, ")]
+    messages = render(turns).messages
+    check(messages)
+    assert [message["content"][0]["text"] for message in messages] == [
+        "[the conversation begins with the assistant]",
+        "[empty]",
+        "[content in another provider's format]",
+        "Well,",
+    ]
+
+
+def test_inline_and_hoist_are_opposites() -> None:
+    """System texts are stored as a leading system message and taken out again to be sent."""
+    rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
+    stored = rendered.inline()
+    assert [turn.role for turn in parse(stored).turns] == [Role.SYSTEM, Role.USER]
+    assert hoist(stored) == rendered
+    assert hoist([ASK]) == Rendered([ASK])
+    with pytest.raises(InvalidMessagesError):
+        hoist([7])
+
+
+def test_a_view_keeps_whole_messages_untouched_and_rebuilds_the_others_from_their_blocks() -> None:
+    """A message of which a turn yielded is written from its own remaining blocks, its neighbours as they are."""
+    cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
+    messages = [{"role": "user", "content": "hi"}, assistant(call("a"), call("b")), user(result("a"), result("b", [text("x")]), cached)]
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    cut = rebuild(parsed, digested(turns, 2), positions).messages
+    assert cut == [*messages[:2], user(result("a", "[cut]"), result("b", [text("x")]), cached)]
+    assert rebuild(parsed, [turns[0], turns[4]], positions).messages == [messages[0], user(cached)]
+    gist = Turn("user", "[summary]", resource_id="g", sources=("t1", "t2", "t3"))
+    assert rebuild(parsed, [turns[0], gist, turns[4]], positions).messages == [messages[0], user(text("[summary]")), user(cached)]
+    assert rebuild(parsed, turns[:4], positions).messages == [*messages[:2], user(result("a"), result("b", [text("x")]))]
+
+
+def test_a_view_hoists_only_new_system_turns() -> None:
+    """Original system messages stay where they stood; one that has no original goes to `system`."""
+    messages = [{"role": "system", "content": "one"}, ASK]
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    rendered = rebuild(parsed, [*turns, Turn("system", "two", resource_id="g")], positions)
+    assert rendered == Rendered(messages, (text("two"),))
+
+
+def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
+    """With `repair` an unanswered call gets a marked result, which is written into the place it belongs."""
+    messages = [ASK, assistant(call("a"), call("b")), user(result("b"), text("And?")), assistant(call("c")), ASK, assistant(call("d"))]
+    parsed = parse(messages, repair=True)
+    assert parsed.repaired == (3, 6)
+    assert parsed.places == (0, 1, 2, 2, 2, 3, 3, 4, 5)
+    written = rebuild(parsed, *named(parsed)).messages
+    assert written == [
+        *messages[:2],
+        user(result("b"), result("a", NO_RESULT), text("And?")),
+        messages[3],
+        user(result("c", NO_RESULT)),
+        *messages[4:],
+    ]
+    assert parse(written).repaired == ()
+
+
+def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
+    """Inputs are never changed, and changing an output changes nothing else."""
+    messages = [ASK, assistant(call("a", x=[1])), user(result("a"), text("And?"))]
+    before = copy.deepcopy(messages)
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    for view in (turns, turns[:3]):
+        for message in rebuild(parsed, view, positions).messages:
+            message["content"][-1].clear()
+    assert messages == before
+    assert rebuild(parsed, turns, positions).messages == before
+
+
+@given(conversations())
+def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
+    """Law: for every paired conversation check(render(turns)) passes, whatever its ids, arguments and texts."""
+    rendered = render(turns)
+    check(json.loads(json.dumps(rendered.messages)))
+    check(rendered.inline())
+    assert render(turns) == rendered
+
+
+@given(conversations(open_tail=True))
+def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
+    """Law: every visible text of a turn stands in what is rendered, only a final assistant text loses white space."""
+    written = json.dumps([render(turns).inline()], ensure_ascii=False)
+    for turn in turns:
+        assert json.dumps(turn.text.strip(), ensure_ascii=False)[1:-1] in written
+    assert sum(len(turn.tool_calls) for turn in turns) == written.count('"type": "tool_use"')
+
+
+@given(conversations(open_tail=True), st.integers(1, 3))
+def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
+    """Law: rebuild with all turns kept is the identity, on rendered lists and on its own output."""
+    messages = render(turns).inline()
+    parsed = parse(messages)
+    kept, positions = named(parsed)
+    assert rebuild(parsed, kept, positions).messages == messages
+    view = digested(kept, every)
+    written = rebuild(parsed, view, positions).messages
+    check(written, allow_open_tail=True)
+    again = parse(written)
+    assert words(again.turns) == words(view)
+    assert rebuild(again, *named(again)).messages == written
+
+
+@given(ANYTHING | broken_lists(render), st.booleans())
+def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool) -> None:
+    """Anything at all either parses, and is then written back as JSON, or raises InvalidMessagesError."""
+    try:
+        parsed = parse(messages, repair=repair)
+    except InvalidMessagesError as error:
+        str(error).encode()
+        return
+    json.dumps(rebuild(parsed, *named(parsed)).messages, allow_nan=False).encode()
+    check(render([Turn("user", "hi"), *parsed.turns]).messages, allow_open_tail=True)

@@ -1,0 +1,109 @@
+"""Calibration follows what a provider reports, settles, and refuses numbers that mean nothing."""
+
+import pickle
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from polycontext.linearity import CallerError
+from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
+from polycontext.window.tiktoken_counter import TiktokenCounter
+from polycontext.window.tokens import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_turn
+from polycontext.window.turn import Turn
+
+tokens = st.integers(1, 1_000_000)
+factors = st.floats(0.1, 10)
+
+
+@given(tokens, factors, st.lists(tokens, max_size=5))
+def test_a_constant_ratio_is_learnt_at_once_and_kept(first: int, ratio: float, others: list[int]) -> None:
+    """Where a provider always reports k times the tokens, the factor is k from the first request on."""
+    counter = calibrate(EstimatingCounter(), first, ratio * first)
+    assert counter.factor == pytest.approx(ratio)
+    for base in others:
+        counter = calibrate(counter, base * counter.factor, ratio * base)
+        assert counter.factor == pytest.approx(ratio)
+
+
+@given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=10))
+def test_the_factor_is_the_ratio_of_the_sums(requests: list[tuple[int, int]]) -> None:
+    """Evidence adds up, in whatever order it comes; a large request weighs more than a small one."""
+    counter: TokenCounter = EstimatingCounter()
+    for base, reported in requests:
+        counted = base * counter.factor if isinstance(counter, CalibratedCounter) else base
+        counter = calibrate(counter, counted, reported)
+    assert isinstance(counter, CalibratedCounter)
+    assert counter.factor == pytest.approx(sum(reported for _, reported in requests) / sum(base for base, _ in requests))
+    assert counter.counter == EstimatingCounter()
+
+
+def test_a_session_that_feeds_its_own_estimates_back_converges() -> None:
+    """Framing is not scaled, yet the estimate of the whole request runs into the reported number."""
+    turns = [Turn("user", f"message {n} of a conversation with some words in it") for n in range(50)]
+    reported = 1.48 * sum(EstimatingCounter().count(turn.text) for turn in turns) + 9 * len(turns)
+    counter = CalibratedCounter(EstimatingCounter())
+    for _ in range(40):
+        counted = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns)
+        counter = counter.calibrate(reported, counted)
+    assert REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns) == pytest.approx(reported, rel=0.03)
+
+
+@given(st.text(max_size=200), factors)
+def test_counts_are_scaled_and_never_vanish(text: str, factor: float) -> None:
+    """The count is the other counter's times the factor, and no text becomes free."""
+    base = EstimatingCounter().count(text)
+    count = CalibratedCounter(EstimatingCounter(), factor).count(text)
+    assert abs(count - base * factor) <= 1
+    assert (count == 0) == (base == 0)
+
+
+def test_a_calibrated_counter_is_never_exact() -> None:
+    """Even over an exact counter the corrected count is an estimate."""
+    assert TiktokenCounter().exact
+    assert not TiktokenCounter().calibrate(provider_reported_tokens=105, counted=100).exact
+
+
+def test_the_counter_calibrates_itself() -> None:
+    """The method and the function are the same correction."""
+    assert TiktokenCounter().calibrate(provider_reported_tokens=120, counted=100) == calibrate(TiktokenCounter(), 100, 120)
+
+
+def test_calibrated_counters_are_values() -> None:
+    """They compare by counter, factor and evidence, and survive pickle with all of it."""
+    counter = calibrate(TiktokenCounter(), 100, 150)
+    again = pickle.loads(pickle.dumps(counter))  # noqa: S301  our own bytes
+    assert again == counter
+    assert again.calibrate(100, 150) == counter.calibrate(100, 150)
+
+
+bad = st.sampled_from([0, -1, -0.5, float("nan"), float("inf"), -float("inf"), True, None, "12"])
+
+
+@given(bad, tokens)
+def test_meaningless_numbers_are_refused(number: float, fine: int) -> None:
+    """What is not a finite number above 0 is refused by name, and the counter stays as it was."""
+    counter = calibrate(EstimatingCounter(), 100, 120)
+    with pytest.raises(CalibrationError, match=r"cannot calibrate with counted .*; legal: a finite number above 0"):
+        calibrate(counter, number, fine)
+    with pytest.raises(CalibrationError, match=r"provider_reported_tokens") as caught:
+        calibrate(counter, fine, number)
+    with pytest.raises(CalibrationError, match=r"factor"):
+        CalibratedCounter(counter, number)
+    assert isinstance(caught.value, CallerError)
+    assert isinstance(caught.value, ValueError)
+    assert counter == calibrate(EstimatingCounter(), 100, 120)
+
+
+@given(tokens, tokens)
+def test_one_calibration_makes_the_estimate_meet_the_report(counted: int, reported: int) -> None:
+    """After one correction the same request comes out as reported, up to rounding."""
+    assume(reported / counted < 1000)
+
+    class Fixed:
+        exact = False
+
+        def count(self, text: str) -> int:
+            return counted
+
+    assert abs(calibrate(Fixed(), counted, reported).count("x") - reported) <= 1

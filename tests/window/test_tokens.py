@@ -1,0 +1,277 @@
+"""Framing adds up, costs at least one token a turn, and bills media by what they are rather than by their base64."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window._part_tokens import IMAGE_TOKENS, part_text
+from polycontext.window._tool_text import tool_text
+from polycontext.window.tiktoken_counter import TiktokenCounter, default_counter
+from polycontext.window.tokens import (
+    CALL_OVERHEAD,
+    NAME_OVERHEAD,
+    PARALLEL_CALL_OVERHEAD,
+    TOOLS_OVERHEAD,
+    TURN_OVERHEAD,
+    EstimatingCounter,
+    TokenCounter,
+    count_tools,
+    count_turn,
+    is_exact,
+)
+from polycontext.window.turn import Part, ToolCall, Turn
+
+storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+words = st.text("abcdefghij_", min_size=1, max_size=12)
+counters = st.sampled_from([default_counter(), EstimatingCounter()])
+
+
+class Words:
+    """A user's own counter."""
+
+    exact = False
+
+    def count(self, text: str) -> int:
+        """Count words."""
+        return len(text.split())
+
+
+class Unlabelled:
+    """A counter that nobody taught to label itself, and that is wrong besides."""
+
+    def count(self, text: str) -> int:
+        """Return nonsense."""
+        return -1000
+
+
+def payload(size: int = 3000) -> str:
+    """Return the base64 of at least `size` bytes."""
+    return base64.b64encode(bytes(range(256)) * (size // 256 + 1)).decode()
+
+
+def part(block: dict[str, Any]) -> Part:
+    """Make an opaque part of a provider's block."""
+    return Part("anthropic", json.dumps(block))
+
+
+def test_a_class_of_two_members_is_a_counter() -> None:
+    """A user's counter needs `exact` and `count` and nothing of ours."""
+    mine: TokenCounter = Words()
+    assert count_turn(mine, Turn("user", "three small words")) == TURN_OVERHEAD + 3
+
+
+def test_a_counter_without_a_label_estimates() -> None:
+    """A counter that does not say whether it is exact is taken for an estimate."""
+    assert not is_exact(Unlabelled())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert not is_exact(Words())
+    assert is_exact(default_counter())
+
+
+@given(counters, storable, words | st.none())
+def test_a_turn_costs_its_text_and_its_framing(counter: TokenCounter, content: str, name: str | None) -> None:
+    """Content and name are counted as they stand, the framing around them is constant."""
+    named = NAME_OVERHEAD + counter.count(name) if name else 0
+    assert count_turn(counter, Turn("user", content, name=name)) == TURN_OVERHEAD + counter.count(content) + named
+
+
+@given(counters, st.lists(st.tuples(words, storable), min_size=1, max_size=4))
+def test_each_call_adds_its_own_cost(counter: TokenCounter, drawn: list[tuple[str, str]]) -> None:
+    """Calls cost their arguments once and their name twice, and more where they stand side by side."""
+    calls = [ToolCall(str(index), name, arguments) for index, (name, arguments) in enumerate(drawn)]
+    each = CALL_OVERHEAD + (PARALLEL_CALL_OVERHEAD if len(calls) > 1 else 0)
+    bill = sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in calls)
+    assert count_turn(counter, Turn("assistant", None, tool_calls=calls)) == TURN_OVERHEAD + bill
+
+
+@given(counters, storable)
+def test_ids_and_bookkeeping_cost_nothing(counter: TokenCounter, content: str) -> None:
+    """What never reaches the model is not billed: ids, metadata, sources, an earlier count."""
+    plain = Turn("tool", content, tool_call_id="a")
+    kept = evolve(plain, tool_call_id="call_" + "x" * 40, resource_id="t-1", metadata={"k": "v" * 99}, sources=("a", "b"), tokens=5)
+    assert count_turn(counter, kept) == count_turn(counter, plain)
+
+
+def test_a_turn_costs_one_token_at_least() -> None:
+    """Even a counter that is wrong below zero cannot make a turn free."""
+    assert count_turn(Unlabelled(), Turn("user", "hello")) == 1  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert count_turn(default_counter(), Turn("user", "")) == TURN_OVERHEAD
+
+
+@given(storable)
+def test_opaque_parts_cost_their_json(thought: str) -> None:
+    """A signed thought is carried byte for byte and billed byte for byte."""
+    block = part({"type": "thinking", "thinking": thought, "signature": payload()})
+    counter = default_counter()
+    assert count_turn(counter, Turn("assistant", "so", parts=[block])) == TURN_OVERHEAD + counter.count("so") + counter.count(block.data)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": payload()}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + payload()}},
+        {"type": "input_image", "image_url": "https://example.org/cat.png"},
+        {"type": "tool_result", "content": [{"type": "image", "source": {"type": "base64", "data": payload()}}]},
+    ],
+)
+def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> None:
+    """A photo costs one flat price, inline, linked or inside a result; its base64 costs nothing."""
+    assert IMAGE_TOKENS < count_turn(default_counter(), Turn("user", "look", parts=[part(block)])) < IMAGE_TOKENS + 60
+
+
+def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None:
+    """Each medium has its price; the words in the same block keep theirs."""
+    image = {"type": "image", "source": {"type": "base64", "data": payload()}}
+    text, media = part_text(json.dumps([image, image, {"type": "text", "text": "a caption"}]))
+    assert media == 2 * IMAGE_TOKENS
+    assert "a caption" in text
+    assert payload() not in text
+
+
+@pytest.mark.parametrize(("kind", "per_token"), [("document", 16), ("file", 16), ("input_audio", 500)])
+def test_a_long_recording_or_document_costs_more_than_a_short_one(kind: str, per_token: int) -> None:
+    """Documents and recordings are billed by their length, and by the price of an image at the least."""
+    long = payload(IMAGE_TOKENS * per_token)
+    assert part_text(json.dumps({"type": kind, "data": long}))[1] == len(long) // per_token > IMAGE_TOKENS
+    assert part_text(json.dumps({"type": kind, "data": payload(300)}))[1] == IMAGE_TOKENS
+
+
+@pytest.mark.parametrize("data", ['"image"', '{"type": "image"', '{"source": "image"}', "[" * 100_000 + '"image"', "not json"])
+def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
+    """Broken, too deep or unrelated JSON that mentions an image is text."""
+    assert part_text(data) == (data, 0)
+
+
+def test_a_document_of_plain_text_counts_as_text() -> None:
+    """A document that carries its words as text is billed for the words."""
+    data = json.dumps({"type": "document", "source": {"type": "text", "data": "some words"}})
+    assert part_text(data) == (data, 0)
+
+
+def test_no_tools_cost_nothing() -> None:
+    """Without tool definitions there is nothing to pay."""
+    assert count_tools(default_counter(), []) == 0
+
+
+def function(name: str, schema: Any, description: str = "") -> dict[str, Any]:
+    """Define a function in OpenAI's chat form."""
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+RICH = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["city", "unit"],
+    "$defs": {"Range": {"type": "object", "properties": {"low": {"type": "number"}}}},
+    "properties": {
+        "city": {"type": "string", "description": "Where.", "title": "City"},
+        "unit": {"enum": ["C", "F"]},
+        "days": {"type": "integer", "minimum": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "mode": {"const": "fast"},
+        "place": {"anyOf": [{"type": "string"}, {"type": ["number", "null"]}]},
+        "range": {"$ref": "#/$defs/Range"},
+        "any": {},
+        "odd": 7,
+    },
+}
+
+RICH_TEXT = """type Range = {
+low?: number,
+};
+// Tell the weather.
+type weather = (_: {
+// Where.
+city: string,
+unit: "C" | "F",
+days?: number, // {"minimum":1}
+tags?: string[],
+mode?: "fast",
+place?: string | number | null,
+range?: Range,
+any?: any,
+odd?: 7,
+}) => any;
+"""
+
+
+def test_a_function_is_counted_as_the_text_a_model_reads() -> None:
+    """Every form of a schema has its TypeScript; what has none stays in a remark."""
+    text = tool_text([function("weather", RICH, "Tell the weather.")])
+    assert RICH_TEXT in text
+    assert count_tools(default_counter(), [function("weather", RICH, "Tell the weather.")]) == TOOLS_OVERHEAD + default_counter().count(
+        text
+    )
+
+
+def test_both_forms_of_a_function_cost_the_same() -> None:
+    """The chat form and the flat Responses form of a definition are one function."""
+    flat = {"type": "function", "name": "weather", "description": "", "parameters": RICH}
+    assert tool_text([flat]) == tool_text([function("weather", RICH)])
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "weather", "description": "Tell it.", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}},
+        {"type": "web_search_20250305", "max_uses": 3},
+        {"type": "function", "function": None},
+        {},
+    ],
+)
+def test_any_other_definition_is_counted_as_json(tool: dict[str, Any]) -> None:
+    """Anthropic's definitions and the vendors' own tools reach the model as JSON."""
+    assert json.loads(tool_text([tool])) == tool
+    assert count_tools(default_counter(), [tool]) > TOOLS_OVERHEAD
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*RICH, "type", "items", "anyOf", "enum", "x"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_no_schema_is_too_odd_to_be_counted(schema: Any) -> None:
+    """Whatever stands where a schema should, the count is positive and nothing is raised."""
+    assert count_tools(EstimatingCounter(), [function("odd", schema)]) > TOOLS_OVERHEAD
+
+
+@given(st.lists(words, min_size=1, max_size=5), words)
+def test_a_further_tool_costs_more(names: list[str], another: str) -> None:
+    """Adding a definition adds to the bill."""
+    tools = [function(name, RICH) for name in names]
+    assert count_tools(EstimatingCounter(), [*tools, function(another, RICH)]) > count_tools(EstimatingCounter(), tools)
+
+
+@given(st.text())
+def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) -> None:
+    """The estimator says that it estimates, and only an empty text, even one that cannot be stored, is free."""
+    counter = EstimatingCounter()
+    assert not counter.exact
+    assert counter.count(text) >= bool(text)
+    assert counter.count("") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("The committee met on Monday and agreed to move the launch of the new service to the spring. " * 9, 0.9, 1.4),
+        ("def total(rows):\n    return sum(row.price * row.count for row in rows if row.paid)\n" * 9, 0.9, 1.4),
+        (json.dumps([{"id": n, "name": f"item {n}", "price": n * 1.5, "in_stock": True} for n in range(40)]), 0.75, 1.2),
+        ("会議は月曜日に開かれ、新しいサービスの開始を春に移すことで合意した。" * 9, 0.75, 1.4),
+        ("委员会周一开会,同意将新服务的推出推迟到春季。" * 9, 0.75, 1.5),
+    ],
+    ids=["prose", "code", "json", "japanese", "chinese"],
+)
+def test_the_estimate_stays_near_the_count(text: str, low: float, high: float) -> None:
+    """On the kinds of text that conversations hold the estimate is within its documented band."""
+    assert low < EstimatingCounter().count(text) / TiktokenCounter().count(text) < high
