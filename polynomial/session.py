@@ -31,6 +31,7 @@ from polycontext.pressure import (
     ConflictError,
     ContextProjector,
     Fulfilment,
+    Plan,
     Signals,
     Threshold,
     apply_edit,
@@ -233,18 +234,16 @@ class ContextSession:
                 context_input = ContextInput.of_turn(self._stamped(turn), resource_class)
                 if self.auto and self.state is ContextState.PRESSURED:
                     self._check_turn(context_input)
-                    self._compress(self._low_plan())
+                    self._compress(self.policy.projector.fulfil(self._plan()))
                 output = self._append(context_input)
-                return self._compress(self._low_plan()) if self.auto and self._must_yield() else output
+                return self._compress(self.policy.projector.fulfil(self._plan())) if self.auto and self._must_yield() else output
 
     def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
         """Compress to a target pressure (default: the threshold's low mark); the output reports what it did."""
         with self._lock:
             self._check_revision(expected_revision)
             self._check_direction(InputKind.COMPRESS)
-            projector = self.policy.projector
-            plan = projector.plan_for(self.window, self.policy.threshold.low if target is None else target)
-            return self._compress(projector.fulfil(plan, query=query))
+            return self._compress(self.policy.projector.fulfil(self._plan(target), query=query))
 
     def clear(self, *, expected_revision: int | None = None) -> ContextOutput:
         """Forget the view; log and ledger keep all."""
@@ -342,9 +341,7 @@ class ContextSession:
 
     async def _acompress(self, target: float | None, query: str | None) -> ContextOutput:
         self._check_direction(InputKind.COMPRESS)
-        projector = self.policy.projector
-        plan = projector.plan_for(self.window, self.policy.threshold.low if target is None else target)
-        fulfilment = await projector.afulfil(plan, query=query)
+        fulfilment = await self.policy.projector.afulfil(self._plan(target), query=query)
         with self._lock:
             return self._compress(fulfilment)
 
@@ -378,9 +375,12 @@ class ContextSession:
             self._log.truncate(turns)
             raise
 
-    def _low_plan(self) -> Fulfilment:
-        projector = self.policy.projector
-        return projector.fulfil(projector.plan_for(self.window, self.policy.threshold.low))
+    def _plan(self, target: float | None = None) -> Plan:
+        """Plan down to `target`; without one, as automatic compression does."""
+        projector, threshold = self.policy.projector, self.policy.threshold
+        if target is not None:
+            return projector.plan_for(self.window, target)
+        return projector.plan_between(self.window, threshold.low, threshold.high(self.policy.signals))
 
     def _compress(self, fulfilment: Fulfilment) -> ContextOutput:
         output = self._machine.advance(ContextInput(InputKind.COMPRESS, fulfilment))

@@ -14,7 +14,7 @@ from attrs import define
 REPEATED = 0.1
 """What is left of a term's weight each time it is covered."""
 
-COST_POWER = 0.6
+COST_POWER = 0.7
 """How strongly cost counts against worth (Lin and Bilmes tune the same exponent); below 1 it favours longer segments."""
 
 OVERSHOOT = 1.15

@@ -27,7 +27,8 @@ LEAD = 22
 _BOUNDARY = re.compile(r"\n|(?<=[.!?;])[\"')\]]{0,3}\s|[。！？；]|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")
 _SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s")
 _MARK_REACH = 16
-_WORD_REACH = 12
+_WORD_REACH = 16
+_OPENING = frozenset("\"'`([{<_")
 
 
 def normalise(text: str) -> str:
@@ -100,5 +101,14 @@ def lead_in(text: str, start: int, anchor: int | None) -> int:
     """Return where to start copying a segment so that what stands at `anchor` keeps `LEAD` characters to its left."""
     if anchor is None or anchor - start >= LEAD:
         return start
-    wanted = max(0, anchor - LEAD)
-    return text.rfind(" ", max(0, wanted - _WORD_REACH), wanted) + 1 or safe_cut(text, wanted)
+    return _word_start(text, max(0, anchor - LEAD))
+
+
+def _word_start(text: str, place: int) -> int:
+    """Return where the word around `place` starts, with a bracket or quotation mark before it; `place` in a very long word."""
+    start = place
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
+        if place - start > _WORD_REACH:
+            return safe_cut(text, place)
+    return start - 1 if start > 0 and text[start - 1] in _OPENING else start

@@ -41,19 +41,19 @@ class Kind(Enum):
 
 
 WORTH = {
-    Kind.ID: 2.0,
+    Kind.ID: 3.0,
     Kind.PATH: 1.5,
-    Kind.SYMBOL: 1.0,
-    Kind.NAME: 0.5,
-    Kind.NUMBER: 0.2,
-    Kind.WORD: 0.4,
+    Kind.SYMBOL: 1.5,
+    Kind.NAME: 0.35,
+    Kind.NUMBER: 0.1,
+    Kind.WORD: 0.35,
     Kind.KEY: 0.05,
     Kind.STOP: 0.0,
 }
 STRONG = frozenset({Kind.ID, Kind.PATH, Kind.SYMBOL})
 SAID_BONUS = 1.0
 REUSE_BONUS = 1.0
-FADING_STRONG = 0.4
+FADING_STRONG = 0.25
 FADING_WEAK = 0.1
 
 

@@ -20,6 +20,7 @@ from polycontext.pressure._terms import TermBook
 from polycontext.window import Role, TokenCounter, Turn
 
 GAP_TOKENS = 1
+QS = 0.5
 
 
 @frozen
@@ -58,12 +59,17 @@ class ExtractiveSummariser:
                     standing = wi < len(whole) and whole[wi][0] < b
                     failed = fi < len(fails) and fails[fi][0] < b
                     out.append(Segment(i, part, a, lead_in(text, a, anchor), b, terms, (self.question_bonus if line.answers and part else 1.0) * (self.failure_bonus if failed else 1), standing))
-        if query:
-            asked = book.read(query, 0, len(query), -1, said=False)[0]
-        else:
-            asked = ()
+        asked = book.read(query, 0, len(query), -1, said=False)[0] if query else ()
         w = book.weights(n)
-        for t in asked: w[t] *= self.query_bonus
+        total = sum(w[t] for t in asked)
+        if total:
+            aset = set(asked)
+            of_line = [set() for _ in lines]
+            for sg in out: of_line[sg.line] |= aset.intersection(sg.terms)
+            for sg in out:
+                rl = sum(w[t] for t in of_line[sg.line])
+                rs = sum(w[t] for t in aset.intersection(sg.terms))
+                if rl: sg.boost *= 1 + self.query_bonus * (rs*QS + rl*(1-QS)) / total
         return out, w
 
     def _fit(self, lines, segments, chosen, max_tokens, counter):

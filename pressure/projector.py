@@ -19,9 +19,9 @@ from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
 from polycontext.pressure.reach import Reach
 from polycontext.pressure.result import CompressionResult
 from polycontext.pressure.summariser import AsyncSummariser, Summariser
-from polycontext.pressure.threshold import pressure_of
+from polycontext.pressure.threshold import aim, pressure_of
 from polycontext.pressure.view import View, expand_view
-from polycontext.window import ContextWindow, Splice, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
 
 @frozen
@@ -71,6 +71,13 @@ class ContextProjector:
     def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
         """Return the gentlest plan that promises at most `tokens`, or the harshest one."""
         ladder = self.ladder(window)
+        return plan_at(ladder, ladder.gentlest(tokens), tokens)
+
+    def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
+        """Return the plan of automatic compression: to `low`, or sensibly above it where that cannot be reached."""
+        ladder = self.ladder(window)
+        most = window.max_tokens
+        tokens = min(_tokens_at(aim(ladder.floor / most, low, high), most), most - REQUEST_OVERHEAD)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:

@@ -112,6 +112,22 @@ class AdaptiveThreshold(FixedThreshold):
         return min(self.maximum, max(self.minimum, self.low, mark))
 
 
+def aim(floor: float, low: float, high: float) -> float:
+    """Return the pressure that automatic compression aims at in a window that no plan gets below `floor`.
+
+    That is `low` where it can be reached. Where it cannot, squeezing everything out at every turn
+    would cost the recent turns and the prompt cache for nothing: aim halfway from the floor to `high`,
+    or, if there is no room below it, halfway to the end of the window.
+
+    >>> aim(0.2, 0.4, 0.7), aim(0.5, 0.4, 0.7), aim(0.8, 0.4, 0.7)
+    (0.4, 0.6, 0.9)
+    """
+    if floor <= low:
+        return low
+    roof = high if floor <= (low + high) / 2 else 1.0
+    return (floor + roof) / 2
+
+
 def is_looping(turns: Sequence[Turn], *, repeats: int = 3, among: int = 12) -> bool:
     """Tell whether one call, name and arguments alike, stands `repeats` times among the last `among` turns."""
     calls = Counter((call.name, call.arguments) for turn in turns[-among:] for call in turn.tool_calls)

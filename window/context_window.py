@@ -211,10 +211,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         still_open = _check_order(turn, old.open_calls)
         turn = self._admitted(turn)
         tokens = turn.tokens or 0
-        constrains = resource_class is None and self._constrains(turn)
         if resource_class is None:
             resource_class = self.classify(turn)
-        pinned_constraint = constrains and old.has_task and resource_class is ResourceClass.PRESERVED
+        pins = old.has_task and resource_class is ResourceClass.PRESERVED and self._constrains(turn)
         since = old.turns_since_compression
         contents = _Contents(
             old.spine.extended(old.length, turn, tokens, joins=turn.role is Role.TOOL),
@@ -223,7 +222,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             still_open,
             old.serial + 1,
             old.has_task or (turn.role is Role.USER and not turn.is_gist),
-            old.constraint_tokens + tokens if pinned_constraint else old.constraint_tokens,
+            old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
         )
         return self._with(contents, contents.length)

@@ -24,14 +24,13 @@ def test_a_class_is_only_ever_raised(data: st.DataObject, ledger: LinearityMap, 
 @given(ledgers(), IDS, CLASSES)
 def test_old_maps_are_kept(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
     """Whatever is derived, the map derived from reads as before."""
-    assert laws.keeps_the_old(
-        ledger,
-        lambda old: (
-            old.tag(resource_id + "+", resource_class).promote(resource_id + "+", PRESERVED)
-            if resource_class < PRESERVED
-            else old.tag("+", REQUIRED)
-        ),
-    )
+    new = resource_id + "+"
+
+    def change(old: LinearityMap) -> LinearityMap:
+        low = old.tag(new, DROPPABLE).drop(new)
+        return low.tag(new, resource_class).tag(new, PRESERVED)
+
+    assert laws.keeps_the_old(ledger.tag("other", REQUIRED), change)
 
 
 @given(ledgers(), CLASSES)

@@ -48,8 +48,9 @@ def test_a_moment_is_kept_in_utc() -> None:
 )
 def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], problem: str) -> None:
     """The error names the field and the problem."""
+    arguments: dict[str, Any] = {"resource_class": ResourceClass.REQUIRED, **fields}
     with pytest.raises(InvalidTagError) as caught:
-        Tag(**{"resource_class": ResourceClass.REQUIRED, **fields})
+        Tag(**arguments)
     assert caught.value.field == field
     assert problem in str(caught.value)
     assert "; legal: " in str(caught.value)

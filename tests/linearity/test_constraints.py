@@ -1,0 +1,117 @@
+"""Standing constraints are found in the languages people write them in, and quoted sentence by sentence."""
+
+import pytest
+
+from polycontext.linearity import constraint_sentences, states_constraint
+
+ENGLISH = [
+    "From now on, answer in French.",
+    "never push to main",
+    "You must run the tests first.",
+    "ALWAYS use metric units!",
+    "Under no circumstances delete the database.",
+    "Keep the flights in economy at all times.",
+    "Please don't touch the migrations.",
+    "Do not book anything above 500 dollars.",
+    "Refactor it but don't change the API.",
+    "Going forward, reply in one paragraph.",
+    "The file mustn't grow.",
+    "I always want an aisle seat.",
+    "Could you always answer in Spanish?",
+    "Can you please never use emoji?",
+    "Don’t ever mention prices.",
+    "**Never** skip a test.",
+    "No matter what, keep the header.",
+    "For the rest of this conversation call me Sam.",
+]
+OTHER_LANGUAGES = {
+    "German": ["Ab jetzt bitte auf Deutsch.", "Antworte immer kurz.", "Lösche niemals Dateien.", "Unter keinen Umständen buchen!"],
+    "French": ["Ne supprime jamais de fichiers.", "Réponds toujours en français.", "Désormais, sois bref.", "En aucun cas."],
+    "Spanish": ["Nunca borres archivos.", "Responde siempre en español.", "A partir de ahora, sé breve.", "Bajo ninguna circunstancia."],
+    "Chinese": ["从现在起用中文回答。", "绝不要删除文件", "輸出必須是 JSON。", "请始终使用公制单位。", "可以请你务必保密吗？"],
+    "Japanese": ["今後は日本語で答えてください。", "必ずテストを実行してください。", "ファイルは決して削除しないで。", "常に敬語で。"],
+}
+NO_CONSTRAINT = [
+    "Never mind, it works.",
+    "As always, thanks!",
+    "I've never seen this error.",
+    "It must have been the cache.",
+    "There must be some flexibility.",
+    "It always crashes on start.",
+    "Do you always answer like that?",
+    "Must I restart?",
+    "I don't know the reservation id.",
+    "Don't worry about it.",
+    "nevertheless, mustard is fine",
+    "run git describe --always",
+    "rename must_have to may_have",
+    "see docs/never.md",
+    "what does `never` mean",
+    "Book a flight to Oslo.",
+    "Es geht immer noch nicht.",
+    "Si jamais tu passes.",
+    "Como siempre, gracias.",
+    "这个必须吗？",
+    "必ずしも必要ではありません。",
+    "非常に良いです。",
+    "",
+    "\n\n",
+]
+
+
+@pytest.mark.parametrize("content", ENGLISH)
+def test_an_english_constraint_is_found(content: str) -> None:
+    """Orders that stand are found by their markers, in any case and punctuation, as polite questions too."""
+    assert states_constraint(content)
+    assert constraint_sentences(content) == (content,)
+
+
+@pytest.mark.parametrize(("language", "content"), [(name, content) for name, all_of in OTHER_LANGUAGES.items() for content in all_of])
+def test_a_constraint_in_another_language_is_found(language: str, content: str) -> None:
+    """German, French, Spanish, Chinese and Japanese have markers of their own."""
+    assert constraint_sentences(content) == (content,), language
+
+
+@pytest.mark.parametrize("content", NO_CONSTRAINT)
+def test_what_only_sounds_like_a_constraint_is_none(content: str) -> None:
+    """Idioms, habits, guesses, questions, identifiers and paths state no rule."""
+    assert not states_constraint(content)
+    assert constraint_sentences(content) == ()
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
+def test_code_states_no_constraint(fence: str) -> None:
+    """A comment in pasted code is not an order of the user; prose around it is."""
+    code = f"{fence}python\n# never call this, you must always retry\n{fence}"
+    assert not states_constraint(code)
+    assert constraint_sentences(f"Look:\n{code}\nNever call it twice.") == ("Never call it twice.",)
+    assert not states_constraint("Traceback:\n    raise ValueError('must be int')")
+
+
+def test_only_the_stating_sentences_are_quoted() -> None:
+    """Of a long turn the gist gets the rules, in order, each once."""
+    content = "Hi there! You must not delete files. How are you?\nNever push. You must not delete files. Bye."
+    assert constraint_sentences(content) == ("You must not delete files.", "Never push.")
+
+
+def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
+    """Rules are often given as list items; what follows the list is not part of it."""
+    content = "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is nice.\n- a later list"
+    assert constraint_sentences(content) == ("You must follow these rules:", "- be brief", "- metric units", "1. no emoji")
+
+
+def test_a_wrapped_constraint_is_quoted_whole() -> None:
+    """A sentence over two lines of hard-wrapped text is one sentence."""
+    content = "When you have finished the work on the parser you must\nnever commit before the tests pass."
+    assert constraint_sentences(content) == (content.replace("\n", " "),)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["never mind ", "please ", "must? ", "```\n", "`", "'", ". ", "-a", "do not know ", "- x\n", "你好", "。", "1. ", "\n", " e.g. "],
+)
+def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
+    """A megabyte of anything repeated is finished: a pattern that backtracks, or a scan a sentence, would not be."""
+    content = unit * (1_000_000 // len(unit))
+    assert not states_constraint(content)
+    assert states_constraint(f"Never push.\n{content}")
