@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol
 from attrs import evolve
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
-from polycontext.polynomial import journal
+from polycontext.polynomial import journal, snapshot
 from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.delivery import deliver
-from polycontext.polynomial.errors import ContextOverflowError, illegal
+from polycontext.polynomial.errors import ContextOverflowError, SnapshotError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.machine import ContextMachine
 from polycontext.polynomial.plugins import load_renderer
@@ -113,6 +113,7 @@ class ContextSession:
         policy = ContextPolicy(projector or ContextProjector(), threshold or AdaptiveThreshold(), cooldown)
         self.auto = auto
         self.engine: Engine = engine
+        self._taken = taken
         self._clock = clock
         self._machine = _machine(engine, window, policy)
         self._events: list[journal.Event] = []
@@ -180,6 +181,66 @@ class ContextSession:
         """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
         props: dict[str, Any] = load_renderer()().render_chat(self)
         return props
+
+    def to_json(self) -> str:
+        """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""
+        with self._lock:
+            policy = self.policy
+            return snapshot.write(
+                snapshot.SavedSession(
+                    schema=snapshot.SCHEMA,
+                    max_tokens=self.window.max_tokens + self._taken,
+                    taken=self._taken,
+                    auto=self.auto,
+                    engine=self.engine,
+                    cooldown=policy.cooldown,
+                    preserved_share=self.window.preserved_share,
+                    counter=snapshot.save_counter(self.window.counter),
+                    threshold=snapshot.save_threshold(policy.threshold),
+                    reach=policy.projector.reach,
+                    events=self._events,
+                    signals=policy.signals,
+                )
+            )
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str | bytes,
+        *,
+        projector: ContextProjector | None = None,
+        threshold: Threshold | None = None,
+        counter: TokenCounter | None = None,
+        classifier: Classifier = default_classifier,
+        clock: Clock = _utc_now,
+    ) -> "ContextSession":
+        """Restore a session by replaying its journal; no model is called.
+
+        What is no data (a summariser, a classifier, a counter or threshold of your own) is passed again.
+
+        Raises:
+            SnapshotError: no saved session, of an unknown schema, or with events that cannot have happened.
+        """
+        saved = snapshot.read(text)
+        session = cls(
+            saved.max_tokens,
+            auto=saved.auto,
+            engine=_known_engine(saved.engine),
+            reserve=saved.taken,
+            projector=projector or ContextProjector(reach=saved.reach),
+            threshold=threshold or snapshot.load_threshold(saved.threshold),
+            cooldown=saved.cooldown,
+            counter=counter or snapshot.load_counter(saved.counter),
+            classifier=classifier,
+            preserved_share=saved.preserved_share,
+            clock=clock,
+        )
+        session._machine.restore(*snapshot.replay_saved(saved.events, session.window))
+        session._events = list(saved.events)
+        for turn in journal.logged_turns(saved.events):
+            session._log.append(turn)
+        session.signal(saved.signals)
+        return session
 
     # --- writing ---------------------------------------------------------
 
@@ -410,3 +471,9 @@ class ContextSession:
 
 def _machine(engine: Engine, window: ContextWindow, policy: ContextPolicy, state: ContextState = ContextState.EMPTY) -> _Machine:
     return ContextMachine(window, policy, state) if engine == "machine" else TableMachine(window, policy, state)
+
+
+def _known_engine(name: str) -> Engine:
+    if name not in ("machine", "table"):
+        raise SnapshotError("$.engine", f"engine {name!r}", "machine, table")
+    return "machine" if name == "machine" else "table"

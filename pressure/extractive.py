@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen, validators
 
-from polycontext.pressure._choice import Chooser, Segment
+from polycontext.pressure._choice import Chooser, Opening, Segment
 from polycontext.pressure._clip import clip
 from polycontext.pressure._cues import failure_spans, standing_spans
 from polycontext.pressure._lines import GAP, Line, LineKind, lines_of, print_line
@@ -21,6 +21,7 @@ from polycontext.window import Role, TokenCounter, Turn
 
 GAP_TOKENS = 1
 QS = 0.5
+OPEN = True
 
 
 @frozen
@@ -40,7 +41,14 @@ class ExtractiveSummariser:
             text = lines[s.line].parts[s.part]
             s.cost = counter.count(text[s.lead : s.end]) + GAP_TOKENS
         labels = {l: counter.count(l) + 2 for l in {line.label for line in lines}}
-        chosen = Chooser(segments, weights, [labels[line.label] for line in lines]).choose(max_tokens)
+        op = [None] * len(lines)
+        seen = set()
+        for j, s in enumerate(segments):
+            if s.part == 0:
+                op[s.line] = None if s.line in seen else j
+                seen.add(s.line)
+        if not OPEN: op = [None] * len(lines)
+        chosen = Chooser(segments, weights, [Opening(labels[line.label], o) for line, o in zip(lines, op)]).choose(max_tokens)
         return self._fit(lines, segments, chosen, max_tokens, counter)
 
     def _segments(self, lines, n, query):

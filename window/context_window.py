@@ -132,6 +132,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._rules.counter
 
     @property
+    def preserved_share(self) -> float:
+        """Return what share of the budget standing constraints may pin."""
+        return self._rules.preserved_share
+
+    @property
     def tokens(self) -> int:
         """Return the tokens of the turns up to the focus, in O(1)."""
         return self._contents.spine.sums[self._position]

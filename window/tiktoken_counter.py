@@ -106,7 +106,7 @@ def chunks(text: str, size: int) -> Iterator[str]:
 
     Law: the pieces join to the text again.
 
-    >>> list(chunks("one two three", 8))
+    >>> list(chunks("one two three", 7))
     ['one two', ' three']
     """
     start = 0

@@ -212,12 +212,18 @@ def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
     """Text of a result is content, other blocks are parts, an error stays one."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
     blocks = [image, text("a map")]
-    messages = [ASK, assistant(call("a"), call("b"), call("c")), user(result("a", blocks, is_error=True), result("b", [image]), result("c"))]
+    messages = [
+        ASK,
+        assistant(call("a"), call("b"), call("c")),
+        user(result("a", blocks, is_error=True), result("b", [image]), result("c")),
+    ]
     parsed = parse(messages)
     assert [turn.content for turn in parsed.turns[2:]] == ["a map", None, "21 degrees"]
     assert parsed.turns[2].metadata == {"is_error": True}
     assert render(parsed.turns).messages == messages
     assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""
+    blank = Turn("tool", "", tool_call_id="a", parts=(Part("anthropic", json.dumps(image)),))
+    assert render([Turn("user", "hi"), parsed.turns[1], blank]).messages[-1] == user(result("a", [image]))
 
 
 def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
@@ -294,6 +300,19 @@ def test_a_view_keeps_whole_messages_untouched_and_rebuilds_the_others_from_thei
     gist = Turn("user", "[summary]", resource_id="g", sources=("t1", "t2", "t3"))
     assert rebuild(parsed, [turns[0], gist, turns[4]], positions).messages == [messages[0], user(text("[summary]")), user(cached)]
     assert rebuild(parsed, turns[:4], positions).messages == [*messages[:2], user(result("a"), result("b", [text("x")]))]
+
+
+def test_nothing_joins_or_trims_an_original() -> None:
+    """A digest beside an untouched message stands alone, and the end of an original keeps its white space."""
+    messages = [ASK, assistant(call("a"), call("b")), user(result("a")), user(result("b")), assistant(text("It is "))]
+    parsed = parse(messages)
+    turns, positions = named(parsed)
+    assert rebuild(parsed, turns, positions).messages == messages
+    cut = Turn("tool", "[cut]", tool_call_id="b", resource_id="d")
+    written = rebuild(parsed, [*turns[:3], cut, turns[4]], positions).messages
+    assert written == [*messages[:3], user(result("b", "[cut]")), messages[4]]
+    gist = Turn("assistant", "[summary] ", resource_id="g")
+    assert rebuild(parsed, [turns[0], gist], positions).messages == [ASK, assistant(text("[summary]"))]
 
 
 def test_a_view_hoists_only_new_system_turns() -> None:

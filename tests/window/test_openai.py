@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.providers import Provider, UnknownProviderError, get_format
 from polycontext.window.providers._json import Spot
 from polycontext.window.providers._pairing import NO_RESULT
@@ -183,6 +183,13 @@ def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
     messages = render([Turn("user", None, parts=(Part("anthropic", '{"type":"image"}'),))]).messages
     assert messages == [{"role": "user", "content": "[content in another provider's format]"}]
     check(messages)
+
+
+@pytest.mark.parametrize("data", ["not json", "[1]", "{}", '{"type": 7}'])
+def test_a_part_that_is_no_block_is_refused(data: str) -> None:
+    """A part made by hand must be a block of its provider; the error names the turn's field."""
+    with pytest.raises(InvalidTurnError, match=r"'parts.data': is no block of openai"):
+        render([Turn("user", "hi", parts=(Part("openai", data),))])
 
 
 def test_hand_made_metadata_never_breaks_a_rendering() -> None:

@@ -116,6 +116,7 @@ def test_opaque_parts_cost_their_json(thought: str) -> None:
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": payload()}},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64," + payload()}},
         {"type": "input_image", "image_url": "https://example.org/cat.png"},
+        {"type": "image", "source": {"tiles": [payload(), payload()]}},
         {"type": "tool_result", "content": [{"type": "image", "source": {"type": "base64", "data": payload()}}]},
     ],
 )

@@ -7,6 +7,7 @@ byte for byte, marked with the provider it belongs to.
 import json
 from collections.abc import Iterable, Sequence
 
+from polycontext.window.errors import InvalidTurnError
 from polycontext.window.providers._json import Spot, compact, shown
 from polycontext.window.providers.wire import Message, Provider
 from polycontext.window.turn import Part, Turn
@@ -49,11 +50,24 @@ def own_blocks(provider: Provider, turn: Turn, *, blank: bool = True) -> list[Me
     """Return `turn` as blocks: its parts around its text. Parts of other providers are left out.
 
     With ``blank=False`` text without a visible character is left out as well.
+
+    Raises:
+        InvalidTurnError: a part of this provider is no block.
     """
-    own = [(part.before_text, json.loads(part.data)) for part in turn.parts if part.provider == provider]
+    own = [(part.before_text, _loaded(part)) for part in turn.parts if part.provider == provider]
     has_text = turn.content is not None and (blank or is_visible(turn.content))
     text: list[Message] = [{"type": "text", "text": turn.content}] if has_text else []
     return [*(block for before, block in own if before), *text, *(block for before, block in own if not before)]
+
+
+def _loaded(part: Part) -> Message:
+    try:
+        block = json.loads(part.data)
+    except ValueError:
+        block = None
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise InvalidTurnError("parts.data", f"is no block of {part.provider}", "a JSON object with a type, as text")
+    return block
 
 
 def is_visible(text: str) -> bool:

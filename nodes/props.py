@@ -1,0 +1,112 @@
+"""The props of a chat component: what a browser may see, and nothing else.
+
+The frontend never sees a prompt (seed 004 §1.2, §7.3). Props are built from a closed list of
+what may be shown, so that whatever is added to a turn later stays private by default.
+"""
+
+from typing import Any, ClassVar, Literal, TypedDict
+
+from attrs import frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import VALID_DIRECTIONS, ContextOutput, ContextSession, ContextState, InputKind
+from polycontext.window import ContextWindow, Role, Turn
+
+Status = Literal["ready", "thinking", "pressured", "compressed"]
+
+
+class MessageProps(TypedDict):
+    """Describe one message to show."""
+
+    id: str
+    role: Literal["user", "assistant", "summary"]
+    content: str
+    timestamp: str
+    isPreserved: bool
+
+
+class ActionProps(TypedDict):
+    """Tell which actions the session would accept now; one that compresses by itself makes room for a send."""
+
+    send: bool
+    compress: bool
+    clear: bool
+
+
+class ChatProps(TypedDict):
+    """Describe a chat component; `canSend` is the machine's word: false while pressured."""
+
+    messages: list[MessageProps]
+    pressure: float
+    status: Status
+    canSend: bool
+    actions: ActionProps
+
+
+@frozen
+class ComponentRenderer:
+    """Render a session as the props of a React component (seed 004 §3.4).
+
+    Shown are what user and assistant said, and for a gist how many messages it stands for.
+    Never shown: system turns, tool calls and their results, summaries' texts, classes,
+    strategy. Law: no private text reaches the props.
+
+    >>> session = ContextSession(max_tokens=1000)
+    >>> _ = session.add_system("Secret instructions."), session.add_user_turn("hello")
+    >>> props = ComponentRenderer().render_chat(session)
+    >>> [message["content"] for message in props["messages"]], props["status"], props["canSend"]
+    (['hello'], 'thinking', True)
+    """
+
+    shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT})
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        """Return the props of `session`, JSON-ready."""
+        return dict(self.render_output(session.output, auto=session.auto))
+
+    def render_output(self, output: ContextOutput, *, auto: bool = True) -> ChatProps:
+        """Return the props of a machine's output; `auto` tells whether its session makes room by itself."""
+        legal = VALID_DIRECTIONS[output.state]
+        waits = bool(output.window.open_calls)
+        can_send = InputKind.USER_TURN in legal and not waits
+        return {
+            "messages": [self._message(output.window, turn) for turn in output.window.all_turns() if self._is_shown(turn)],
+            "pressure": output.pressure,
+            "status": _status(output),
+            "canSend": can_send,
+            "actions": {"send": can_send or (auto and not waits), "compress": InputKind.COMPRESS in legal, "clear": InputKind.CLEAR in legal},
+        }
+
+    def _is_shown(self, turn: Turn) -> bool:
+        return turn.role in self.shown and (bool(turn.text) or turn.is_gist)
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        return {
+            "id": turn.resource_id,
+            "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
+            "content": _count(len(turn.sources)) if turn.is_gist else turn.text,
+            "timestamp": turn.timestamp.isoformat(),
+            "isPreserved": window.class_of(turn) is ResourceClass.PRESERVED,
+        }
+
+
+def _count(sources: int) -> str:
+    return f"{sources} earlier message{'' if sources == 1 else 's'}"
+
+
+def _status(output: ContextOutput) -> Status:
+    """Return the status; while collecting, the assistant is thinking as long as the last word is not its own."""
+    match output.state:
+        case ContextState.PRESSURED:
+            return "pressured"
+        case ContextState.COMPRESSED:
+            return "compressed"
+        case ContextState.EMPTY:
+            return "ready"
+        case ContextState.ACCUMULATING:
+            return "thinking" if _awaits_assistant(output.window) else "ready"
+
+
+def _awaits_assistant(window: ContextWindow) -> bool:
+    last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM), None)
+    return last is not None and (last.role is not Role.ASSISTANT or bool(window.open_calls))

@@ -1,0 +1,106 @@
+"""The props: what a browser may see, and nothing else."""
+
+import json
+
+import pytest
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes import ComponentRenderer
+from polycontext.polynomial import ContextSession, ContextState
+from polycontext.window import ToolCall
+
+PRIVATE = ("SYSTEM-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET")
+
+
+def _session(**options: object) -> ContextSession:
+    session = ContextSession(400, **options)  # type: ignore[arg-type]
+    session.add_system("SYSTEM-SECRET: behave.")
+    session.add_user_turn("Where is my parcel?")
+    session.add_assistant_turn(None, [ToolCall("c1", "track", '{"key": "ARGUMENT-SECRET"}')])
+    return session
+
+
+def _props(session: ContextSession) -> dict[str, object]:
+    return ComponentRenderer().render_chat(session)
+
+
+def test_props_show_what_user_and_assistant_said() -> None:
+    """Messages carry id, role, content, time and whether they are preserved, in camel case."""
+    session = _session()
+    session.add_tool_turn("RESULT-SECRET", tool_call_id="c1")
+    session.add_assistant_turn("It arrives today.")
+    assert [(m["role"], m["content"], m["isPreserved"]) for m in session.render()["messages"]] == [
+        ("user", "Where is my parcel?", True),
+        ("assistant", "It arrives today.", False),
+    ]
+    assert set(session.render()["messages"][0]) == {"id", "role", "content", "timestamp", "isPreserved"}
+
+
+def test_no_private_text_reaches_the_props() -> None:
+    """System text, call arguments and tool results stay private, before and after a compression."""
+    session = _session(auto=False)
+    session.add_tool_turn("RESULT-SECRET " * 60, tool_call_id="c1")
+    for number in range(4):
+        session.add_assistant_turn(f"Step {number} of the search is done.") if session.state is not ContextState.PRESSURED else None
+    session.compress(0.0)
+    text = json.dumps(session.render())
+    assert not [secret for secret in PRIVATE if secret in text]
+    assert "Where is my parcel?" in text
+
+
+def test_a_gist_shows_as_a_count_only() -> None:
+    """A summary tells how many messages it stands for, not what was in them."""
+    session = ContextSession(600, auto=False)
+    session.add_user_turn("task")
+    for number in range(14):
+        session.add_assistant_turn(f"UNSHOWN thought number {number} about the way the parcel takes through the land")
+    session.compress(0.0)
+    [gist] = [m for m in session.render()["messages"] if m["role"] == "summary"]
+    assert gist["content"].endswith("earlier messages")
+    assert "UNSHOWN" not in gist["content"]
+
+
+def test_status_follows_the_state() -> None:
+    """Empty is ready, a user's word makes it think, the assistant's makes it ready, too much presses, compressing says so."""
+    session = ContextSession(200, auto=False)
+    assert _props(session)["status"] == "ready"
+    session.add_user_turn("hello")
+    assert _props(session)["status"] == "thinking"
+    session.add_assistant_turn("hi")
+    assert _props(session)["status"] == "ready"
+    session.add_assistant_turn("word " * 150)
+    assert (session.state, _props(session)["status"]) == (ContextState.PRESSURED, "pressured")
+    session.compress()
+    assert _props(session)["status"] == "compressed"
+
+
+def test_a_pressured_machine_cannot_send() -> None:
+    """canSend is the machine's word; the action stays open where the session makes room by itself."""
+    for auto in (False, True):
+        session = ContextSession(200, auto=auto)
+        session.add_user_turn("word " * 150)
+        props = _props(session)
+        assert props["canSend"] is False
+        assert props["actions"] == {"send": auto, "compress": True, "clear": True}
+
+
+def test_nobody_sends_while_calls_are_open() -> None:
+    """A user turn would part a call from its result, so neither machine nor session takes one."""
+    props = _props(_session())
+    assert (props["canSend"], props["status"]) == (False, "thinking")
+    assert props["actions"] == {"send": False, "compress": True, "clear": True}
+
+
+def test_props_are_json() -> None:
+    """Props survive a round trip through JSON unchanged."""
+    props = _session().render()
+    assert json.loads(json.dumps(props)) == props
+
+
+@pytest.mark.parametrize("resource_class", list(ResourceClass))
+def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
+    """isPreserved is true for PRESERVED turns alone."""
+    session = ContextSession(400)
+    session.add_user_turn("task")
+    session.add_user_turn("more", resource_class=resource_class)
+    assert session.render()["messages"][1]["isPreserved"] is (resource_class is ResourceClass.PRESERVED)
