@@ -23,4 +23,7 @@ def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *
     tokens = window.seek(len(window)).tokens + REQUEST_OVERHEAD
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, "the view")
-    return wire.render(window.all_turns())
+    rendered = wire.render(window.all_turns())
+    if not rendered.messages:
+        raise InvalidMessagesError(wire.provider, None, "empty-list", "there are system turns only", "at least one other turn")
+    return rendered

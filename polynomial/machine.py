@@ -135,11 +135,15 @@ class ContextMachine(StateChart[ContextModel]):
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Take one input through the machine; return what goes out, or raise and change nothing."""
-        step = Step(context_input, self.model.window, self.policy)
+        step, before = Step(context_input, self.model.window, self.policy), self.context_state
         try:
             self.send(context_input.kind.value, step=step)
         except TransitionNotAllowed:
             raise illegal(self.context_state, context_input.kind, directions(TABLE)[self.context_state]) from None
+        except BaseException:
+            # A listener may fail after the library has written the state.
+            self.restore(before, self.model.window)
+            raise
         output = step.output(self.context_state)
         self.model.window = output.window
         return output

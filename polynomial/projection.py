@@ -7,7 +7,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Fulfilment, Reach, Summariser, is_gist_text
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 
 GIST_SHARE = 0.3
@@ -44,7 +44,7 @@ class Projection:
 
     @property
     def changed(self) -> bool:
-        """Tell whether any message was cut."""
+        """Tell whether any message was cut or added."""
         return self.first_changed is not None
 
     def report(self) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def project(
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
     """
+    if reserve < 0:
+        raise InvalidTurnError("reserve", f"{reserve!r} is no number of tokens", "a whole number of tokens, at least 0")
     wire = get_format(provider)
     parsed = wire.parse(messages, repair=repair)
     window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
@@ -128,6 +130,13 @@ def _rendered(wire: WireFormat, parsed: Parsed, before: ContextWindow, after: Co
     return rendered
 
 
+def _first_changed(parsed: Parsed, result: CompressionResult) -> int | None:
+    """Return the index of the first message that differs; an added result stands behind the message of its place."""
+    cut = () if result.first_changed is None else (parsed.places[result.first_changed],)
+    added = (parsed.places[position] + 1 for position in parsed.repaired[:1])
+    return min((*cut, *added), default=None)
+
+
 def _projection(
     parsed: Parsed, window: ContextWindow, result: CompressionResult, rendered: Rendered, max_tokens: int, besides: int
 ) -> Projection:
@@ -142,7 +151,7 @@ def _projection(
         tokens_after=result.tokens_after + besides,
         max_tokens=max_tokens,
         floor=result.floor + besides,
-        first_changed=None if result.first_changed is None else parsed.places[result.first_changed],
+        first_changed=_first_changed(parsed, result),
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,

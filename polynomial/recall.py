@@ -41,6 +41,10 @@ class Log:
             del self._at[turn.resource_id]
         del self.turns[length:], self._starts[length:]
 
+    def knows(self, resource_id: str) -> bool:
+        """Tell whether a turn of that id was accepted; a gist made here was not."""
+        return resource_id in self._at
+
     def place(self, resource_id: str) -> int:
         """Return the index of a turn.
 
@@ -77,7 +81,7 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
         UnknownResourceError: an id that is neither in the log nor a gist of the window.
     """
     view = _view(window, log)
-    atoms = {atom[0].resource_id: atom for atom in (log.atom(i) for i in _logged(view, resource_ids))}
+    atoms = {atom[0].resource_id: atom for atom in (log.atom(i) for i in _logged(view, log, resource_ids))}
     splices: dict[int, list[Splice]] = {}
     for atom in sorted(atoms.values(), key=lambda atom: log.place(atom[0].resource_id)):
         if not all(turn.resource_id in view.standing for turn in atom):
@@ -88,14 +92,14 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
 
 def _view(window: ContextWindow, log: Log) -> _View:
     turns = window.all_turns()
-    keys = [log.place(turn.sources[0] if turn.sources else turn.resource_id) for turn in turns]
+    keys = [log.place(next((i for i in turn.sources if log.knows(i)), turn.resource_id)) for turn in turns]
     return _View(turns, keys, {turn.resource_id: index for index, turn in enumerate(turns)})
 
 
-def _logged(view: _View, resource_ids: Iterable[str]) -> Iterable[str]:
+def _logged(view: _View, log: Log, resource_ids: Iterable[str]) -> Iterable[str]:
     for resource_id in resource_ids:
         index = view.standing.get(resource_id)
-        if index is not None and view.turns[index].sources:
+        if index is not None and view.turns[index].sources and not log.knows(resource_id):
             yield from view.turns[index].sources
         else:
             yield resource_id

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import RLock
 from typing import Any, Literal, Protocol
+from weakref import WeakKeyDictionary
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.polynomial import journal, snapshot
@@ -56,6 +57,16 @@ class _Machine(Protocol):
     def window(self) -> ContextWindow: ...
     def advance(self, context_input: ContextInput) -> ContextOutput: ...
     def restore(self, state: ContextState, window: ContextWindow) -> None: ...
+
+
+@frozen
+class _Mark:
+    """Remember where a session stood."""
+
+    state: ContextState
+    window: ContextWindow
+    events: int
+    turns: int
 
 
 def _utc_now() -> datetime:
@@ -119,7 +130,7 @@ class ContextSession:
         self._events: list[journal.Event] = []
         self._log = Log.empty()
         self._lock = RLock()
-        self._task_lock = asyncio.Lock()
+        self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     # --- reading ---------------------------------------------------------
 
@@ -292,11 +303,7 @@ class ContextSession:
         with self._lock:
             self._check_revision(expected_revision)
             with self._all_or_nothing():
-                context_input = ContextInput.of_turn(self._stamped(turn), resource_class)
-                if self.auto and self.state is ContextState.PRESSURED:
-                    self._check_turn(context_input)
-                    self._compress(self.policy.projector.fulfil(self._plan()))
-                output = self._append(context_input)
+                output = self._put(ContextInput.of_turn(self._stamped(turn), resource_class))
                 return self._compress(self.policy.projector.fulfil(self._plan())) if self.auto and self._must_yield() else output
 
     def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
@@ -310,9 +317,10 @@ class ContextSession:
         """Forget the view; log and ledger keep all."""
         with self._lock:
             self._check_revision(expected_revision)
-            output = self._machine.advance(ContextInput.clear())
-            self._events.append(journal.ClearEvent(output.state, self._clock()))
-            return output
+            with self._all_or_nothing():
+                output = self._machine.advance(ContextInput.clear())
+                self._events.append(journal.ClearEvent(output.state, self._clock()))
+                return output
 
     def recall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
@@ -354,15 +362,22 @@ class ContextSession:
     # --- async twins -----------------------------------------------------
 
     async def aadd(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
-        """Take any turn through the machine without blocking on the summariser."""
-        async with self._task_lock:
-            self._check_revision(expected_revision)
-            if self.auto and self.state is ContextState.PRESSURED:
-                self._check_turn(ContextInput.of_turn(self._stamped(turn), resource_class))
-                await self._acompress(None, None)
-            with self._lock:
-                output = self._append(ContextInput.of_turn(self._stamped(turn), resource_class))
-            return await self._acompress(None, None) if self.auto and self._must_yield() else output
+        """Take any turn through the machine without blocking on the summariser; raises what `add` raises, and changes nothing then."""
+        async with self._one_task():
+            mark, output = await self._aput(ContextInput.of_turn(self._stamped(turn), resource_class), expected_revision)
+            if not (self.auto and self._must_yield()):
+                return output
+            revision = self.revision
+            try:
+                return await self._acompress(None, None)
+            except BaseException as error:
+                with self._lock:
+                    if self.revision == revision:
+                        self._back_to(mark)
+                    elif isinstance(error, ConflictError):
+                        # Somebody went on from this turn meanwhile: it stays, and making room is theirs.
+                        return self.output
+                raise
 
     async def aadd_system(self, content: str, **options: Any) -> ContextOutput:
         """Add a system turn; see `add_system`."""
@@ -387,18 +402,31 @@ class ContextSession:
         Raises:
             ConflictError: another writer changed the window meanwhile; nothing changed here.
         """
-        async with self._task_lock:
+        async with self._one_task():
             return await self._acompress(target, query)
 
     async def aclear(self) -> ContextOutput:
         """Forget the view; see `clear`."""
-        async with self._task_lock:
+        async with self._one_task():
             return self.clear()
 
     async def arecall(self, resource_ids: Iterable[str]) -> ContextOutput:
         """Raise atoms back to VERBATIM; see `recall`."""
-        async with self._task_lock:
+        async with self._one_task():
             return self.recall(resource_ids)
+
+    async def _aput(self, context_input: ContextInput, expected_revision: int | None) -> tuple[_Mark, ContextOutput]:
+        """Do what `_put` does; return what stood before as well."""
+        self._check_revision(expected_revision)
+        if not (self.auto and self.state is ContextState.PRESSURED):
+            with self._lock:
+                return self._mark(), self._append(context_input)
+        self._check_turn(context_input)
+        afulfil = self.policy.projector.afulfil
+        try:
+            return self._put_after(await afulfil(self._plan()), context_input)
+        except ContextOverflowError:
+            return self._put_after(await afulfil(self._plan(0.0)), context_input)
 
     async def _acompress(self, target: float | None, query: str | None) -> ContextOutput:
         self._check_direction(InputKind.COMPRESS)
@@ -408,8 +436,29 @@ class ContextSession:
 
     # --- insides ---------------------------------------------------------
 
+    def _one_task(self) -> asyncio.Lock:
+        """Return the lock of the running event loop's tasks; a lock belongs to one loop, a session to nobody."""
+        with self._lock:
+            return self._task_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
     def _stamped(self, turn: Turn) -> Turn:
-        return evolve(turn, timestamp=self._clock())
+        return evolve(turn, timestamp=self._clock(), tokens=None)
+
+    def _put(self, context_input: ContextInput) -> ContextOutput:
+        """Take a turn in; with `auto` and PRESSURED compress first, as gently as lets it fit."""
+        if not (self.auto and self.state is ContextState.PRESSURED):
+            return self._append(context_input)
+        self._check_turn(context_input)
+        fulfil = self.policy.projector.fulfil
+        try:
+            return self._put_after(fulfil(self._plan()), context_input)[1]
+        except ContextOverflowError:
+            return self._put_after(fulfil(self._plan(0.0)), context_input)[1]
+
+    def _put_after(self, fulfilment: Fulfilment, context_input: ContextInput) -> tuple[_Mark, ContextOutput]:
+        with self._lock, self._all_or_nothing() as mark:
+            self._compress(fulfilment)
+            return mark, self._append(context_input)
 
     def _append(self, context_input: ContextInput) -> ContextOutput:
         output = self._machine.advance(context_input)
@@ -425,16 +474,22 @@ class ContextSession:
         return over and InputKind.COMPRESS in VALID_DIRECTIONS[self.state]
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> Iterator[_Mark]:
         """Put everything back if what is done inside raises."""
-        state, window, events, turns = self.state, self.window, len(self._events), len(self._log.turns)
+        mark = self._mark()
         try:
-            yield
+            yield mark
         except BaseException:
-            self._machine.restore(state, window)
-            del self._events[events:]
-            self._log.truncate(turns)
+            self._back_to(mark)
             raise
+
+    def _mark(self) -> _Mark:
+        return _Mark(self.state, self.window, len(self._events), len(self._log.turns))
+
+    def _back_to(self, mark: _Mark) -> None:
+        self._machine.restore(mark.state, mark.window)
+        del self._events[mark.events :]
+        self._log.truncate(mark.turns)
 
     def _plan(self, target: float | None = None) -> Plan:
         """Plan down to `target`; without one, as automatic compression does."""
@@ -444,11 +499,12 @@ class ContextSession:
         return projector.plan_between(self.window, threshold.low, threshold.high(self.policy.signals))
 
     def _compress(self, fulfilment: Fulfilment) -> ContextOutput:
-        output = self._machine.advance(ContextInput(InputKind.COMPRESS, fulfilment))
-        result = output.compression
-        assert isinstance(result, CompressionResult)
-        self._events.append(journal.CompressEvent(output.state, result.edit, self._clock()))
-        return output
+        with self._all_or_nothing():
+            output = self._machine.advance(ContextInput(InputKind.COMPRESS, fulfilment))
+            result = output.compression
+            assert isinstance(result, CompressionResult)
+            self._events.append(journal.CompressEvent(output.state, result.edit, self._clock()))
+            return output
 
     def _settle(self, event: journal.Event, after: ContextWindow) -> ContextOutput:
         self._machine.restore(self.state, after)

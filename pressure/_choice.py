@@ -17,8 +17,11 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer segments (Lin and Bilmes tune the same exponent)."""
 
-OVERSHOOT = 1.15
+OVERSHOOT = 1.35
 """How far beyond the budget to choose: estimates run high, and the end is cut by counting."""
+
+LEAST_SPARE = 64
+"""How many tokens beyond the budget to choose at least, so that a tiny budget has pieces to try."""
 
 _SPECK = 1e-6
 
@@ -63,7 +66,7 @@ class Chooser:
         """Return indices of segments, most worth first, that together cost a little more than `budget` tokens."""
         heap = [(*self._rank(index), index) for index in range(len(self._segments))]
         heapify(heap)
-        room = budget * OVERSHOOT + 1
+        room = max(budget * OVERSHOOT, budget + LEAST_SPARE)
         while heap and room > 0:
             index = heappop(heap)[-1]
             if index in self._chosen:

@@ -14,6 +14,11 @@ _TRACE = re.compile(
     r"|(?P<error>(?:[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|E   |fatal:|error(?:\[\w{1,9}\])?:|panic:|thread '[^'\n]{1,80}' panicked|FAILED |FAIL:)))",
     re.MULTILINE,
 )
+_DECISION = re.compile(
+    r"\b(?:decid(?:ed?|ing)|decisions?|agreed|agree on|chosen?|chose|conclu(?:ded?|sions?)|settled? (?:on|for)|(?:go|going|went) (?:with|for)"
+    r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
+    re.IGNORECASE,
+)
 _MISSES_ALLOWED = 3
 
 
@@ -56,6 +61,15 @@ def failure_spans(text: str) -> Iterator[Span]:
             if start == failed + 1:
                 yield start, _line_end(text, start)
             frame = start
+
+
+def decision_spans(text: str) -> list[Span]:
+    """Return where `text` uses the words with which a matter is settled.
+
+    >>> decision_spans("We agreed on Postgres.")
+    [(3, 9)]
+    """
+    return [match.span() for match in _DECISION.finditer(text)]
 
 
 def _line_end(text: str, start: int) -> int:

@@ -21,7 +21,7 @@ GAP = " … "
 
 _TOOL = "tool"
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
-_CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.*?)\))?(?: -> |$)", re.DOTALL)
+_CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _CONTINUED = re.compile(r"\n(?=\S)")
 
 

@@ -5,9 +5,10 @@ once, here, so that everything behind this door may rely on storable text and a
 known role.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +46,8 @@ def check_text(text: object, name: str) -> str:
 
 def _frozen_json(value: Any, name: str) -> Any:
     match value:
+        case float() if not isfinite(value):
+            raise InvalidTurnError(name, f"{value!r} is not JSON data", "a finite number")
         case None | bool() | int() | float():
             return value
         case str():
@@ -104,7 +107,20 @@ def _aware(value: object) -> datetime:
     offset = value.utcoffset()
     if offset is None:
         raise InvalidTurnError("timestamp", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
-    return value if offset == _UTC_OFFSET and value.tzinfo is UTC else value.astimezone(UTC)
+    try:
+        return value if offset == _UTC_OFFSET and value.tzinfo is UTC else value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidTurnError("timestamp", f"{value} is out of range in UTC", f"{datetime.min} to {datetime.max} UTC") from None
+
+
+def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    if not isinstance(value, Iterable):
+        raise InvalidTurnError("tool_calls", f"{type(value).__name__} is no sequence of calls", "a sequence of ToolCall")
+    calls = tuple(value)
+    for call in calls:
+        if not isinstance(call, ToolCall):
+            raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no call", "a sequence of ToolCall")
+    return calls
 
 
 def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,7 +142,8 @@ class Turn:
 
     Raises:
         InvalidTurnError: a lone surrogate, missing content without tool calls,
-            an unknown role, a naive timestamp, a tool turn without a call id.
+            an unknown role, a naive timestamp, a tool turn without a call id,
+            calls that are no `ToolCall`, metadata that are no JSON data.
 
     >>> Turn(role="user", content="hello").role
     <Role.USER: 'user'>
@@ -137,7 +154,7 @@ class Turn:
 
     role: Role = field(converter=_role)
     content: str | None
-    tool_calls: tuple[ToolCall, ...] = field(default=(), converter=tuple, kw_only=True)
+    tool_calls: tuple[ToolCall, ...] = field(default=(), converter=_calls, kw_only=True)
     tool_call_id: str | None = field(default=None, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     resource_id: str = field(default="", kw_only=True)
@@ -161,6 +178,8 @@ class Turn:
             value = getattr(self, name)
             if value is not None:
                 check_text(value, name)
+        if self.tokens is not None and (isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0):
+            raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
         ids = [call.id for call in self.tool_calls]
         if len(set(ids)) < len(ids):
             raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")

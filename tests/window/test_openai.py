@@ -100,7 +100,7 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
         ([{"role": "user", "content": [{"text": "x"}]}], "bad-content", 0),
         ([{"role": "user", "content": "x", "name": 7}], "bad-name", 0),
         ([USER, calling("a"), {"role": "tool", "content": "x"}], "orphan-result", 2),
-        ([{"role": "user", "content": "x", "tool_calls": []}], "bad-tool-call", 0),
+        ([{**calling("a"), "role": "user", "content": "x"}], "bad-tool-call", 0),
         ([USER, {"role": "assistant", "content": "x", "tool_calls": []}], "bad-tool-call", 1),
         ([USER, {"role": "assistant", "content": "x", "tool_calls": [7]}], "bad-tool-call", 1),
         ([USER, calling("")], "bad-tool-call", 1),

@@ -1,0 +1,64 @@
+"""What a window of 100,000 turns costs: duplicate, trajectory, plan, commit, bytes."""
+
+import tracemalloc
+from collections.abc import Callable
+from time import process_time
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
+from polycontext.pressure import ContextProjector
+from polycontext.window import ContextWindow
+
+SIZE = 100_000
+TIMES = 5
+
+
+def _best(work: Callable[[], object]) -> float:
+    found = []
+    for _ in range(TIMES):
+        began = process_time()
+        work()
+        found.append(process_time() - began)
+    return min(found)
+
+
+def _window(size: int) -> ContextWindow:
+    window = ContextWindow(size * 30, counter=RememberingCounter())
+    for turn in turns(size):
+        window = window.append(turn)
+    return window
+
+
+def _bytes_a_turn() -> float:
+    conversation = list(turns(10_000))
+    window = ContextWindow(300_000, counter=RememberingCounter())
+    tracemalloc.start()
+    for turn in conversation:
+        window = window.append(turn)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The counter's memory of texts is the benchmark's own; strings are shared with the conversation.
+    return used / len(window)
+
+
+def run(console: Console) -> None:
+    """Print milliseconds for a window of 100,000 turns beside one of 10,000, and their budgets."""
+    windows = {size: _window(size) for size in (SIZE // 10, SIZE)}
+    projector = ContextProjector(InstantSummariser())
+    fulfilments = {size: projector.fulfil(projector.plan_for(window, 0.4)) for size, window in windows.items()}
+    works: dict[str, tuple[Callable[[int], object], str]] = {
+        "duplicate, every snapshot read": (lambda n: list(windows[n].duplicate()), "100"),
+        "pressure trajectory": (lambda n: list(windows[n].extend(lambda w: w.pressure)), "-"),
+        "plan_for(0.4)": (lambda n: projector.plan_for(windows[n], 0.4), "50"),
+        "commit, summaries supplied": (lambda n: projector.commit(windows[n], fulfilments[n]), "200"),
+    }
+    table = Table(title=f"a window of {SIZE:,} turns, ms (best of {TIMES})")
+    for name in ("work", f"{SIZE // 10:,}", f"{SIZE:,}", "ratio", "budget"):
+        table.add_column(name, justify="left" if name == "work" else "right")
+    for name, (work, budget) in works.items():
+        small, large = (_best(lambda size=size, work=work: work(size)) * 1e3 for size in windows)  # type: ignore[misc]
+        table.add_row(name, f"{small:.1f}", f"{large:.1f}", f"{large / small:.1f}", budget)
+    console.print(table)
+    console.print(f"held per turn beyond its text: {_bytes_a_turn():.0f} bytes (budget 1,000)")

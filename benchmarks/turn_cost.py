@@ -1,0 +1,110 @@
+"""What one more turn costs: add it, read messages and pressure, at 100 to 100,000 turns."""
+
+from collections.abc import Callable, Sequence
+from time import process_time
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
+from polycontext.polynomial import ContextSession
+from polycontext.pressure import ContextProjector, Summariser
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
+
+SIZES = (100, 1_000, 10_000, 100_000)
+BUDGET = 8_000
+SAMPLE = 1_000
+
+Driver = Callable[[Turn], object]
+
+
+class KeptSuffix:
+    """The practical limit: keep a suffix with hysteresis over memoised counts, and nothing else.
+
+    No pairing, no ledger, no summary, no journal: what a careful developer writes in twenty lines.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.counter = counter
+        self.kept: list[tuple[dict[str, object], int]] = []
+        self.tokens = 0
+
+    def add(self, turn: Turn) -> tuple[list[dict[str, object]], float]:
+        """Take a turn; return what a model would be handed, and the pressure."""
+        tokens = count_turn(self.counter, turn)
+        self.kept.append(({"role": turn.role.value, "content": turn.content}, tokens))
+        self.tokens += tokens
+        if self.tokens > 0.7 * BUDGET:
+            self._cut()
+        return [message for message, _ in self.kept], (self.tokens + REQUEST_OVERHEAD) / BUDGET
+
+    def _cut(self) -> None:
+        start = 0
+        while self.tokens > 0.4 * BUDGET:
+            self.tokens -= self.kept[start][1]
+            start += 1
+        del self.kept[:start]
+
+
+def _suffix(counter: TokenCounter) -> Driver:
+    return KeptSuffix(counter).add
+
+
+def _session(engine: str, summariser: Summariser | None = None) -> Callable[[TokenCounter], Driver]:
+    def start(counter: TokenCounter) -> Driver:
+        projector = ContextProjector(summariser) if summariser else ContextProjector()
+        session = ContextSession(BUDGET, engine="table" if engine == "table" else "machine", counter=counter, projector=projector)
+
+        def drive(turn: Turn) -> object:
+            session.add(turn)
+            return session.messages(allow_open=True), session.pressure
+
+        return drive
+
+    return start
+
+
+SUBJECTS: dict[str, Callable[[TokenCounter], Driver]] = {
+    "kept suffix (reference)": _suffix,
+    "table engine, summaries supplied": _session("table", InstantSummariser()),
+    "table engine, extractive": _session("table"),
+    "python-statemachine, summaries supplied": _session("machine", InstantSummariser()),
+}
+
+
+def measure(start: Callable[[TokenCounter], Driver], counter: TokenCounter, conversation: Sequence[Turn]) -> dict[int, float]:
+    """Return seconds a turn, over SAMPLE turns that follow the first n, for every n in SIZES; compressions included."""
+    drive = start(counter)
+    found: dict[int, float] = {}
+    done = 0
+    for size in SIZES:
+        for turn in conversation[done:size]:
+            drive(turn)
+        began = process_time()
+        for turn in conversation[size : size + SAMPLE]:
+            drive(turn)
+        found[size] = (process_time() - began) / SAMPLE
+        done = size + SAMPLE if size + SAMPLE <= SIZES[-1] else size
+    return found
+
+
+def run(console: Console) -> None:
+    """Print microseconds a turn and ratios for every subject."""
+    conversation = list(turns(SIZES[-1] + SAMPLE))
+    counter = RememberingCounter()
+    began = process_time()
+    for turn in conversation:
+        count_turn(counter, turn)
+    tokenizing = (process_time() - began) / len(conversation)
+    table = Table(title=f"one more turn: add, read messages and pressure ({BUDGET} token budget), µs without tokenizing")
+    for name in ("subject", *(f"{size:,}" for size in SIZES), "100,000 / 100", "x reference", "x with tokenizing"):
+        table.add_column(name, justify="left" if name == "subject" else "right")
+    reference = 0.0
+    for name, start in SUBJECTS.items():
+        costs = measure(start, counter, conversation)
+        mean = sum(costs.values()) / len(costs)
+        reference = reference or mean
+        ratios = (costs[SIZES[-1]] / costs[SIZES[0]], mean / reference, (mean + tokenizing) / (reference + tokenizing))
+        table.add_row(name, *(f"{costs[size] * 1e6:.1f}" for size in SIZES), *(f"{ratio:.2f}" for ratio in ratios))
+    console.print(table)
+    console.print(f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 within 1.5")

@@ -1,0 +1,98 @@
+"""Read lines into weighed segments: what could be kept, what each piece is worth and what it costs."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from polycontext.pressure._choice import Opening, Segment
+from polycontext.pressure._cues import decision_spans, failure_spans, standing_spans
+from polycontext.pressure._lines import Line, LineKind
+from polycontext.pressure._segments import Span, lead_in, split
+from polycontext.pressure._terms import TermBook
+from polycontext.window import Role, TokenCounter
+
+_CALL, _BODY = 0, 1
+WHOLE = 90
+_GAP_TOKENS = 1
+_LABEL_TOKENS = 2
+
+
+@frozen
+class Bonuses:
+    """Hold the factors that raise a segment's worth."""
+
+    answer: float
+    failure: float
+    decision: float
+    query: float
+
+
+@frozen
+class Reading:
+    """Hold segments in the order of the conversation, the weight of each term, and what opens each line."""
+
+    segments: list[Segment]
+    weights: list[float]
+    openings: list[Opening]
+
+
+def read(lines: Sequence[Line], turns: int, query: str | None, bonuses: Bonuses, counter: TokenCounter) -> Reading:
+    """Return the segments of `lines`, weighed and each counted once."""
+    book = TermBook()
+    segments = [segment for index, line in enumerate(lines) for segment in _segments(index, line, bonuses, book)]
+    asked = frozenset(book.read(query, 0, len(query), -1, said=False)[0]) if query else frozenset()
+    weights = book.weights(turns)
+    _raise_relevant(segments, len(lines), asked, weights, bonuses.query)
+    for segment in segments:
+        text = lines[segment.line].parts[segment.part]
+        segment.cost = counter.count(text[segment.lead : segment.end]) + _GAP_TOKENS
+    return Reading(segments, weights, _openings(lines, segments, counter))
+
+
+def _segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
+    answer = bonuses.answer if line.answers else 1.0
+    for part, text in ((_CALL, line.call), (_BODY, line.body)):
+        standing = standing_spans(text) if part == _BODY and _may_constrain(line) else []
+        failures = list(failure_spans(text)) if part == _BODY else []
+        decisions = decision_spans(text) if part == _BODY and line.role is not Role.TOOL else []
+        whole = standing if part == _BODY or len(text) > WHOLE else [(0, len(text))]
+        for start, end in split(text, whole):
+            terms, anchor = book.read(text, start, end, line.turn, said=part == _CALL or line.role is not Role.TOOL)
+            boost = answer * (bonuses.failure if _touches(failures, start, end) else 1.0) * (bonuses.decision if _touches(decisions, start, end) else 1.0)
+            yield Segment(index, part, start, lead_in(text, start, anchor), end, terms, boost, _touches(standing, start, end))
+
+
+def _may_constrain(line: Line) -> bool:
+    return line.kind is LineKind.SPOKEN and line.role in (Role.USER, Role.SYSTEM)
+
+
+def _touches(spans: Sequence[Span], start: int, end: int) -> bool:
+    """Tell whether one of `spans` (ascending, disjoint) shares a character with ``start:end``."""
+    place = bisect_right(spans, (end - 1, end)) - 1 if spans else -1
+    return place >= 0 and spans[place][1] > start
+
+
+def _raise_relevant(segments: Sequence[Segment], lines: int, asked: frozenset[int], weights: Sequence[float], bonus: float) -> None:
+    """Raise what speaks of the query: half for the segment's own words, half for those of its whole line."""
+    total = sum(weights[term] for term in asked)
+    if not total:
+        return
+    of_segment = [asked.intersection(segment.terms) for segment in segments]
+    of_line: list[set[int]] = [set() for _ in range(lines)]
+    for segment, terms in zip(segments, of_segment, strict=True):
+        of_line[segment.line] |= terms
+    for segment, terms in zip(segments, of_segment, strict=True):
+        if found := of_line[segment.line]:
+            shared = sum(weights[term] for term in terms) + sum(weights[term] for term in found)
+            segment.boost *= 1 + bonus * shared / (2 * total)
+
+
+def _openings(lines: Sequence[Line], segments: Sequence[Segment], counter: TokenCounter) -> list[Opening]:
+    """Return what opens each line: its label and, where a call is short enough to be one segment, the call."""
+    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.label for line in lines}}
+    calls: dict[int, int | None] = {}
+    for index, segment in enumerate(segments):
+        if segment.part == _CALL:
+            calls[segment.line] = None if segment.line in calls else index
+    return [Opening(costs[line.label], calls.get(index)) for index, line in enumerate(lines)]

@@ -1,0 +1,73 @@
+"""Appendix A of seed 004, word for word: the comonad laws of the context window.
+
+The seed elides associativity; it is written out here.
+"""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window import ContextWindow, TiktokenCounter, Turn
+from tests.strategies import conversations, filled, windows
+
+
+def verify_comonad_laws(window: ContextWindow) -> bool:
+    """
+    Verify Store Comonad laws.
+
+    1. Left Identity:  extract . duplicate = id
+    2. Right Identity: fmap extract . duplicate = id
+    3. Associativity:  duplicate . duplicate = fmap duplicate . duplicate
+    """
+    # Left Identity
+    snapshots = window.duplicate()
+    current_snapshot = snapshots[window.position]
+    assert current_snapshot.value == window.extract()
+
+    # Right Identity
+    extracted_values = [s.value for s in snapshots]
+    direct_values = [window.seek(i).extract() for i in range(len(window) + 1)]
+    assert extracted_values == direct_values
+
+    # Associativity (nested duplicate)
+    twice = snapshots.duplicate()
+    mapped = snapshots.map(lambda s: s.duplicate())
+    assert len(twice) == len(mapped) == len(window) + 1
+    assert twice.pos == mapped.pos == window.position
+    for outer in range(len(window) + 1):
+        assert twice[outer].pos == mapped[outer].pos == outer
+        for inner in range(len(window) + 1):
+            assert twice[outer][inner] == mapped[outer][inner]
+
+    return True
+
+
+@given(windows(max_atoms=5))
+def test_the_laws_hold_at_every_position(window: ContextWindow) -> None:
+    """Whatever the conversation and the focus, the three laws hold."""
+    assert all(verify_comonad_laws(window.seek(position)) for position in range(len(window) + 1))
+
+
+def test_the_laws_hold_on_an_empty_window() -> None:
+    """An empty window has one position, and the laws hold there."""
+    window = ContextWindow(100)
+    assert len(window.duplicate()) == 1
+    assert verify_comonad_laws(window)
+
+
+@given(conversations(max_atoms=3))
+def test_the_laws_hold_with_the_real_counter(moves: list[tuple[Turn, None]]) -> None:
+    """The counter makes no difference to the laws."""
+    assert verify_comonad_laws(filled(moves, counter=_REAL))
+
+
+@given(windows(max_atoms=6), st.data())
+def test_a_snapshot_is_the_window_itself_at_that_position(window: ContextWindow, data: st.DataObject) -> None:
+    """A snapshot is a whole window: it has the turns, the tokens up to its focus, and can be moved on."""
+    position = data.draw(st.integers(0, len(window)))
+    snapshot = window.duplicate()[position]
+    assert snapshot.position == position
+    assert snapshot.tokens == sum(turn.tokens or 0 for turn in window.all_turns()[:position])
+    assert snapshot.seek(window.position) == window
+
+
+_REAL = TiktokenCounter("o200k_base")

@@ -1,0 +1,365 @@
+"""The context window: what goes in is counted once, classified once, kept in order, and never changes afterwards."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PositionError, Role, Splice, TiktokenCounter, ToolCall, Turn
+from polycontext.window.tokens import count_turn
+from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
+
+USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
+CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))
+REAL = TiktokenCounter("o200k_base")
+
+
+def result(call_id: str) -> Turn:
+    """Return the result of a call."""
+    return Turn(Role.TOOL, "found", tool_call_id=call_id)
+
+
+def window_of(*turns: Turn, max_tokens: int = 1_000) -> ContextWindow:
+    """Return the window of these turns."""
+    return filled([(turn, None) for turn in turns], max_tokens)
+
+
+# --- what a window is ------------------------------------------------------
+
+
+def test_positions_run_from_before_the_first_turn_to_the_last() -> None:
+    """Position 0 is before the first turn; position p focuses turn p; `append` puts the focus on the new turn."""
+    window = window_of(USER, ASSISTANT)
+    assert (len(window), window.position, window.pos, window.last) == (2, 2, 2, 2)
+    assert window.seek(0).extract() is None
+    assert window.seek(0).value is None
+    assert texts([turn for turn in (window.peek(1), window.extract()) if turn]) == ["hello there", "hi"]
+
+
+@pytest.mark.parametrize("position", [-1, 3])
+def test_a_position_outside_is_refused(position: int) -> None:
+    """`seek` and `peek` refuse what is not 0..len(window), naming both."""
+    window = window_of(USER, ASSISTANT)
+    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.2"):
+        window.seek(position)
+    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.2"):
+        window.peek(position)
+
+
+BAD_WINDOWS: dict[str, dict[str, Any]] = {
+    "no room": {"max_tokens": 0},
+    "less than no room": {"max_tokens": -5},
+    "a fraction": {"max_tokens": 0.5},
+    "a truth": {"max_tokens": True},
+    "a text": {"max_tokens": "8000"},
+    "a share above one": {"max_tokens": 100, "preserved_share": 1.5},
+    "a negative share": {"max_tokens": 100, "preserved_share": -0.1},
+    "a share that is not a number": {"max_tokens": 100, "preserved_share": float("nan")},
+}
+
+
+@pytest.mark.parametrize("options", BAD_WINDOWS.values(), ids=BAD_WINDOWS.keys())
+def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None:
+    """The budget is a whole number of tokens from 1 on, the share of constraints between 0 and 1."""
+    with pytest.raises(InvalidTurnError):
+        ContextWindow(**options)
+
+
+def test_a_window_counts_with_the_real_vocabulary_unless_told_otherwise() -> None:
+    """Without a counter the window uses an exact one."""
+    assert ContextWindow(10).counter.exact
+    assert ContextWindow(10, counter=FAST).counter is FAST
+
+
+@given(windows())
+def test_equality_is_contents_and_focus(window: ContextWindow) -> None:
+    """The same turns in another window are equal; another focus, one more turn or another budget are not."""
+    other = ContextWindow(window.max_tokens, counter=FAST)
+    assert (window == other) == (len(window) == 0)
+    assert window != window.append(USER) or window.open_calls if not window.open_calls else True
+    assert all((window.seek(p) == window) == (p == window.position) for p in range(len(window) + 1))
+    assert window != ContextWindow(window.max_tokens + 1, counter=FAST)
+    assert window != "window"
+
+
+def test_a_window_says_what_it_is() -> None:
+    """The representation names turns, focus and tokens, without any of the text."""
+    assert repr(window_of(USER, ASSISTANT).seek(1)) == "ContextWindow(turns=2, position=1, tokens=7/1000)"
+
+
+# --- counting -------------------------------------------------------------
+
+
+@given(windows())
+def test_prefix_sums_equal_counting_again(window: ContextWindow) -> None:
+    """Tokens at any position are the sum of what each turn up to there costs, counted afresh."""
+    costs = [count_turn(FAST, evolve(turn, tokens=None)) for turn in window.all_turns()]
+    for position in range(len(window) + 1):
+        assert window.seek(position).tokens == sum(costs[:position])
+        assert window.seek(position).pressure == sum(costs[:position]) / window.max_tokens
+
+
+@given(conversations(max_atoms=4))
+def test_prefix_sums_equal_counting_again_with_the_real_vocabulary(moves: list[Move]) -> None:
+    """The same with an exact counter, hostile texts included."""
+    window = filled(moves, counter=REAL)
+    assert window.tokens == sum(count_turn(REAL, turn) for turn, _ in moves)
+
+
+@given(windows())
+def test_the_pressure_trajectory_is_an_extension(window: ContextWindow) -> None:
+    """Extending by the pressure gives the pressure after every turn; it never falls."""
+    trajectory = window.extend(lambda w: w.pressure)
+    assert trajectory.pos == window.position
+    assert list(trajectory) == sorted(trajectory)
+    assert trajectory.extract() == window.pressure
+
+
+def test_a_turn_is_counted_once() -> None:
+    """A turn that brings its count keeps it, and nobody counts an appended turn again."""
+
+    class Counting:
+        exact = False
+        calls = 0
+
+        def count(self, text: str) -> int:
+            self.calls += 1
+            return len(text)
+
+    counter = Counting()
+    window = ContextWindow(100, counter=counter).append(Turn(Role.USER, "abc"))
+    assert counter.calls == 1
+    assert (window.tokens, window.seek(0).tokens, list(window.extend(lambda w: w.tokens))) == (7, 0, [0, 7])
+    assert window.append(Turn(Role.USER, "x", tokens=50)).tokens == 57
+    assert counter.calls == 1
+
+
+# --- ids ------------------------------------------------------------------
+
+
+@given(windows())
+def test_resource_ids_are_unique_and_in_the_ledger(window: ContextWindow) -> None:
+    """Every turn has an id of its own, and the ledger knows the class of each."""
+    ids = [turn.resource_id for turn in window.all_turns()]
+    assert len(set(ids)) == len(ids)
+    assert all(ids)
+    assert list(window.linearity) == ids
+    assert window.serial == len(ids)
+
+
+def test_a_taken_id_is_refused() -> None:
+    """A turn may bring its id, but not one that another turn of the conversation has or had."""
+    window = window_of(Turn(Role.USER, "x", resource_id="mine"))
+    with pytest.raises(InvalidTurnError, match="'mine' is taken"):
+        window.append(Turn(Role.USER, "y", resource_id="mine"))
+    with pytest.raises(InvalidTurnError, match="'mine' is taken"):
+        window.cleared().append(Turn(Role.USER, "y", resource_id="mine"))
+
+
+def test_given_ids_do_not_get_in_the_way_of_made_ones() -> None:
+    """An id that a caller took is passed over, so that turns without one are never refused for it."""
+    window = window_of(Turn(Role.USER, "x", resource_id="t2"), Turn(Role.USER, "y", resource_id="t3"), USER, ASSISTANT)
+    assert [turn.resource_id for turn in window.all_turns()][:2] == ["t2", "t3"]
+    assert len({turn.resource_id for turn in window.all_turns()}) == 4
+
+
+def test_ids_go_on_after_clearing() -> None:
+    """The ledger keeps what it knew, and no id is given twice."""
+    window = window_of(USER, ASSISTANT).cleared()
+    assert (len(window), window.position, window.tokens, window.open_calls) == (0, 0, 0, ())
+    assert list(window.linearity) == ["t1", "t2"]
+    again = window.append(USER).extract()
+    assert again is not None
+    assert again.resource_id == "t3"
+
+
+def test_a_cleared_window_forgets_open_calls_and_the_task() -> None:
+    """After clearing any turn may come, and the next user turn is the task."""
+    window = window_of(USER, CALL).cleared().append(Turn(Role.USER, "Another task."))
+    assert window.class_of(window.all_turns()[0]) is ResourceClass.PRESERVED
+
+
+# --- order ----------------------------------------------------------------
+
+WRONG_MOMENTS: dict[str, tuple[list[Turn], Turn, str]] = {
+    "a result without any call": ([USER], result("a"), "no call is open"),
+    "a result at the very start": ([], result("a"), "no call is open"),
+    "a result for an unknown call": ([USER, CALL], result("z"), r"results for \['a', 'b'\]"),
+    "a second result for one call": ([CALL, result("a")], result("a"), r"results for \['b'\]"),
+    "a result once all calls are answered": ([CALL, result("a"), result("b")], result("b"), "no call is open"),
+    "a result after another turn": ([CALL, result("a"), result("b"), USER], result("a"), "no call is open"),
+    "a user turn while calls are open": ([CALL], USER, "tool turns"),
+    "an assistant turn while calls are open": ([CALL, result("b")], ASSISTANT, "tool turns"),
+    "further calls while calls are open": ([CALL], CALL, "tool turns"),
+    "a system turn while calls are open": ([CALL], Turn(Role.SYSTEM, "s"), "tool turns"),
+}
+
+
+@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
+def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, legal: str) -> None:
+    """What cannot stand behind the last turn is refused, the error says what could, and nothing changes."""
+    window = window_of(*before)
+    twin = window_of(*before)
+    with pytest.raises(OrderError, match=legal) as caught:
+        window.append(turn)
+    assert caught.value.role == turn.role
+    assert window == twin
+    assert window.append(result("b") if "b" in window.open_calls else Turn(Role.USER, "x")) if "a" not in window.open_calls else True
+
+
+@given(windows(), ANY_TEXT)
+def test_a_refused_turn_changes_nothing(window: ContextWindow, text: str) -> None:
+    """After a refusal the window, its ledger and its count of ids are what they were."""
+    before = (window.all_turns(), window.tokens, window.position, window.serial, list(window.linearity.items()))
+    with pytest.raises(OrderError):
+        window.append(Turn(Role.TOOL, text, tool_call_id="never made"))
+    assert (window.all_turns(), window.tokens, window.position, window.serial, list(window.linearity.items())) == before
+
+
+# --- classes --------------------------------------------------------------
+
+
+def classes(window: ContextWindow) -> list[str]:
+    """Return the class of every turn by name."""
+    return [window.class_of(turn).name for turn in window.all_turns()]
+
+
+def test_the_first_user_turn_is_the_task() -> None:
+    """Only the first user turn is preserved as the task; a gist before it is not taken for one."""
+    window = window_of(Turn(Role.USER, "gist", sources=("x",)), USER, Turn(Role.USER, "More about the trip to Oslo."))
+    assert classes(window) == ["REQUIRED", "PRESERVED", "REQUIRED"]
+
+
+def test_a_class_given_with_the_turn_wins() -> None:
+    """The classifier is not asked where the caller knows."""
+    window = filled([(USER, ResourceClass.DROPPABLE), (Turn(Role.SYSTEM, "s"), ResourceClass.REQUIRED), (CALL, ResourceClass.PRESERVED)])
+    assert classes(window) == ["DROPPABLE", "REQUIRED", "PRESERVED"]
+
+
+def test_constraints_are_preserved_only_while_their_share_lasts() -> None:
+    """Standing constraints pin at most their share of the window, so that preserving never makes the pressure irreducible."""
+    turns = [Turn(Role.USER, f"{CONSTRAINTS[number % 3]} Case {number}.") for number in range(40)]
+    window = window_of(USER, *turns, max_tokens=400)
+    pinned = [turn.tokens or 0 for turn in window.all_turns()[1:] if window.class_of(turn) is ResourceClass.PRESERVED]
+    assert 0 < sum(pinned) <= 80
+    assert classes(window)[-1] == "REQUIRED"
+
+
+def test_an_agreement_that_answers_a_question_is_no_chitchat() -> None:
+    """The same word is droppable by itself, and required when it answers what the turn before asked."""
+    asked = window_of(USER, Turn(Role.ASSISTANT, "Shall I delete the old branch?"), Turn(Role.USER, "ok"))
+    told = window_of(USER, Turn(Role.ASSISTANT, "I deleted the old branch."), Turn(Role.USER, "ok"))
+    assert (classes(asked)[-1], classes(told)[-1]) == ("REQUIRED", "DROPPABLE")
+
+
+def test_promoting_raises_the_class_of_one_turn() -> None:
+    """A promotion makes a new window; a demotion and an unknown id are refused."""
+    window = window_of(USER, ASSISTANT)
+    pinned = window.promote("t2", ResourceClass.PRESERVED, rationale="the user came back to it")
+    assert (classes(window), classes(pinned)) == (["PRESERVED", "REQUIRED"], ["PRESERVED", "PRESERVED"])
+    assert pinned.linearity.tag_of("t2").rationale == "the user came back to it"
+    assert pinned.position == window.position
+    with pytest.raises(DemotionError):
+        pinned.promote("t2", ResourceClass.REQUIRED)
+    with pytest.raises(UnknownResourceError):
+        pinned.promote("t9", ResourceClass.PRESERVED)
+
+
+# --- threads --------------------------------------------------------------
+
+
+def test_threads_may_append_to_the_same_window() -> None:
+    """Each thread gets its own continuation; none sees another's turns, and the shared window stays as it is."""
+    base = filled([(USER, None), (ASSISTANT, None)] * 50, 10**6)
+    before = base.all_turns()
+    barrier = Barrier(8)
+
+    def continue_it(number: int) -> ContextWindow:
+        barrier.wait()
+        window = base
+        for step in range(100):
+            window = window.append(Turn(Role.USER, f"thread {number} step {step}"))
+        return window
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(continue_it, range(8)))
+    assert base.all_turns() == before
+    for number, window in enumerate(made):
+        assert texts(window.all_turns()[100:]) == [f"thread {number} step {step}" for step in range(100)]
+        assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns())
+        assert list(window.linearity) == [turn.resource_id for turn in window.all_turns()]
+
+
+# --- splices --------------------------------------------------------------
+
+
+def gist(resource_id: str, *sources: str) -> Turn:
+    """Return a counted gist."""
+    return Turn(Role.USER, "summary", resource_id=resource_id, sources=sources, tokens=5)
+
+
+def test_a_splice_replaces_runs_of_turns() -> None:
+    """What stands outside the runs stays as it is, in order; the focus is at the end; ids go on behind the new turns."""
+    window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
+    ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
+    spliced = window.seek(1).splice([Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger)
+    assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
+    assert (spliced.position, spliced.tokens, spliced.serial) == (3, 7 + 5 + 7 - 2, 6) or spliced.tokens == sum(
+        turn.tokens or 0 for turn in spliced.all_turns()
+    )
+    assert spliced.linearity is ledger
+    assert len(window) == 5
+
+
+def test_a_splice_cannot_part_calls_from_results() -> None:
+    """A splice that would leave an orphan on either side is refused and changes nothing."""
+    window = window_of(USER, CALL, result("a"), result("b"), ASSISTANT)
+    for start, stop in [(1, 2), (2, 3), (3, 4), (1, 3)]:
+        with pytest.raises(OrderError):
+            window.splice([Splice(start, stop)])
+    assert len(window.splice([Splice(1, 4)])) == 2
+    assert len(window) == 5
+
+
+@pytest.mark.parametrize("splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]])
+def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
+    """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
+    with pytest.raises(PositionError):
+        window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
+
+
+def test_the_count_since_the_last_compression() -> None:
+    """It is unknown before the first one, 0 right after, and goes up by one a turn; other splices leave it."""
+    window = window_of(USER, ASSISTANT)
+    assert window.turns_since_compression is None
+    compressed = window.splice([], compressed=True)
+    assert compressed.turns_since_compression == 0
+    later = compressed.append(USER).append(ASSISTANT)
+    assert later.turns_since_compression == 2
+    assert later.splice([]).turns_since_compression == 2
+    assert later.cleared().turns_since_compression is None
+
+
+def test_contents_are_shared_by_windows_that_differ_in_focus_alone() -> None:
+    """`has_contents_of` sees through the focus, and not through equal twins."""
+    window = window_of(USER, ASSISTANT)
+    assert window.seek(0).has_contents_of(window)
+    assert not window_of(USER, ASSISTANT).has_contents_of(window)
+
+
+@given(windows(max_atoms=6), st.data())
+def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.DataObject) -> None:
+    """Two continuations of one window know nothing of each other."""
+    if window.open_calls:
+        return
+    left, right = window.append(Turn(Role.USER, "left")), window.append(Turn(Role.USER, "right"))
+    deeper = left.append(Turn(Role.ASSISTANT, "left again"))
+    assert texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
+    assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
+    assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
+    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(right.all_turns()[-1])

@@ -1,0 +1,223 @@
+"""The Store comonad by itself: its laws in both presentations, its store laws, and its life as a sequence."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window import PositionError, Store
+
+Function = Callable[[int], int]
+Ask = Callable[[Store[int]], int]
+
+FUNCTIONS: st.SearchStrategy[Function] = st.sampled_from([lambda x: x, lambda x: -x, lambda x: x * x, lambda x: x % 3, lambda _: 7])
+ASKS: st.SearchStrategy[Ask] = st.sampled_from(
+    [
+        lambda s: s.extract(),
+        lambda s: s.pos,
+        lambda s: s.peek(0) - s.peek(s.last),
+        lambda s: sum(s),
+        lambda s: sum(s.experiment(lambda p: range(p + 1))),
+        lambda s: s.extract() * s.last + s.pos,
+    ]
+)
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> Store[int]:
+    """Draw a store of up to seven numbers, focused anywhere."""
+    values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=7))
+    return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
+
+
+# --- a comonad, by extend -------------------------------------------------
+
+
+@given(stores())
+def test_extending_by_extract_is_identity(s: Store[int]) -> None:
+    """``extend extract = id``."""
+    assert s.extend(lambda w: w.extract()) == s
+
+
+@given(stores(), ASKS)
+def test_extract_undoes_extend(s: Store[int], f: Ask) -> None:
+    """``extract . extend f = f``, at every position."""
+    assert s.extend(f).extract() == f(s)
+    assert list(s.extend(f)) == [f(s.seek(p)) for p in range(len(s))]
+
+
+@given(stores(), ASKS, ASKS)
+def test_extends_compose(s: Store[int], f: Ask, g: Ask) -> None:
+    """``extend g . extend f = extend (g . extend f)``."""
+    assert s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))
+
+
+# --- a comonad, by duplicate ----------------------------------------------
+
+
+@given(stores())
+def test_extract_undoes_duplicate(s: Store[int]) -> None:
+    """``extract . duplicate = id``."""
+    assert s.duplicate().extract() == s
+
+
+@given(stores())
+def test_mapped_extract_undoes_duplicate(s: Store[int]) -> None:
+    """``fmap extract . duplicate = id``."""
+    assert s.duplicate().map(lambda w: w.extract()) == s
+
+
+@given(stores())
+def test_duplicating_twice_is_one_thing(s: Store[int]) -> None:
+    """``duplicate . duplicate = fmap duplicate . duplicate``."""
+    assert s.duplicate().duplicate() == s.duplicate().map(lambda w: w.duplicate())
+
+
+@given(stores(), ASKS)
+def test_both_presentations_agree(s: Store[int], f: Ask) -> None:
+    """``extend f = fmap f . duplicate`` and ``duplicate = extend id``."""
+    assert s.extend(f) == s.duplicate().map(f)
+    assert s.duplicate() == s.extend(lambda w: w)
+
+
+@given(stores(), FUNCTIONS, FUNCTIONS)
+def test_map_is_a_functor(s: Store[int], f: Function, g: Function) -> None:
+    """``fmap id = id`` and ``fmap (g . f) = fmap g . fmap f``; the focus stays."""
+    assert s.map(lambda a: a) == s
+    assert s.map(f).map(g) == s.map(lambda a: g(f(a)))
+    assert s.map(f).pos == s.pos
+
+
+# --- a store --------------------------------------------------------------
+
+
+@given(stores(), st.data())
+def test_seeking_and_peeking_obey_the_store_laws(s: Store[int], data: st.DataObject) -> None:
+    """You get what you put: seek the focus is nothing, the last seek wins, peek is extract after seek."""
+    p, q = (data.draw(st.integers(0, s.last)) for _ in range(2))
+    assert s.seek(s.pos) == s
+    assert s.seek(p).pos == p
+    assert s.seek(p).seek(q) == s.seek(q)
+    assert s.peek(p) == s.seek(p).extract()
+    assert s.peek(s.pos) == s.extract()
+    assert s.seek(p).last == s.last
+
+
+@given(stores())
+def test_moves_are_functions_of_the_focus(s: Store[int]) -> None:
+    """`peeks`, `seeks` and `experiment` are `peek` and `seek` at what the function makes of the focus."""
+    assert s.peeks(lambda p: s.last - p) == s.peek(s.last - s.pos)
+    assert s.seeks(lambda p: s.last - p) == s.seek(s.last - s.pos)
+    assert s.experiment(lambda p: [p, 0, s.last]) == [s.extract(), s.peek(0), s.peek(s.last)]
+    assert s.experiment(lambda _: []) == []
+
+
+def test_seeking_leaves_the_old_store_where_it_was() -> None:
+    """A store is a value."""
+    s = Store(str, last=3, pos=1)
+    assert s.seek(3).extract() == "3"
+    assert (s.pos, s.extract()) == (1, "1")
+
+
+@pytest.mark.parametrize("position", [-1, 4, 99])
+@pytest.mark.parametrize("move", ["peek", "seek"])
+def test_a_position_outside_is_refused(move: str, position: int) -> None:
+    """Positions are 0..last and are not counted from the end; the error names both and is an `IndexError`."""
+    s = Store(str, last=3, pos=1)
+    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.3") as caught:
+        getattr(s, move)(position)
+    assert (caught.value.position, caught.value.last) == (position, 3)
+    assert isinstance(caught.value, IndexError)
+
+
+@pytest.mark.parametrize(("last", "pos"), [(0, 1), (2, -1), (-1, 0)])
+def test_a_store_has_its_focus_among_its_positions(last: int, pos: int) -> None:
+    """A focus outside is refused, and so is a store without positions, since it has nothing to extract."""
+    with pytest.raises(PositionError):
+        Store(str, last, pos)
+
+
+# --- a sequence -----------------------------------------------------------
+
+
+@given(stores())
+def test_a_store_is_the_sequence_of_its_values(s: Store[int]) -> None:
+    """Length, iteration, reversal, membership, counting and indexing are those of the list of values."""
+    values = [s.peek(p) for p in range(s.last + 1)]
+    assert len(s) == len(values)
+    assert list(s) == values
+    assert list(reversed(s)) == values[::-1]
+    assert all(value in s for value in values)
+    assert 1000 not in s
+    assert s.index(values[-1]) == values.index(values[-1])
+    assert s.count(values[0]) == values.count(values[0])
+
+
+@given(stores(), st.slices(7), st.integers(-9, 9))
+def test_indexing_is_that_of_a_list(s: Store[int], part: slice, index: int) -> None:
+    """Indices count from the end when negative, slices give lists, outside is an `IndexError`."""
+    values = list(s)
+    assert s[part] == values[part]
+    if -len(values) <= index < len(values):
+        assert s[index] == values[index]
+    else:
+        with pytest.raises(IndexError):
+            s[index]
+
+
+def test_equality_is_focus_and_values() -> None:
+    """Stores made from different functions are equal when they look alike; a list is not a store."""
+    assert Store(lambda p: p, 2, 1) == Store([0, 1, 2].__getitem__, 2, 1)
+    assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 2, 0)
+    assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 3, 1)
+    assert Store(lambda p: p, 2, 1) != [0, 1, 2]
+    with pytest.raises(TypeError):
+        hash(Store(lambda p: p, 2, 1))
+
+
+# --- laziness -------------------------------------------------------------
+
+
+def test_values_are_computed_when_first_read_and_then_kept() -> None:
+    """Making, extending and seeking compute nothing; each value is computed once, shared by all focuses."""
+    asked: list[int] = []
+
+    def ask(store: Store[int]) -> int:
+        asked.append(store.pos)
+        return store.extract()
+
+    extended = Store(lambda p: p, last=5, pos=2).extend(ask)
+    moved = extended.seek(4)
+    assert asked == []
+    assert moved.extract() == 4
+    assert asked == [4]
+    assert (extended.peek(4), moved.extract(), extended[4]) == (4, 4, 4)
+    assert asked == [4]
+    assert list(extended) == [0, 1, 2, 3, 4, 5]
+    assert sorted(asked) == [0, 1, 2, 3, 4, 5]
+
+
+def test_duplicate_is_lazy() -> None:
+    """The store of all stores of a huge one is free until it is read."""
+    read: list[int] = []
+    huge = Store(lambda p: read.append(p) or p, last=10**12, pos=5)
+    twice = huge.duplicate().duplicate()
+    assert read == []
+    assert twice[10**12].peek(7).extract() == 7
+    assert read == [7]
+
+
+def test_a_failing_function_fails_again() -> None:
+    """A value that could not be computed is not kept, so reading it again asks again."""
+    answers = iter([ZeroDivisionError("first"), None])
+
+    def function(position: int) -> int:
+        if error := next(answers):
+            raise error
+        return position
+
+    s = Store(function, last=0)
+    with pytest.raises(ZeroDivisionError):
+        s.extract()
+    assert s.extract() == 0

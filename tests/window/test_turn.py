@@ -1,0 +1,190 @@
+"""A turn is checked when it is made, so that everything behind it may rely on storable text and a known role."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from attrs import evolve
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from polycontext.linearity import CallerError
+from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
+from polycontext.window.turn import EPOCH, call_ids
+from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS
+
+CALL = ToolCall("c1", "search")
+SURROGATE = "ab\ud800c"
+
+ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
+    "unknown role": ({"role": "poet"}, "role", "system, user, assistant, tool"),
+    "role of another type": ({"role": ["user"]}, "role", "system"),
+    "no role": ({"role": None}, "role", "user"),
+    "lone surrogate": ({"content": SURROGATE}, "content", "U+D800 at character 2"),
+    "bytes for text": ({"content": b"hi"}, "content", "bytes is not text"),
+    "number for text": ({"content": 7}, "content", "int is not text"),
+    "no content": ({"content": None}, "content", "None without tool calls"),
+    "no content on a tool turn": ({"role": "tool", "content": None, "tool_call_id": "c1"}, "content", "None"),
+    "calls on a user turn": ({"tool_calls": [CALL]}, "tool_calls", "on a user turn"),
+    "calls on a tool turn": ({"role": "tool", "tool_call_id": "c1", "tool_calls": [CALL]}, "tool_calls", "on a tool turn"),
+    "repeated call ids": ({"role": "assistant", "tool_calls": [CALL, CALL]}, "tool_calls", "repeat"),
+    "a dict for a call": ({"role": "assistant", "tool_calls": [{"id": "c1"}]}, "tool_calls", "dict"),
+    "None for the calls": ({"role": "assistant", "tool_calls": None}, "tool_calls", "NoneType"),
+    "text for the calls": ({"role": "assistant", "tool_calls": "c1"}, "tool_calls", "str"),
+    "tool turn without call id": ({"role": "tool"}, "tool_call_id", "None on a tool turn"),
+    "call id on a user turn": ({"tool_call_id": "c1"}, "tool_call_id", "on a user turn"),
+    "surrogate in the call id": ({"role": "tool", "tool_call_id": SURROGATE}, "tool_call_id", "surrogate"),
+    "surrogate in the name": ({"name": SURROGATE}, "name", "surrogate"),
+    "surrogate in the resource id": ({"resource_id": SURROGATE}, "resource_id", "surrogate"),
+    "resource id of another type": ({"resource_id": 7}, "resource_id", "int is not text"),
+    "naive timestamp": ({"timestamp": datetime(2026, 1, 1)}, "timestamp", "naive"),  # noqa: DTZ001
+    "text for a timestamp": ({"timestamp": "2026-01-01"}, "timestamp", "str is not a datetime"),
+    "timestamp beyond what UTC holds": (
+        {"timestamp": datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))},
+        "timestamp",
+        "out of range",
+    ),
+    "metadata of another type": ({"metadata": [1]}, "metadata", "list is not a mapping"),
+    "metadata that is no JSON": ({"metadata": {"a": {"b": object()}}}, "metadata.a.b", "object is not JSON data"),
+    "metadata that is not a number": ({"metadata": {"a": [float("nan")]}}, "metadata.a", "nan is not JSON data"),
+    "infinite metadata": ({"metadata": {"a": float("inf")}}, "metadata.a", "inf is not JSON data"),
+    "surrogate in metadata": ({"metadata": {"a": SURROGATE}}, "metadata.a", "surrogate"),
+    "surrogate in a metadata key": ({"metadata": {SURROGATE: 1}}, "metadata", "surrogate"),
+    "number as a metadata key": ({"metadata": {1: 1}}, "metadata", "int is not text"),
+    "negative tokens": ({"tokens": -1}, "tokens", "-1"),
+    "tokens of another type": ({"tokens": 2.5}, "tokens", "2.5"),
+}
+
+
+@pytest.mark.parametrize(("fields", "field", "says"), ILLEGAL.values(), ids=ILLEGAL.keys())
+def test_an_illegal_turn_is_refused_and_says_why(fields: dict[str, Any], field: str, says: str) -> None:
+    """What no provider or store could take is refused by a typed error that names the field, the fault and what is legal."""
+    everything: dict[str, Any] = {"role": "user", "content": "hello", **fields}
+    with pytest.raises(InvalidTurnError) as caught:
+        Turn(**everything)
+    assert caught.value.field == field
+    assert says in str(caught.value)
+    assert "legal: " in str(caught.value)
+    assert caught.value.legal
+    assert isinstance(caught.value, CallerError)
+    assert isinstance(caught.value, ValueError)
+
+
+BAD_CALLS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "empty id": (("", "search"), "tool_calls.id"),
+    "no id": ((None, "search"), "tool_calls.id"),
+    "empty name": (("c1", ""), "tool_calls.name"),
+    "surrogate in the name": (("c1", SURROGATE), "tool_calls.name"),
+    "parsed arguments": (("c1", "search", {"q": 1}), "tool_calls.arguments"),
+    "surrogate in the arguments": (("c1", "search", SURROGATE), "tool_calls.arguments"),
+}
+
+
+@pytest.mark.parametrize(("fields", "field"), BAD_CALLS.values(), ids=BAD_CALLS.keys())
+def test_an_illegal_call_is_refused(fields: tuple[Any, ...], field: str) -> None:
+    """A call has an id and a name, and its arguments are the model's own text."""
+    with pytest.raises(InvalidTurnError) as caught:
+        ToolCall(*fields)
+    assert caught.value.field == field
+
+
+def test_a_part_is_storable_text() -> None:
+    """An opaque block that could not be stored is refused, naming its field."""
+    with pytest.raises(InvalidTurnError, match=r"parts\.data"):
+        Part("anthropic", SURROGATE)
+
+
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+def test_hostile_text_is_carried_as_it_is(role: Role, text: str) -> None:
+    """Special tokens, NUL, white space, any script: the text that went in comes out, byte for byte."""
+    turn = Turn(role, text)
+    assert turn.content == text
+    assert turn.text.encode() == text.encode()
+
+
+@given(st.text(max_size=20))
+def test_text_is_refused_exactly_when_utf8_cannot_hold_it(text: str) -> None:
+    """The check refuses lone surrogates and nothing else, and names the first one's place."""
+    surrogates = [place for place, character in enumerate(text) if "\ud800" <= character <= "\udfff"]
+    if not surrogates:
+        assert Turn(Role.USER, text).content == text
+        return
+    with pytest.raises(InvalidTurnError, match=f"at character {surrogates[0]}"):
+        Turn(Role.USER, text)
+
+
+@given(st.text(max_size=5), st.characters(categories=["Cs"]), st.text(max_size=5))
+def test_a_lone_surrogate_is_always_refused(before: str, surrogate: str, after: str) -> None:
+    """A surrogate anywhere is refused, even next to another one."""
+    with pytest.raises(InvalidTurnError, match="lone surrogate"):
+        Turn(Role.USER, before + surrogate + after)
+
+
+def test_a_turn_cannot_be_changed() -> None:
+    """Neither a field nor what the metadata hold can be set."""
+    data: dict[str, Any] = {"tags": ["a"], "inner": {"k": 1}}
+    turn = Turn(Role.USER, "hello", metadata=data)
+    with pytest.raises(FrozenInstanceError):
+        turn.content = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        turn.metadata["x"] = 1  # type: ignore[index]
+    with pytest.raises(TypeError):
+        turn.metadata["inner"]["k"] = 2
+    data["tags"].append("b")
+    data["inner"]["k"] = 3
+    assert turn.metadata == {"tags": ("a",), "inner": {"k": 1}}
+
+
+def test_the_calls_are_copied_from_what_was_given() -> None:
+    """A list of calls that changes later does not change the turn."""
+    calls = [CALL]
+    turn = Turn(Role.ASSISTANT, None, tool_calls=calls)  # type: ignore[arg-type]
+    calls.append(ToolCall("c2", "run"))
+    assert turn.tool_calls == (CALL,)
+    assert call_ids(turn.tool_calls) == ("c1",)
+
+
+@given(st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)), st.integers(-14 * 60, 14 * 60))  # noqa: DTZ001
+def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes: int) -> None:
+    """Any aware timestamp is taken and turned into Universal Time, the moment unchanged."""
+    aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
+    turn = Turn(Role.USER, "hi", timestamp=aware)
+    assert turn.timestamp == aware
+    assert turn.timestamp.tzinfo is UTC
+
+
+def test_what_a_turn_is_without_being_told() -> None:
+    """A turn needs a role and a content; it stands for nothing but itself and is not counted yet."""
+    turn = Turn("user", "hi")  # type: ignore[arg-type]
+    assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (Role.USER, "", None, EPOCH)
+    assert (turn.sources, turn.level, turn.is_gist, dict(turn.metadata)) == ((), 0, False, {})
+
+
+def test_content_may_be_missing_beside_calls_or_parts() -> None:
+    """A turn that only calls, and one that only carries an opaque block, have an empty text."""
+    assert Turn(Role.ASSISTANT, None, tool_calls=(CALL,)).text == ""
+    assert Turn(Role.ASSISTANT, None, parts=(Part("anthropic", "{}"),)).text == ""
+
+
+def test_a_turn_with_sources_is_a_gist() -> None:
+    """What stands for others says so."""
+    assert Turn(Role.USER, "summary", sources=("t1", "t2")).is_gist
+
+
+@given(TEXTS, st.integers(0, 10**9))
+def test_counting_a_turn_changes_nothing_else(text: str, tokens: int) -> None:
+    """The counted turn is the same turn with a count."""
+    turn = Turn(Role.USER, text, metadata={"k": [1, {"z": None}]})
+    assert turn.with_tokens(tokens) == evolve(turn, tokens=tokens)
+    assert evolve(turn.with_tokens(tokens), tokens=None) == turn
+
+
+@given(TEXTS, ANY_TEXT)
+def test_equal_turns_hash_alike(text: str, other: str) -> None:
+    """Turns are values: equal by what they hold, usable in sets."""
+    assume(text != other)
+    turn, twin = (Turn(Role.USER, text, metadata={"k": {"z": [1]}}) for _ in range(2))
+    assert turn == twin
+    assert len({turn, twin, Turn(Role.USER, other)}) == 2
