@@ -8,7 +8,7 @@ one conversation or a list of them.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.nodes.documents import Document, Path
 from polycontext.nodes.reading_errors import ReadingError
@@ -23,18 +23,20 @@ _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_
 class Conversation:
     """Hold one recorded conversation and where it came from.
 
-    `messages` is what `Parsed` is made of: a top-level `system` leads it as a system message
-    (`has_system` says so). `number` counts from 1 within its document's source.
+    `messages` is what turns are made of: a top-level `system` leads it as a system message
+    (`has_system` says so). `number` counts from 1 within its file, `size` is its share of the
+    document in bytes, `body` the object that holds the messages (None for a bare list).
     """
 
     document: Document = field(repr=False)
     path: Path
-    number: int
     provider: Provider
     messages: Sequence[Any] = field(repr=False)
+    number: int = 1
     has_system: bool = False
     tools: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     id: str | None = None
+    size: int = 0
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
@@ -69,6 +71,11 @@ class Conversation:
         problem = f"{self.provider} rule {error.rule}: {error.problem}"
         return ReadingError(self.source, self.document.line_of(path), name, problem, error.legal)
 
+    def where(self, number: int, *, repair: bool = False) -> str:
+        """Return the place of turn `number` (from 1) in the file: its line and message."""
+        path, name = self._place(self.parse(repair=repair).places[number - 1])
+        return f"line {self.document.line_of(path)}, {name}"
+
     def _place(self, index: int | None) -> tuple[Path, str]:
         inside: Path = (*self.path, "messages") if self.body is not None else self.path
         if index is None:
@@ -86,10 +93,11 @@ def conversations(document: Document, provider: Provider | None = None, first: i
         ReadingError: the document has none of the known shapes.
     """
     if _holds_several(document.value):
+        share = document.size // len(document.value)
         for index, value in enumerate(document.value):
-            yield _conversation(document, (index,), value, provider, first + index)
+            yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
     else:
-        yield _conversation(document, (), document.value, provider, first)
+        yield evolve(_conversation(document, (), document.value, provider), number=first, size=document.size)
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
@@ -109,9 +117,9 @@ def _is_body(value: object) -> bool:
     return isinstance(value, dict) and "messages" in value
 
 
-def _conversation(document: Document, path: Path, value: Any, provider: Provider | None, number: int) -> Conversation:
+def _conversation(document: Document, path: Path, value: Any, provider: Provider | None) -> Conversation:
     if isinstance(value, list):
-        return Conversation(document, path, number, provider or detect_provider(value), value)
+        return Conversation(document, path, provider or detect_provider(value), value)
     if not _is_body(value):
         raise ReadingError(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
@@ -123,7 +131,8 @@ def _conversation(document: Document, path: Path, value: Any, provider: Provider
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
-    return Conversation(document, path, number, found, messages, system is not None, _tools(document, path, tools), identity, value)
+    further = {"has_system": system is not None, "tools": _tools(document, path, tools), "id": identity, "body": value}
+    return Conversation(document, path, found, messages, **further)
 
 
 def _tools(document: Document, path: Path, tools: object) -> Sequence[Mapping[str, Any]]:

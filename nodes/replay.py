@@ -2,8 +2,8 @@
 
 Nothing is printed here. Each turn goes through a session with automatic
 compression; what the session did is read off its journal. After every turn that
-leaves no call open the session is asked for the message list, as an agent would,
-so the report can say what would have been sent.
+leaves no call open (a system turn apart) the session is asked for the message
+list, as an agent would, so the report can say what would have been sent.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +22,8 @@ from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Tu
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
+STAND_IN = "[result refused: too large]"
+"""What stands for a result that did not go in."""
 
 
 @frozen
@@ -107,8 +109,7 @@ class _Run:
         if turn.role is not Role.TOOL:
             self._refused_calls = {call.id: number for call in turn.tool_calls}
         elif turn.tool_call_id in self.session.window.open_calls:
-            stand_in = Turn(Role.TOOL, f"[this result was refused: {refused.reason}]", tool_call_id=turn.tool_call_id, name=turn.name)
-            self._attempt(number, stand_in, stand_in=True)
+            self._attempt(number, Turn(Role.TOOL, STAND_IN, tool_call_id=turn.tool_call_id, name=turn.name), stand_in=True)
         return True
 
     def _attempt(self, number: int, turn: Turn, *, stand_in: bool = False) -> TurnRefused | None:
@@ -159,7 +160,7 @@ class _Run:
 
     def _deliver(self, turn: Turn) -> None:
         """Ask for the message list, where one is due, and enter in the last turn's step what came of it."""
-        if self.session.window.open_calls:
+        if turn.role is Role.SYSTEM or self.session.window.open_calls:
             return
         index = max(index for index, step in enumerate(self.steps) if isinstance(step, TurnTaken))
         step = self.steps[index]

@@ -1,6 +1,6 @@
 """What happens in a replay, step by step, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import frozen
@@ -15,7 +15,8 @@ class TurnTaken:
     """Record a turn that went in: its class, and the state and pressure it led to.
 
     `number` counts the turns of the recording from 1. `list_refused` says why the message list
-    after it was not handed out (None if it was, or if calls were open: then none is due).
+    after it was not handed out (None if it was, or if none is due: calls are open, or it is a system
+    turn). `stand_in` marks what was put in for a refused result.
     """
 
     number: int
@@ -100,7 +101,7 @@ ReplayStep = TurnTaken | Compressed | TurnRefused
 """What a replay is made of."""
 
 
-def ranges(numbers: Mapping[int, object] | tuple[int, ...]) -> str:
+def ranges(numbers: Iterable[int]) -> str:
     """Write turn numbers the short way.
 
     >>> ranges((3, 4, 5, 9))

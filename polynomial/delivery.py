@@ -1,8 +1,11 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
+from copy import deepcopy
+from threading import Lock
+
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
-from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.providers import Message, Provider, Rendered, WireFormat, get_format
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -11,19 +14,68 @@ def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *
     `allow_open` also hands out a list that ends on calls without results, to look at.
 
     Raises:
-        InvalidMessagesError: there is nothing to say, or calls are open.
+        InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider is broken.
         ContextOverflowError: the view is over its budget.
     """
-    wire = get_format(provider)
+    return Delivery().deliver(window, provider, allow_open=allow_open)
+
+
+class Delivery:
+    """Deliver again and again: what a turn looks like is written once, while it stands in the view.
+
+    Law: the same as rendering every turn anew. What is handed out is the caller's own.
+    """
+
+    __slots__ = ("_lock", "_messages", "_window", "_wire")
+
+    def __init__(self) -> None:
+        self._window: ContextWindow | None = None
+        self._wire: WireFormat | None = None
+        self._messages: list[Message] = []
+        self._lock = Lock()
+
+    def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Return the view as the provider's messages; see the function `deliver`."""
+        wire = get_format(provider)
+        _check_deliverable(window, wire.provider, allow_open)
+        if wire.render_turn is not None:
+            # Such a list is valid by the order in which the window takes turns: nothing to check again.
+            return Rendered(self._written(window, wire))
+        rendered = wire.render(window.all_turns())
+        wire.check(rendered.messages, allow_open_tail=allow_open)
+        return rendered
+
+    def _written(self, window: ContextWindow, wire: WireFormat) -> list[Message]:
+        assert wire.render_turn is not None
+        with self._lock:
+            if self._window is None or self._wire is not wire or not window.extends(self._window):
+                self._messages = []
+            self._messages.extend(map(wire.render_turn, window.turns_from(len(self._messages))))
+            self._window, self._wire = window, wire
+            return [_own_copy(message) for message in self._messages]
+
+
+def _own_copy(message: Message) -> Message:
+    """Return a message that shares nothing a caller could change; plain ones, the most, at the price of one copy."""
+    keys = message.keys()
+    if keys <= _PLAIN and isinstance(message["content"], str):
+        return message.copy()
+    if keys == _CALLING and (message["content"] is None or isinstance(message["content"], str)):
+        return {**message, "tool_calls": [{**call, call["type"]: {**call[call["type"]]}} for call in message["tool_calls"]]}
+    return deepcopy(message)
+
+
+_PLAIN = {"role", "content", "name", "tool_call_id"}
+_CALLING = {"role", "content", "tool_calls"}
+
+
+def _check_deliverable(window: ContextWindow, provider: Provider, allow_open: bool) -> None:
     if not len(window):
-        raise InvalidMessagesError(wire.provider, None, "empty-list", "the conversation is empty", "at least one turn")
+        raise InvalidMessagesError(provider, None, "empty-list", "the conversation is empty", "at least one turn")
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
-        raise InvalidMessagesError(wire.provider, len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
+        raise InvalidMessagesError(provider, len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
     tokens = window.seek(len(window)).tokens + REQUEST_OVERHEAD
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, "the view")
-    rendered = wire.render(window.all_turns())
-    if not rendered.messages:
-        raise InvalidMessagesError(wire.provider, None, "empty-list", "there are system turns only", "at least one other turn")
-    return rendered
+

@@ -17,14 +17,14 @@ from attrs import evolve, frozen
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.polynomial import journal, snapshot
 from polycontext.polynomial.calls import as_tool_call
-from polycontext.polynomial.delivery import deliver
+from polycontext.polynomial.delivery import Delivery
 from polycontext.polynomial.errors import ContextOverflowError, SnapshotError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.machine import ContextMachine
 from polycontext.polynomial.plugins import load_renderer
 from polycontext.polynomial.recall import Log, recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import ContextPolicy, check_fits
+from polycontext.polynomial.step import ContextPolicy
 from polycontext.polynomial.transition import VALID_DIRECTIONS, TableMachine
 from polycontext.pressure import (
     AdaptiveThreshold,
@@ -39,6 +39,7 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
+from polycontext.window.turn import EPOCH
 from polycontext.window.providers import Provider, Rendered
 
 Engine = Literal["machine", "table"]
@@ -129,6 +130,7 @@ class ContextSession:
         self._machine = _machine(engine, window, policy)
         self._events: list[journal.Event] = []
         self._log = Log.empty()
+        self._delivery = Delivery()
         self._lock = RLock()
         self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
@@ -186,7 +188,7 @@ class ContextSession:
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
         """Return messages, and the system blocks apart where the provider wants them so."""
-        return deliver(self.window, provider, allow_open=allow_open)
+        return self._delivery.deliver(self.window, provider, allow_open=allow_open)
 
     def render(self) -> dict[str, Any]:
         """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
@@ -259,13 +261,13 @@ class ContextSession:
         self, content: str, *, resource_class: ResourceClass | None = None, expected_revision: int | None = None
     ) -> ContextOutput:
         """Add a system turn."""
-        return self.add(Turn(Role.SYSTEM, content), resource_class, expected_revision)
+        return self.add(Turn(Role.SYSTEM, content, timestamp=self._clock()), resource_class, expected_revision)
 
     def add_user_turn(
         self, content: str, *, name: str | None = None, resource_class: ResourceClass | None = None, expected_revision: int | None = None
     ) -> ContextOutput:
         """Add what the user says."""
-        return self.add(Turn(Role.USER, content, name=name), resource_class, expected_revision)
+        return self.add(Turn(Role.USER, content, name=name, timestamp=self._clock()), resource_class, expected_revision)
 
     def add_assistant_turn(
         self,
@@ -277,7 +279,8 @@ class ContextSession:
     ) -> ContextOutput:
         """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects."""
         calls = tuple(as_tool_call(call) for call in tool_calls)
-        return self.add(Turn(Role.ASSISTANT, content, tool_calls=calls), resource_class, expected_revision)
+        turn = Turn(Role.ASSISTANT, content, tool_calls=calls, timestamp=self._clock())
+        return self.add(turn, resource_class, expected_revision)
 
     def add_tool_turn(
         self,
@@ -289,7 +292,8 @@ class ContextSession:
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Add the result of an open call."""
-        return self.add(Turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), resource_class, expected_revision)
+        turn = Turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name, timestamp=self._clock())
+        return self.add(turn, resource_class, expected_revision)
 
     def add(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
         """Take any turn through the machine; with `auto`, make room first where needed.
@@ -421,7 +425,7 @@ class ContextSession:
         if not (self.auto and self.state is ContextState.PRESSURED):
             with self._lock:
                 return self._mark(), self._append(context_input)
-        self._check_turn(context_input)
+        self.window.check_order(context_input.turn)
         afulfil = self.policy.projector.afulfil
         try:
             return self._put_after(await afulfil(self._plan()), context_input)
@@ -442,13 +446,16 @@ class ContextSession:
             return self._task_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     def _stamped(self, turn: Turn) -> Turn:
-        return evolve(turn, timestamp=self._clock(), tokens=None)
+        """Return `turn` with a time of its own or now, to be counted here whatever the caller says."""
+        if turn.timestamp is not EPOCH and turn.tokens is None:
+            return turn
+        return evolve(turn, timestamp=self._clock() if turn.timestamp is EPOCH else turn.timestamp, tokens=None)
 
     def _put(self, context_input: ContextInput) -> ContextOutput:
         """Take a turn in; with `auto` and PRESSURED compress first, as gently as lets it fit."""
         if not (self.auto and self.state is ContextState.PRESSURED):
             return self._append(context_input)
-        self._check_turn(context_input)
+        self.window.check_order(context_input.turn)
         fulfil = self.policy.projector.fulfil
         try:
             return self._put_after(fulfil(self._plan()), context_input)[1]
@@ -514,11 +521,6 @@ class ContextSession:
     def _check_direction(self, kind: InputKind) -> None:
         if kind not in VALID_DIRECTIONS[self.state]:
             raise illegal(self.state, kind, VALID_DIRECTIONS[self.state])
-
-    def _check_turn(self, context_input: ContextInput) -> None:
-        """Refuse a turn that could not come anyway, before anything is compressed for it."""
-        after = self.window.append(context_input.turn, context_input.resource_class)
-        check_fits(after, self.policy.projector)
 
     def _check_revision(self, expected: int | None) -> None:
         if expected is not None and expected != self.revision:

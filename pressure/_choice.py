@@ -17,12 +17,6 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer segments (Lin and Bilmes tune the same exponent)."""
 
-OVERSHOOT = 1.35
-"""How far beyond the budget to choose: estimates run high, and the end is cut by counting."""
-
-LEAST_SPARE = 64
-"""How many tokens beyond the budget to choose at least, so that a tiny budget has pieces to try."""
-
 _SPECK = 1e-6
 
 
@@ -54,36 +48,40 @@ class Opening:
 
 
 class Chooser:
-    """Rank segments by worth for cost; the order in which they are chosen is the order in which they matter."""
+    """Rank segments by worth for cost; the order in which they are chosen is the order in which they matter.
+
+    `chosen` holds their indices so far.
+    """
 
     def __init__(self, segments: Sequence[Segment], weights: Sequence[float], openings: Sequence[Opening]) -> None:
         self._segments = segments
         self._left = list(weights)
         self._unopened: list[Opening | None] = list(openings)
-        self._chosen: dict[int, None] = {}
+        self._taken = bytearray(len(segments))
+        self.chosen: list[int] = []
+        self._heap = [(*self._rank(index), index) for index in range(len(segments))]
+        heapify(self._heap)
 
-    def choose(self, budget: int) -> list[int]:
-        """Return indices of segments, most worth first, that together cost a little more than `budget` tokens."""
-        heap = [(*self._rank(index), index) for index in range(len(self._segments))]
-        heapify(heap)
-        room = max(budget * OVERSHOOT, budget + LEAST_SPARE)
-        while heap and room > 0:
-            index = heappop(heap)[-1]
-            if index in self._chosen:
+    def choose(self, tokens: float) -> bool:
+        """Choose segments that cost about `tokens` more, most worth first; tell whether there were any left."""
+        before = len(self.chosen)
+        while self._heap and tokens > 0:
+            index = heappop(self._heap)[-1]
+            if self._taken[index]:
                 continue
             rank = self._rank(index)
-            if heap and rank > heap[0][:2]:
-                heappush(heap, (*rank, index))
+            if self._heap and rank > self._heap[0][:2]:
+                heappush(self._heap, (*rank, index))
             else:
-                room -= self._open(self._segments[index].line, index) + self._take(index)
-        return list(self._chosen)
+                tokens -= self._open(index) + self._take(index)
+        return len(self.chosen) > before
 
     def _rank(self, index: int) -> tuple[bool, float]:
         segment = self._segments[index]
         gain, cost = self._gain(segment), segment.cost
         if opening := self._unopened[segment.line]:
             cost += opening.cost
-            if opening.segment not in (None, index):
+            if opening.segment is not None and opening.segment != index:
                 companion = self._segments[opening.segment]
                 gain, cost = gain + self._gain(companion), cost + companion.cost
         return not segment.standing, -gain / cost**COST_POWER
@@ -92,15 +90,18 @@ class Chooser:
         left = self._left
         return segment.boost * sum([left[term] for term in segment.terms]) + _SPECK
 
-    def _open(self, line: int, index: int) -> int:
+    def _open(self, index: int) -> int:
+        line = self._segments[index].line
         opening, self._unopened[line] = self._unopened[line], None
         if opening is None:
             return 0
-        return opening.cost + (self._take(opening.segment) if opening.segment not in (None, index) else 0)
+        companion = opening.segment
+        return opening.cost + (0 if companion is None or companion == index else self._take(companion))
 
     def _take(self, index: int) -> int:
         segment = self._segments[index]
         for term in segment.terms:
             self._left[term] *= REPEATED
-        self._chosen[index] = None
+        self._taken[index] = True
+        self.chosen.append(index)
         return segment.cost

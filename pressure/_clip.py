@@ -3,9 +3,6 @@
 from polycontext.pressure._segments import safe_cut
 from polycontext.window import TokenCounter
 
-MOST_CHARS = 4096
-"""Longer texts are cut to this many characters before anything is counted."""
-
 
 def clip(text: str, max_tokens: int, counter: TokenCounter) -> str:
     """Return the longest start of `text` found that fits, cut between words where one fits, else between letters.
@@ -20,7 +17,6 @@ def clip(text: str, max_tokens: int, counter: TokenCounter) -> str:
     >>> clip("the second word", 12, Letters()), clip("incomprehensible", 4, Letters())
     ('the second', 'inco')
     """
-    text = text[:MOST_CHARS]
     if counter.count(text) <= max_tokens:
         return text
     fits, over = 0, len(text)

@@ -9,11 +9,12 @@ from polycontext.pressure._segments import Span
 FAILURE_CHARS = 300
 """How far before its error line the last frame of a stack trace may start, and how long an error line is at most."""
 
-_TRACE = re.compile(
-    r"^(?:(?P<frame>File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d)"
-    r"|(?P<error>(?:[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|E   |fatal:|error(?:\[\w{1,9}\])?:|panic:|thread '[^'\n]{1,80}' panicked|FAILED |FAIL:)))",
-    re.MULTILINE,
+_FRAME = r"File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d"
+_ERROR = (
+    r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
+    r"|error(?:\[\w{1,9}\])?:|thread '[^'\n]{1,80}' panicked"
 )
+_TRACE = re.compile(rf"^(?:(?P<frame>{_FRAME})|(?P<error>{_ERROR}))", re.MULTILINE)
 _DECISION = re.compile(
     r"\b(?:decid(?:ed?|ing)|decisions?|agreed|agree on|chosen?|chose|conclu(?:ded?|sions?)|settled? (?:on|for)|(?:go|going|went) (?:with|for)"
     r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
@@ -22,24 +23,25 @@ _DECISION = re.compile(
 _MISSES_ALLOWED = 3
 
 
-def standing_spans(text: str) -> list[Span]:
-    """Return where the sentences stand in `text` (white space normalised) that state a standing constraint.
+def standing_spans(text: str, body: str) -> tuple[Span, ...]:
+    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing constraint.
 
-    >>> text = "Hi. Never delete files. Go on."
-    >>> [text[start:end] for start, end in standing_spans(text)]
+    >>> body = "Hi. Never delete files. Go on."
+    >>> [body[start:end] for start, end in standing_spans(body, body)]
     ['Never delete files.']
     """
-    flat = text.replace("\n", " ")
+    flat = body.replace("\n", " ")
     spans: list[Span] = []
     at = misses = 0
     for sentence in constraint_sentences(text):
-        start = flat.find(sentence, at)
+        wanted = " ".join(sentence.split())
+        start = flat.find(wanted, at)
         if start >= 0:
-            at = start + len(sentence)
+            at = start + len(wanted)
             spans.append((start, at))
         elif (misses := misses + 1) == _MISSES_ALLOWED:
             break
-    return spans
+    return tuple(spans)
 
 
 def failure_spans(text: str) -> Iterator[Span]:
@@ -53,13 +55,13 @@ def failure_spans(text: str) -> Iterator[Span]:
     failed = -FAILURE_CHARS
     for match in _TRACE.finditer(text):
         start = match.start()
+        end = _line_end(text, start)
         if match["error"]:
-            opening = frame if start - frame < FAILURE_CHARS else start
-            yield opening, _line_end(text, start)
-            frame, failed = -FAILURE_CHARS, _line_end(text, start)
+            yield (frame if start - frame < FAILURE_CHARS else start), end
+            frame, failed = -FAILURE_CHARS, end
+        elif start == failed + 1:
+            yield start, end
         else:
-            if start == failed + 1:
-                yield start, _line_end(text, start)
             frame = start
 
 

@@ -6,15 +6,22 @@ from itertools import accumulate
 
 from attrs import frozen
 
-from polycontext.pressure._choice import Segment
+from polycontext.pressure._choice import Chooser, Segment
 from polycontext.pressure._clip import clip
 from polycontext.pressure._lines import Line, print_line
 from polycontext.pressure._segments import Span
 from polycontext.window import TokenCounter
 
-_FILL_TRIES = 12
-_FILL_TOKENS = 2000
-"""Above this many tokens the prefix alone fills the budget to half a percent."""
+OVERSHOOT = 1.35
+"""How far beyond the budget to choose: estimates run high, and the end is cut by counting."""
+
+LEAST_SPARE = 64
+"""How many tokens beyond the budget to choose at least, so that a tiny budget has pieces to try."""
+
+TOP_UP_TOKENS = 2000
+"""Above this many tokens the start alone fills the budget to half a percent."""
+
+_TRIES = 12
 
 
 @frozen
@@ -32,21 +39,23 @@ class Fitter:
         text = self._print(range(len(self.segments)))
         return text if self.counter.count(text) <= max_tokens else None
 
-    def best(self, chosen: Sequence[int], max_tokens: int) -> str:
-        """Return the longest start of `chosen` that fits, topped up with what still fits after it.
+    def best(self, chooser: Chooser, max_tokens: int) -> str:
+        """Return the longest start of what `chooser` chooses that fits, topped up with what still fits after it.
 
         Where not even the first segment fits with its label, return the longest start of one without a label.
         """
-        kept = self._longest_start(chosen, max_tokens)
-        text = self._print(chosen[:kept])
-        if max_tokens <= _FILL_TOKENS:
-            text = self._topped_up(chosen, kept, text, max_tokens)
-        return text or self._clipped(chosen, max_tokens)
+        chooser.choose(max(max_tokens * OVERSHOOT, max_tokens + LEAST_SPARE))
+        kept = self._longest_start(chooser.chosen, max_tokens)
+        while kept == len(chooser.chosen) and chooser.choose(max_tokens):
+            kept = self._longest_start(chooser.chosen, max_tokens)
+        return self._topped_up(chooser.chosen, kept, max_tokens) or self._clipped(chooser.chosen, max_tokens)
 
     def _longest_start(self, chosen: Sequence[int], max_tokens: int) -> int:
+        """Return how many of `chosen` fit: guess by the estimated bill and halve what is open, in turns."""
         bills = [0, *accumulate(self.segments[index].cost for index in chosen)]
-        fits, over, guess, halve = 0, len(bills), bisect_right(bills, max_tokens) - 1, False
+        fits, over, worth, by_bill = 0, len(bills), float(max_tokens), True
         while over - fits > 1:
+            guess = bisect_right(bills, worth) - 1 if by_bill else (fits + over) // 2
             guess = min(max(guess, fits + 1), over - 1)
             tokens = self.counter.count(self._print(chosen[:guess]))
             if tokens > max_tokens:
@@ -55,13 +64,13 @@ class Fitter:
                 fits = guess
                 if max_tokens - tokens <= max_tokens // 200:
                     break
-            guess = (fits + over) // 2 if halve else bisect_right(bills, bills[guess] * max_tokens // max(1, tokens)) - 1
-            halve = not halve
+            worth, by_bill = bills[guess] * max_tokens / max(1, tokens), not by_bill
         return fits
 
-    def _topped_up(self, chosen: Sequence[int], kept: int, text: str, max_tokens: int) -> str:
+    def _topped_up(self, chosen: Sequence[int], kept: int, max_tokens: int) -> str:
         taken = list(chosen[:kept])
-        for index in chosen[kept + 1 : kept + 1 + _FILL_TRIES]:
+        text = self._print(taken)
+        for index in chosen[kept + 1 : kept + 1 + _TRIES] if max_tokens <= TOP_UP_TOKENS else ():
             longer = self._print([*taken, index])
             if self.counter.count(longer) <= max_tokens:
                 taken.append(index)
@@ -69,7 +78,7 @@ class Fitter:
         return text
 
     def _clipped(self, chosen: Sequence[int], max_tokens: int) -> str:
-        for index in chosen[:_FILL_TRIES]:
+        for index in chosen[:_TRIES]:
             segment = self.segments[index]
             text = self.lines[segment.line].parts[segment.part][segment.start : segment.end].strip()
             if clipped := clip(text.replace("\n", " "), max_tokens, self.counter):

@@ -59,15 +59,18 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
     """
     if job.kind is GistKind.POINTER:
         return Gisted(_counted(frame(job, "", resource_id), counter))
-    offered = _accepted(job, (offer or "").strip(), resource_id, counter)
+    offered = _accepted(job, offer or "", resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)
     ids = tuple(turn.resource_id for turn in job.sources)
     return Gisted(_extracted(job, resource_id, counter), Rejection(ids, failure or offered))
 
 
-def _accepted(job: GistJob, body: str, resource_id: str, counter: TokenCounter) -> Turn | str:
+def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
     """Return the counted gist, or why it is refused."""
+    if not isinstance(offer, str):
+        return f"the summary is {type(offer).__name__}, not text"
+    body = offer.strip()
     if not body:
         return "the summary is empty"
     try:

@@ -7,11 +7,12 @@ gist among the turns is read back into the lines it was printed as.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from polycontext.pressure._cues import standing_spans
 from polycontext.pressure._segments import Span, normalise
 from polycontext.pressure.gist import is_gist_text
 from polycontext.window import Role, Turn
@@ -20,9 +21,10 @@ GAP = " … "
 """Stands where something between two segments was left out."""
 
 _TOOL = "tool"
+_LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
-_CONTINUED = re.compile(r"\n(?=\S)")
+_NEW_LINE = re.compile(r"\n(?=\S)")
 
 
 class LineKind(Enum):
@@ -38,7 +40,8 @@ class LineKind(Enum):
 class Line:
     """Hold one line: who, the turn it ended in, a call's arguments, and the text; white space is normalised.
 
-    `role` is the speaker's, `answers` tells that the turn before ended with a question.
+    `role` is the speaker's, `answers` tells that the turn before ended with a
+    question, `standing` says where in the text standing constraints are.
     """
 
     kind: LineKind
@@ -48,6 +51,7 @@ class Line:
     call: str = ""
     role: Role = Role.TOOL
     answers: bool = False
+    standing: tuple[Span, ...] = ()
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -61,75 +65,89 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
     open_calls: dict[str, int] = {}
     asked = False
     for index, turn in enumerate(turns):
-        if turn.is_gist or is_gist_text(turn.text):
-            lines.extend(_gist_lines(turn, index))
-        elif turn.role is Role.TOOL:
+        if turn.role is Role.TOOL:
             _add_result(lines, open_calls, turn, index)
             continue
-        else:
-            lines.extend(_spoken_lines(turn, index, asked))
+        lines.extend(_gist_lines(turn, index) if _is_summary(turn) else _spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
-        asked = turn.text.rstrip().endswith(("?", "？"))
+        asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     return _unlabelled(lines) if len(turns) == 1 else lines
 
 
-def _spoken_lines(turn: Turn, index: int, asked: bool) -> Iterable[Line]:
+def _is_summary(turn: Turn) -> bool:
+    return turn.is_gist or (turn.role is Role.USER and is_gist_text(turn.text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
     body = normalise(turn.text)
-    label = f"{turn.role} {normalise(turn.name)}" if turn.name else str(turn.role)
-    return [Line(LineKind.SPOKEN, label, index, body, role=turn.role, answers=asked)] if body else []
+    label = f"{turn.role} {_one_line(turn.name)}" if turn.name else str(turn.role)
+    return [_spoken(turn.role, label, index, turn.text, body, answers=answers)] if body else []
+
+
+def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
+    standing = standing_spans(text, body) if role in _LAWGIVERS else ()
+    for start, end in standing:
+        # A constraint that was wrapped reads as one line again; the length stays.
+        body = body[:start] + body[start:end].replace("\n", " ") + body[end:] if "\n" in body[start:end] else body
+    return Line(LineKind.SPOKEN, label, index, body, role=role, answers=answers, standing=standing)
 
 
 def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
     first = len(lines)
-    lines.extend(Line(LineKind.CALL, call.name, index, "", call=normalise(call.arguments)) for call in turn.tool_calls)
+    lines.extend(Line(LineKind.CALL, _one_line(call.name), index, "", call=normalise(call.arguments)) for call in turn.tool_calls)
     return {call.id: first + offset for offset, call in enumerate(turn.tool_calls)}
 
 
 def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index: int) -> None:
-    body = normalise(turn.text)
+    body = normalise(_unframed(turn.text))
     place = open_calls.pop(turn.tool_call_id or "", None)
     if place is None:
-        lines.append(Line(LineKind.CALL, turn.name or _TOOL, index, body))
+        lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
     else:
-        call = lines[place]
-        lines[place] = Line(call.kind, call.label, index, body, call=call.call)
+        lines[place] = evolve(lines[place], turn=index, body=body)
 
 
 def _unlabelled(lines: list[Line]) -> list[Line]:
     """Drop the label where one result is all there is: nobody needs to be told apart."""
     if len(lines) == 1 and lines[0].kind is LineKind.CALL and not lines[0].call:
-        return [Line(LineKind.PLAIN, "", lines[0].turn, lines[0].body)]
+        return [evolve(lines[0], kind=LineKind.PLAIN, label="")]
     return lines
 
 
+def _unframed(text: str) -> str:
+    return text.partition("\n")[2] if is_gist_text(text) else text
+
+
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
-    text = turn.text.strip()
-    if is_gist_text(text):
-        text = text.partition("\n")[2]
-    blocks = (normalise(block) for block in _CONTINUED.split(text))
+    blocks = (normalise(block) for block in _NEW_LINE.split(_unframed(turn.text.strip())))
     return [_read_back(block, index) for block in blocks if block]
 
 
 def _read_back(block: str, index: int) -> Line:
     if spoken := _SPOKEN_LINE.match(block):
         role = Role(spoken[1].partition(" ")[0])
-        return Line(LineKind.SPOKEN, spoken[1], index, block[spoken.end() :], role=role)
+        body = block[spoken.end() :]
+        return _spoken(role, spoken[1], index, body, body)
     if call := _CALL_LINE.match(block):
         return Line(LineKind.CALL, call[1], index, block[call.end() :], call=call[2] or "")
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 
 def print_line(line: Line, call: Sequence[Span], body: Sequence[Span]) -> str:
-    """Return `line` with only the given spans of its call and of its body; at least one span is given."""
-    text = _quote(line.body, body)
+    """Return `line` with only the given spans of its call and of its body; empty where they hold nothing to read."""
+    head, text = _quote(line.call, call), _quote(line.body, body)
     match line.kind:
         case LineKind.PLAIN:
             return text
         case LineKind.SPOKEN:
-            return f"{line.label}: {text}"
+            return f"{line.label}: {text}" if text else ""
         case LineKind.CALL:
-            head = f"{line.label}({_quote(line.call, call)})" if call else line.label
-            return f"{head} -> {text}" if text else head
+            called = f"{line.label}({head})" if head else line.label
+            return f"{called} -> {text}" if text else called if head else ""
 
 
 def _quote(text: str, spans: Sequence[Span]) -> str:

@@ -1,19 +1,22 @@
 """Read lines into weighed segments: what could be kept, what each piece is worth and what it costs."""
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
 from polycontext.pressure._choice import Opening, Segment
-from polycontext.pressure._cues import decision_spans, failure_spans, standing_spans
-from polycontext.pressure._lines import Line, LineKind
+from polycontext.pressure._cues import decision_spans, failure_spans
+from polycontext.pressure._lines import Line
 from polycontext.pressure._segments import Span, lead_in, split
 from polycontext.pressure._terms import TermBook
 from polycontext.window import Role, TokenCounter
 
 _CALL, _BODY = 0, 1
-WHOLE = 90
+
+WHOLE_CALL = 90
+"""A call's arguments up to this many characters are one segment."""
+
 _GAP_TOKENS = 1
 _LABEL_TOKENS = 2
 
@@ -51,25 +54,27 @@ def read(lines: Sequence[Line], turns: int, query: str | None, bonuses: Bonuses,
 
 
 def _segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
-    answer = bonuses.answer if line.answers else 1.0
-    for part, text in ((_CALL, line.call), (_BODY, line.body)):
-        standing = standing_spans(text) if part == _BODY and _may_constrain(line) else []
-        failures = list(failure_spans(text)) if part == _BODY else []
-        decisions = decision_spans(text) if part == _BODY and line.role is not Role.TOOL else []
-        whole = standing if part == _BODY or len(text) > WHOLE else [(0, len(text))]
-        for start, end in split(text, whole):
-            terms, anchor = book.read(text, start, end, line.turn, said=part == _CALL or line.role is not Role.TOOL)
-            boost = answer * (bonuses.failure if _touches(failures, start, end) else 1.0) * (bonuses.decision if _touches(decisions, start, end) else 1.0)
-            yield Segment(index, part, start, lead_in(text, start, anchor), end, terms, boost, _touches(standing, start, end))
+    whole = [(0, len(line.call))] if 0 < len(line.call) <= WHOLE_CALL else []
+    for start, end in split(line.call, whole):
+        terms, anchor = book.read(line.call, start, end, line.turn, said=True)
+        yield Segment(index, _CALL, start, lead_in(line.call, start, anchor), end, terms)
+    yield from _body_segments(index, line, bonuses, book)
 
 
-def _may_constrain(line: Line) -> bool:
-    return line.kind is LineKind.SPOKEN and line.role in (Role.USER, Role.SYSTEM)
+def _body_segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
+    text, said = line.body, line.role is not Role.TOOL
+    cues = (list(failure_spans(text)), bonuses.failure), (decision_spans(text) if said else [], bonuses.decision)
+    for start, end in split(text, line.standing):
+        terms, anchor = book.read(text, start, end, line.turn, said=said)
+        boost = bonuses.answer if line.answers else 1.0
+        for spans, bonus in cues:
+            boost *= bonus if _touches(spans, start, end) else 1.0
+        yield Segment(index, _BODY, start, lead_in(text, start, anchor), end, terms, boost, _touches(line.standing, start, end))
 
 
 def _touches(spans: Sequence[Span], start: int, end: int) -> bool:
     """Tell whether one of `spans` (ascending, disjoint) shares a character with ``start:end``."""
-    place = bisect_right(spans, (end - 1, end)) - 1 if spans else -1
+    place = bisect_left(spans, (end, 0)) - 1
     return place >= 0 and spans[place][1] > start
 
 

@@ -7,20 +7,31 @@ their values carry them along.
 """
 
 import re
+from collections.abc import Iterable
 from enum import Enum
+from itertools import pairwise
 from math import log
 
-_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
+_UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
+)
+"""Scripts without white space between words (and Korean, whose particles stick to them): their terms are pairs of characters."""
+
 _LETTER = "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
 _TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{_UNSPACED}]{{1,40}}")
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
-_DATE_OR_LONG = re.compile(r"\d{4}-\d\d-\d\d|\d{5,}")
-_SHORT = 4
+_DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
+_SHORTEST_STRONG = 4
+_SHORTEST_WORD = 3
 _STOP = frozenset(
-    "the and for you that with this have are was not but from your they will can has its been would could should there their "
-    "what when which were them then than into some also just like about other more any all our out how one get got let here use "
-    "using used who him her his she had did does doing done being very much only over such these those where why yes okay "
-    "yeah".split()
+    re.findall(
+        r"\w+",
+        "the and for you that with this have are was not but from your they will can has its been would could should there their "
+        "what when which were them then than into some also just like about other more any all our out how one get got let here use "
+        "using used who him her his she had did does doing done being very much only over such these those where why yes okay yeah",
+    )
 )
 
 
@@ -50,11 +61,22 @@ WORTH = {
     Kind.KEY: 0.05,
     Kind.STOP: 0.0,
 }
+"""What covering a term of each kind is worth; fitted, as the constants below, to recorded conversations."""
+
 STRONG = frozenset({Kind.ID, Kind.PATH, Kind.SYMBOL})
+"""Kinds that keep what stands to their left: alone they would be labels without a thing."""
+
 SAID_BONUS = 1.0
+"""How much more a term weighs that a person or the model wrote: what came up in a tool's result only is mostly noise."""
+
 REUSE_BONUS = 1.0
+"""How much more a term weighs for each e-fold of turns that use it: it is alive."""
+
 FADING_STRONG = 0.25
+"""The power of its age in turns by which a strong term's weight falls."""
+
 FADING_WEAK = 0.1
+"""The same for all other terms."""
 
 
 def kind_of(term: str) -> Kind:
@@ -67,11 +89,11 @@ def kind_of(term: str) -> Kind:
         return Kind.KEY
     if term[0].isdigit() and _NUMBER.fullmatch(term):
         return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
-    if len(term) >= _SHORT and (strong := _strong_kind(term)):
+    if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):
         return strong
     if term[0].isupper():
         return Kind.NAME if term.lower() not in _STOP else Kind.STOP
-    return Kind.STOP if term in _STOP or (term.isascii() and len(term) < 3) else Kind.WORD
+    return Kind.STOP if term in _STOP or (term.isascii() and len(term) < _SHORTEST_WORD) else Kind.WORD
 
 
 def _strong_kind(term: str) -> Kind | None:
@@ -112,22 +134,20 @@ class TermBook:
             if anchor is None and self.kinds[numbers[0]] in STRONG:
                 anchor = match.start()
             found.update(dict.fromkeys(numbers))
-        for number in found:
-            self._note(number, turn, said)
+        self._note(found, turn, said=said)
         return tuple(found), anchor
 
-    def _note(self, number: int, turn: int, said: bool) -> None:
-        if self.last[number] != turn:
-            self.last[number] = turn
-            self.turns[number] += 1
-        if said:
-            self.said[number] = True
+    def _note(self, found: Iterable[int], turn: int, *, said: bool) -> None:
+        for number in found:
+            if self.last[number] != turn:
+                self.last[number] = turn
+                self.turns[number] += 1
+            if said:
+                self.said[number] = True
 
     def _enter(self, raw: str) -> tuple[int, ...]:
-        if raw[0] >= "\u0e00" and re.match(f"[{_UNSPACED}]", raw):
-            keys = [raw[i : i + 2] for i in range(len(raw) - 1)] or [raw]
-        else:
-            keys = [raw]
+        unspaced = _UNSPACED_RUN.match(raw) and len(raw) > 1
+        keys = [left + right for left, right in pairwise(raw)] if unspaced else [raw]
         numbers = tuple(self._number(key) for key in keys)
         self._of_raw[raw] = numbers
         return numbers
@@ -145,12 +165,14 @@ class TermBook:
 
     def weights(self, turns: int) -> list[float]:
         """Return what keeping each term is worth, by number, in a conversation of `turns` turns."""
-        return [self._weight(number, turns) for number in range(len(self.kinds))]
+        return [self._weight(number, max(1, turns)) for number in range(len(self.kinds))]
 
     def _weight(self, number: int, turns: int) -> float:
         kind, seen = self.kinds[number], max(1, self.turns[number])
-        age = max(1, turns - self.last[number])
         if kind is Kind.WORD:
-            return float(WORTH[kind] * log(1 + turns / seen) / log(1 + turns) / age**FADING_WEAK)
-        alive = (1 + SAID_BONUS * self.said[number]) * (1 + REUSE_BONUS * log(seen))
-        return float(WORTH[kind] * alive / age ** (FADING_STRONG if kind in STRONG else FADING_WEAK))
+            weight = log(1 + turns / seen) / log(1 + turns)
+        else:
+            weight = (1 + SAID_BONUS * self.said[number]) * (1 + REUSE_BONUS * log(seen))
+        age = max(1, turns - self.last[number])
+        fading: float = age ** (FADING_STRONG if kind in STRONG else FADING_WEAK)
+        return WORTH[kind] * weight / fading

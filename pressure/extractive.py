@@ -30,13 +30,14 @@ class ExtractiveSummariser:
     meaning; the order of the conversation is kept; white space is normalised and
     what is left out between two pieces shows as "…". Gists among the turns are read back into lines.
 
-    `answer_bonus` is how much more the turn after a question weighs,
-    `failure_bonus` the error line of a stack trace and its nearest frame,
-    `query_bonus` (added) what speaks of all that the query asks. Time is close to linear in the text.
+    `answer_bonus` multiplies the worth of a turn that follows a question,
+    `failure_bonus` that of an error line and its nearest frame, `decision_bonus`
+    that of words that settle a matter, and 1 + `query_bonus` that of a piece which
+    speaks of all that the query asks. Time is close to linear in the text.
 
-    >>> from polycontext.window import EstimatingCounter
+    >>> from polycontext.window import TiktokenCounter
     >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y. The weather is nice here today.")]
-    >>> ExtractiveSummariser().summarise(turns, 8, counter=EstimatingCounter())
+    >>> ExtractiveSummariser().summarise(turns, 12, counter=TiktokenCounter("o200k_base"))
     'user: It is ZFA04Y.'
     """
 
@@ -55,9 +56,8 @@ class ExtractiveSummariser:
         if max_tokens <= 0:
             return ""
         lines = lines_of(turns)
-        reading = read(lines, len(turns), query, Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus), counter)
+        bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
+        reading = read(lines, len(turns), query, bonuses, counter)
         fitter = Fitter(lines, reading.segments, counter)
         whole = fitter.everything(max_tokens)
-        if whole is not None:
-            return whole
-        return fitter.best(Chooser(reading.segments, reading.weights, reading.openings).choose(max_tokens), max_tokens)
+        return whole if whole is not None else fitter.best(Chooser(reading.segments, reading.weights, reading.openings), max_tokens)

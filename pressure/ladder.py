@@ -12,7 +12,7 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 from operator import neg
 
 from attrs import define, field, frozen
@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from polycontext.pressure._columns import Columns, Kind, columns_of
 from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance, pointer_turn
 from polycontext.pressure.reach import Reach
-from polycontext.window import ContextWindow, ToolCall, Turn, count_turn
+from polycontext.window import ContextWindow, TokenCounter, ToolCall, Turn, count_turn
 
 
 @frozen
@@ -78,8 +78,8 @@ class Ladder:
 def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
     """Build the chain of plans for `window`; O(n)."""
     columns = columns_of(window, reach)
-    atoms, kinds = columns.atoms, columns.kinds
-    standing = sum(atoms.tokens[i] for i, kind in enumerate(kinds) if kind is Kind.SUMMARY)
+    atoms = columns.atoms
+    standing = sum(atoms.tokens[atom] for atom in _summaries(columns))
     ladder = Ladder(window, reach, columns, reach.gist_cap(window.max_tokens, standing))
     crowded = standing > 0.75 * reach.gist_share * window.max_tokens
     ladder.folds = _folds(columns, 2 if crowded else reach.fan_in + 1)
@@ -131,8 +131,9 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
+        costs: dict[str | None, int] = {}
         for atom in superseded(self.columns):
-            gain = self.atoms.tokens[atom] - _pointer_tokens(self.ladder.window, self.atoms.turns_of(atom))
+            gain = _pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
             if gain > 0:
                 self.ladder.pointers.append(atom)
                 self.ladder.pointer_gains[atom] = gain
@@ -236,17 +237,19 @@ def _runs(columns: Columns, zone: range) -> list[list[int]]:
 
 def _folds(columns: Columns, wanted: int) -> list[Fold]:
     """Return what folds when `wanted` gists of one level side by side are enough."""
-    atoms, kinds = columns.atoms, columns.kinds
-    folds: list[Fold] = []
-    run: list[int] = []
-    for atom in range(len(atoms) + 1):
-        joins = atom < len(atoms) and kinds[atom] is Kind.SUMMARY
-        if joins and (not run or _level(columns, run[-1]) == _level(columns, atom)):
-            run.append(atom)
-            continue
-        folds.extend(_fold(columns, run, wanted))
-        run = [atom] if joins else []
-    return folds
+    runs: list[list[int]] = []
+    for atom in _summaries(columns):
+        if runs and runs[-1][-1] == atom - 1 and _level(columns, atom - 1) == _level(columns, atom):
+            runs[-1].append(atom)
+        else:
+            runs.append([atom])
+    return [fold for run in runs for fold in _fold(columns, run, wanted)]
+
+
+def _summaries(columns: Columns) -> list[int]:
+    if Kind.SUMMARY not in columns.kinds:
+        return []
+    return [atom for atom, kind in enumerate(columns.kinds) if kind is Kind.SUMMARY]
 
 
 def _fold(columns: Columns, run: Sequence[int], wanted: int) -> list[Fold]:
@@ -262,16 +265,17 @@ def _level(columns: Columns, atom: int) -> int:
 
 
 def superseded(columns: Columns) -> list[int]:
-    """Return the old REQUIRED atoms whose every call is made again later, name and arguments alike."""
-    latest: dict[tuple[str, str], int] = {}
+    """Return the old REQUIRED atoms whose every call is made and answered again later, name and arguments alike."""
+    turns = columns.atoms.turns
     calls_of: list[tuple[int, tuple[ToolCall, ...]]] = []
-    atoms = columns.atoms
-    for atom, start in enumerate(atoms.bounds[:-1]):
-        calls = atoms.turns[start].tool_calls
-        if calls:
+    latest: dict[tuple[str, str], int] = {}
+    for atom, (start, stop) in enumerate(pairwise(columns.atoms.bounds)):
+        if stop - start > 1:
+            calls = turns[start].tool_calls
             calls_of.append((atom, calls))
-            latest.update({(call.name, call.arguments): atom for call in calls})
-    return [atom for atom, calls in calls_of if _yields(columns, atom) and all(latest[call.name, call.arguments] > atom for call in calls)]
+            if stop - start > len(calls):
+                latest.update({(call.name, call.arguments): atom for call in calls})
+    return [atom for atom, calls in calls_of if all(latest.get((c.name, c.arguments), 0) > atom for c in calls) and _yields(columns, atom)]
 
 
 def _yields(columns: Columns, atom: int) -> bool:
@@ -280,9 +284,14 @@ def _yields(columns: Columns, atom: int) -> bool:
     return not any(turn.is_gist for turn in columns.atoms.turns_of(atom))
 
 
-def _pointer_tokens(window: ContextWindow, turns: Sequence[Turn]) -> int:
-    count = window.counter
-    return (turns[0].tokens or 0) + sum(count_turn(count, pointer_turn(turn, turn.resource_id)) for turn in turns[1:])
+def _pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
+    """Return what pointers save in one atom; a pointer costs the same for every result of one tool, noted in `costs`."""
+    gain = 0
+    for turn in turns[1:]:
+        if turn.name not in costs:
+            costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
+        gain += (turn.tokens or 0) - costs[turn.name]
+    return gain
 
 
 def lone_allowance(turns: Sequence[Turn], cap: int) -> int:

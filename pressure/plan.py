@@ -130,13 +130,10 @@ def _is_droppable(ladder: Ladder, atom: int) -> bool:
 
 
 def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> Mapping[str, Fidelity]:
-    lowered = dict.fromkeys((_id(ladder, atom) for atom in touched), Fidelity.GIST)
-    lowered.update(dict.fromkeys((_id(ladder, atom) for atom in dropped), Fidelity.DROPPED))
+    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
+    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in touched}
+    lowered.update({turns[bounds[atom]].resource_id: Fidelity.DROPPED for atom in dropped})
     return MappingProxyType(lowered)
-
-
-def _id(ladder: Ladder, atom: int) -> str:
-    return ladder.columns.atoms.turns[ladder.columns.atoms.bounds[atom]].resource_id
 
 
 def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:
@@ -158,11 +155,15 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
     atoms, gains = ladder.columns.atoms, ladder.pointer_gains
-    sources = tuple(chain.from_iterable(atoms.turns_of(atom) for atom in block))
-    reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
+    turns, bounds = atoms.turns, atoms.bounds
+    sources = tuple(turn for atom in block for turn in turns[bounds[atom] : bounds[atom + 1]])
+    reads = sources
     # A superseded atom weighs what its pointer weighed on the rung before.
-    weight = sum(atoms.tokens[atom] - gains.get(atom, 0) for atom in block)
-    start, stop = atoms.bounds[block[0]], atoms.bounds[block[-1] + 1]
+    weight = sum(atoms.tokens[atom] for atom in block)
+    if not gains.keys().isdisjoint(block):
+        reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
+        weight -= sum(gains.get(atom, 0) for atom in block)
+    start, stop = bounds[block[0]], bounds[block[-1] + 1]
     return GistJob(GistKind.BLOCK, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
 
 

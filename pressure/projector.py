@@ -7,6 +7,7 @@ window, only if the window is still the one that was planned on.
 
 import asyncio
 from collections.abc import Sequence
+from itertools import count, islice
 
 from attrs import field, frozen
 
@@ -99,8 +100,8 @@ class ContextProjector:
         if not window.has_contents_of(plan.window):
             raise ConflictError("compression plan", plan.window, window)
         made = [
-            make_gist(job, offer, failure, f"g{window.serial + number}", window.counter)
-            for number, (job, (offer, failure)) in enumerate(zip(plan.jobs, fulfilment.offers, strict=True), 1)
+            make_gist(job, offer, failure, resource_id, window.counter)
+            for job, (offer, failure), resource_id in zip(plan.jobs, fulfilment.offers, _gist_ids(window, len(plan.jobs)), strict=True)
         ]
         return _committed(window, plan, made, self.reach)
 
@@ -138,6 +139,12 @@ def _tokens_at(target: float, max_tokens: int) -> int:
     while tokens / max_tokens > target:
         tokens -= 1
     return tokens
+
+
+def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
+    """Return so many ids that neither a caller's turn nor an earlier gist has."""
+    free = (made for number in count(window.serial + 1) if (made := f"g{number}") not in window.linearity)
+    return list(islice(free, wanted))
 
 
 def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach: Reach) -> CompressionResult:

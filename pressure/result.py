@@ -57,8 +57,11 @@ class CompressionResult:
 
     @property
     def first_changed(self) -> int | None:
-        """Return the index of the first turn that changed; a provider's prompt cache holds what is before it."""
-        return self.plan.first_changed
+        """Return the index of the first turn that changed; a provider's prompt cache holds what is before it.
+
+        None where nothing did. Law: not before what the plan named, and behind it only where a gist was rejected.
+        """
+        return min((splice.start for splice in self.edit.splices), default=None)
 
     @property
     def tokens_saved(self) -> int:

@@ -7,11 +7,12 @@ position O(1), so the pressure trajectory of a conversation is
 """
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Self
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
-from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.linearity import CallerError, Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.window._spine import Spine
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_calls
 from polycontext.window.errors import InvalidTurnError, OrderError, PositionError
@@ -19,6 +20,9 @@ from polycontext.window.store import StoreComonad
 from polycontext.window.tiktoken_counter import default_counter
 from polycontext.window.tokens import TokenCounter, count_turn
 from polycontext.window.turn import Role, Turn
+
+_QUESTION_MARKS = frozenset("?？؟\u037e")
+_END = 200
 
 
 @frozen
@@ -28,6 +32,18 @@ class Splice:
     start: int
     stop: int
     turns: tuple[Turn, ...] = ()
+
+
+@define(slots=False, eq=False)
+class SpliceError(CallerError, ValueError):
+    """Refuse a splice that would repeat, lose or corrupt turns."""
+
+    splice: Splice
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"splice of turns {self.splice.start}:{self.splice.stop}: {self.problem}; legal: {self.legal}"
 
 
 @frozen
@@ -86,6 +102,8 @@ class ContextWindow(StoreComonad[Turn | None]):
     ) -> None:
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
             raise InvalidTurnError("max_tokens", f"{max_tokens!r} is no window size", "a whole number of tokens, at least 1")
+        if not 0.0 <= preserved_share <= 1.0:
+            raise InvalidTurnError("preserved_share", f"{preserved_share!r} is no share of the window", "0.0 to 1.0")
         self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
         self._contents = _Contents()
         self._position = 0
@@ -240,11 +258,25 @@ class ContextWindow(StoreComonad[Turn | None]):
             "gist": turn.is_gist,
             "has_calls": bool(turn.tool_calls),
             "has_parts": bool(turn.parts),
+            "answers_question": self._asked(turn.role),
             "tokens": turn.tokens if turn.tokens is not None else count_turn(self.counter, turn),
             "constraint_tokens": self._contents.constraint_tokens,
             "preserved_share_tokens": int(self._rules.preserved_share * self.max_tokens),
         }
         return ResourceClass(self._rules.classifier(turn.role, turn.text, facts))
+
+    def check_order(self, turn: Turn) -> None:
+        """Raise `OrderError` if `turn` may not come now: a result for no open call, any other turn while calls are open."""
+        _check_order(turn, self._contents.open_calls)
+
+    def extends(self, other: "ContextWindow") -> bool:
+        """Tell whether this window is `other` with turns appended; O(1)."""
+        mine, theirs = self._contents, other._contents
+        return mine.spine is theirs.spine and mine.length >= theirs.length
+
+    def turns_from(self, index: int) -> list[Turn]:
+        """Return the turns from index `index` on (0 is the first); O(what is returned)."""
+        return self._contents.spine.turns[index : self._contents.length]
 
     def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "") -> Self:
         """Return the window whose ledger holds `resource_id` in a higher class.
@@ -260,14 +292,20 @@ class ContextWindow(StoreComonad[Turn | None]):
         `splices` are disjoint and in order. New turns must carry an id and a count, and
         their classes must stand in `linearity`. `compressed` restarts the count of turns
         since the last compression.
+
+        Raises:
+            SpliceError: runs that overlap or lie outside, new turns without id, count or class.
+            OrderError: a call would be parted from its result.
         """
-        turns = _spliced(self.all_turns(), splices)
         old = self._contents
+        ledger = old.linearity if linearity is None else linearity
+        _check_splices(splices, old.length, ledger)
+        turns = _spliced(self.all_turns(), splices)
         contents = evolve(
             old,
             spine=_rebuilt(turns),
             length=len(turns),
-            linearity=old.linearity if linearity is None else linearity,
+            linearity=ledger,
             open_calls=open_calls(turns),
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
@@ -281,13 +319,26 @@ class ContextWindow(StoreComonad[Turn | None]):
     def _constrains(self, turn: Turn) -> bool:
         return turn.role is Role.USER and not turn.is_gist and states_constraint(turn.text)
 
+    def _asked(self, role: Role) -> bool:
+        """Tell whether the last turn, by someone else, ends on a question."""
+        length = self._contents.length
+        if not length:
+            return False
+        before = self._contents.spine.turns[length - 1]
+        return before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+
     def _admitted(self, turn: Turn) -> Turn:
-        resource_id = turn.resource_id or f"t{self.serial + 1}"
+        resource_id = turn.resource_id or self._free_id()
         if resource_id in self.linearity:
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
-        if turn.tokens is None:
-            return evolve(turn, resource_id=resource_id, tokens=count_turn(self.counter, turn))
-        return turn if turn.resource_id else evolve(turn, resource_id=resource_id)
+        if turn.tokens is not None and turn.resource_id:
+            return turn
+        return turn.admitted(resource_id, count_turn(self._rules.counter, turn) if turn.tokens is None else turn.tokens)
+
+    def _free_id(self) -> str:
+        """Return the next made id that no caller has taken."""
+        ledger = self.linearity
+        return next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
 
     def _with(self, contents: _Contents, position: int | None = None) -> Self:
         window = object.__new__(type(self))
@@ -322,6 +373,17 @@ def _check_order(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     if waiting:
         raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
     return tuple(call.id for call in turn.tool_calls)
+
+
+def _check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) -> None:
+    done = 0
+    for splice in splices:
+        if not done <= splice.start <= splice.stop <= length:
+            raise SpliceError(splice, "it overlaps, runs backwards or lies outside", f"disjoint runs in order within {done}:{length}")
+        for turn in splice.turns:
+            if turn.tokens is None or turn.resource_id not in ledger:
+                raise SpliceError(splice, f"new turn {turn.resource_id!r} lacks a count or a class", "counted turns whose ids are tagged")
+        done = splice.stop
 
 
 def _spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:

@@ -8,11 +8,12 @@ known role.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, fields, frozen
 
 from polycontext.window.errors import InvalidTurnError
 
@@ -132,6 +133,18 @@ def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return frozen_value
 
 
+def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    return tuple(value)
+
+
+def _ids(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple(value)
+
+
 @frozen
 class Turn:
     """Hold one message: role, content, tool calls; immutable (design §5).
@@ -161,9 +174,9 @@ class Turn:
     timestamp: datetime = field(default=EPOCH, converter=_aware, kw_only=True)
     metadata: Mapping[str, Any] = field(default=_NOTHING, converter=_metadata, kw_only=True, hash=False)
     tokens: int | None = field(default=None, kw_only=True)
-    sources: tuple[str, ...] = field(default=(), converter=tuple, kw_only=True)
+    sources: tuple[str, ...] = field(default=(), converter=_ids, kw_only=True)
     level: int = field(default=0, kw_only=True)
-    parts: tuple[Part, ...] = field(default=(), converter=tuple, kw_only=True)
+    parts: tuple[Part, ...] = field(default=(), converter=_parts, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
@@ -196,7 +209,24 @@ class Turn:
 
     def with_tokens(self, tokens: int) -> "Turn":
         """Return the same turn with its token count."""
-        return evolve(self, tokens=tokens)
+        return self.admitted(self.resource_id, tokens)
+
+    def admitted(self, resource_id: str, tokens: int) -> "Turn":
+        """Return the same turn with its id and token count, as a window admits it.
+
+        What was checked stays checked: this is `evolve` without its price, paid for every turn.
+        """
+        turn: Turn = object.__new__(Turn)
+        for name, value in zip(_FIELDS, _values(self), strict=True):
+            _set(turn, name, value)
+        _set(turn, "resource_id", resource_id)
+        _set(turn, "tokens", tokens)
+        return turn
+
+
+_FIELDS = tuple(attribute.name for attribute in fields(Turn))
+_values = attrgetter(*_FIELDS)
+_set = object.__setattr__
 
 
 def call_ids(calls: Sequence[ToolCall]) -> tuple[str, ...]:

@@ -100,6 +100,12 @@ def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
     assert constraint_sentences(content) == ("You must follow these rules:", "- be brief", "- metric units", "1. no emoji")
 
 
+def test_a_list_that_no_constraint_announces_is_left_out() -> None:
+    """Items at the start, after a rule without a colon, or after a colon without a rule are no rules."""
+    content = "- an item\nNever push.\n- an item\nShopping:\n- milk"
+    assert constraint_sentences(content) == ("Never push.",)
+
+
 def test_a_wrapped_constraint_is_quoted_whole() -> None:
     """A sentence over two lines of hard-wrapped text is one sentence."""
     content = "When you have finished the work on the parser you must\nnever commit before the tests pass."

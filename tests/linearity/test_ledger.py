@@ -3,6 +3,7 @@
 import copy
 import pickle
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -128,6 +129,27 @@ def test_an_unknown_id_without_near_misses_says_what_is_legal(ledger: LinearityM
             ledger.promote(unknown, PRESERVED)
 
 
+def test_near_misses_are_sought_among_short_and_recent_ids_only() -> None:
+    """The price of an error does not grow with the ledger or with the length of ids."""
+    ledger = LinearityMap().tag("old-id", REQUIRED).tag("x" * 100, REQUIRED).tag("y" * 101, REQUIRED)
+    for number in range(497):
+        ledger = ledger.tag(f"{number}", DROPPABLE)
+    slips = {"old-idd": ("old-id",), "x" * 99: ("x" * 100,), "x" * 101: (), "y" * 100: ()}
+    for slip, near in slips.items():
+        with pytest.raises(UnknownResourceError) as caught:
+            ledger.get(slip)
+        assert caught.value.near == near
+    with pytest.raises(UnknownResourceError, match="legal: an id that was tagged before"):
+        ledger.tag("one more", DROPPABLE).get("old-idd")
+
+
+def test_an_id_that_is_no_text_is_unknown(ledger: LinearityMap) -> None:
+    """Looking up a number finds nothing, as it could never have been tagged."""
+    number: Any = 7
+    with pytest.raises(UnknownResourceError, match="resource 7 is not in the ledger"):
+        ledger.get(number)
+
+
 def test_stats_count_classes_promotions_and_drops(ledger: LinearityMap) -> None:
     """Counts are by class, lowest first; the ratio is the share of DROPPABLE."""
     stats = ledger.tag("more", DROPPABLE).drop("more").promote("more", REQUIRED).stats()
@@ -140,6 +162,7 @@ def test_equality_is_of_ids_tags_order_and_counters() -> None:
     one = LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE)
     assert one == LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE)
     assert hash(one) == hash(LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE))
+    assert one.drop("a") == one.drop("a")
     others = [
         LinearityMap().tag("b", DROPPABLE).tag("a", DROPPABLE),
         LinearityMap().tag("a", DROPPABLE).tag("b", DROPPABLE, rationale="other"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.window._part_tokens import IMAGE_TOKENS, part_text
@@ -203,7 +203,7 @@ odd?: 7,
 
 def test_a_function_is_counted_as_the_text_a_model_reads() -> None:
     """Every form of a schema has its TypeScript; what has none stays in a remark."""
-    text = tool_text([function("weather", RICH, "Tell the weather.")])
+    text = tool_text([function("weather", RICH, "Tell the weather.\n    ")])
     assert RICH_TEXT in text
     assert count_tools(default_counter(), [function("weather", RICH, "Tell the weather.")]) == TOOLS_OVERHEAD + default_counter().count(
         text
@@ -253,7 +253,8 @@ def test_a_further_tool_costs_more(names: list[str], another: str) -> None:
     assert count_tools(EstimatingCounter(), [*tools, function(another, RICH)]) > count_tools(EstimatingCounter(), tools)
 
 
-@given(st.text())
+@given(st.text(st.characters(exclude_categories=[])))
+@example("\ud800")
 def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) -> None:
     """The estimator says that it estimates, and only an empty text, even one that cannot be stored, is free."""
     counter = EstimatingCounter()

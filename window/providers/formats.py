@@ -7,7 +7,7 @@ from polycontext.window.providers.errors import UnknownProviderError
 from polycontext.window.providers.wire import Provider, WireFormat
 
 _FORMATS: Final = {
-    Provider.OPENAI: WireFormat(Provider.OPENAI, openai.parse, openai.render, openai.check, openai.rebuild),
+    Provider.OPENAI: WireFormat(Provider.OPENAI, openai.parse, openai.render, openai.check, openai.rebuild, openai.render_turn),
     Provider.ANTHROPIC: WireFormat(Provider.ANTHROPIC, anthropic.parse, anthropic.render, anthropic.check, anthropic.rebuild),
 }
 

@@ -60,7 +60,7 @@ def render(turns: Iterable[Turn]) -> Rendered:
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
     """
-    return Rendered([_message(turn) for turn in turns])
+    return Rendered([render_turn(turn) for turn in turns])
 
 
 def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) -> Rendered:
@@ -75,7 +75,7 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
             case Untouched(start, stop):
                 messages.extend(map(plain_copy, parsed.messages[start:stop]))
             case Fragment(turn) | Loose(turn):
-                messages.append(_message(turn))
+                messages.append(render_turn(turn))
     return Rendered(messages)
 
 
@@ -176,7 +176,10 @@ def _metadata(message: Message, role: Role) -> dict[str, Any]:
     return metadata | ({"openai": further} if further else {}) | ({"custom_calls": custom} if custom else {})
 
 
-def _message(turn: Turn) -> Message:
+def render_turn(turn: Turn) -> Message:
+    """Write one turn as the one chat message it is."""
+    if turn.content is not None and not turn.metadata and not turn.parts and not turn.tool_calls:
+        return _plain(turn)
     further = _thawed(turn.metadata.get("openai"))
     further = further if isinstance(further, dict) else {}
     developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
@@ -189,6 +192,15 @@ def _message(turn: Turn) -> Message:
     if turn.tool_call_id is not None:
         message["tool_call_id"] = turn.tool_call_id
     return further | message
+
+
+def _plain(turn: Turn) -> Message:
+    message: Message = {"role": turn.role.value, "content": turn.content}
+    if turn.name is not None:
+        message["name"] = turn.name
+    if turn.tool_call_id is not None:
+        message["tool_call_id"] = turn.tool_call_id
+    return message
 
 
 def _written(turn: Turn) -> str | list[Message] | None:

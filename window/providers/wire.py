@@ -5,7 +5,7 @@ and a `WireFormat` holds the four functions that do so, so that callers never
 branch on the provider.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -96,10 +96,14 @@ class Rebuild(Protocol):
 
 @frozen
 class WireFormat:
-    """Hold the functions of one provider's message format."""
+    """Hold the functions of one provider's message format.
+
+    `render_turn` is there for formats that write every turn as one message of its own.
+    """
 
     provider: Provider
     parse: Parse
     render: Render
     check: Check
     rebuild: Rebuild
+    render_turn: Callable[[Turn], Message] | None = None

@@ -1,0 +1,103 @@
+"""What the command line writes, and how it ends.
+
+Results go to standard output, everything that people read beside them to
+standard error. A reader that goes away early (`| head`) is no fault.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+PIPED_WIDTH = 110
+"""Columns where nobody says how wide the paper is."""
+
+FAULT, USAGE = 1, 2
+"""Exit codes: the input is fine and the answer is no; or the input or the options are not fine."""
+
+
+class CommandError(Exception):
+    """End the command with one line on standard error and an exit code."""
+
+    def __init__(self, message: str, code: int = USAGE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class PipeClosed(Exception):  # noqa: N818  not an error: the reader has had enough
+    """End the command because nobody reads its output any more."""
+
+
+def write(text: str) -> None:
+    """Write to standard output at once.
+
+    Raises:
+        PipeClosed: nobody reads.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise PipeClosed from None
+
+
+def write_json(value: Any, *, indent: int | None = None) -> None:
+    """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
+
+
+def write_rich(renderable: RenderableType) -> None:
+    """Write a table or a text for people."""
+    console = _console(stderr=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    write(captured.get())
+
+
+def tell(renderable: RenderableType) -> None:
+    """Write a table or a text for people to standard error."""
+    _console(stderr=True).print(renderable)
+
+
+def complain(message: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(f"polycontext: {one_line(message)}\n")
+
+
+def one_line(text: str) -> str:
+    """Return `text` as one line that a terminal shows and does not obey.
+
+    >>> one_line("a\\nb \\x1b[31mred")
+    'a b \\\\x1b[31mred'
+    """
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in " ".join(text.split()))
+
+
+def saved(path: Path, save: Callable[[Path], object]) -> None:
+    """Save a file and say where it is.
+
+    Raises:
+        CommandError: it cannot be written.
+    """
+    try:
+        save(path)
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    sys.stderr.write(f"wrote {one_line(str(path))}\n")
+
+
+def discard_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter can end in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console

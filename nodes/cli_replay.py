@@ -1,0 +1,153 @@
+"""`polycontext replay`: conversations through the machine, with a report."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import define, frozen
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from polycontext.nodes.cli_output import FAULT, CommandError, complain, saved, write_json, write_rich
+from polycontext.nodes.cli_tables import Overview, replay_table
+from polycontext.nodes.conversation import Conversation
+from polycontext.nodes.plot import check_plot, save_plot
+from polycontext.nodes.reading import read_conversations, size_of
+from polycontext.nodes.replay import ReplaySettings, replay_conversation
+from polycontext.nodes.replay_report import ReplayReport
+from polycontext.polynomial import ContextOverflowError
+from polycontext.window.providers import Provider
+
+LONG = 200_000
+"""Bytes of input from which on a progress bar is shown."""
+
+
+@frozen
+class ReplayOptions:
+    """Hold what the command was asked for, beside how to replay."""
+
+    provider: Provider | None = None
+    as_json: bool = False
+    show_all: bool = False
+    only: int | None = None
+    plot: Path | None = None
+
+
+def low_mark(threshold: float, low: float | None) -> float:
+    """Return the low mark: as given, by default 0.4, or half of a threshold that is not above it.
+
+    Raises:
+        CommandError: it is above the threshold.
+    """
+    if low is None:
+        return 0.4 if threshold > 0.4 else threshold / 2  # noqa: PLR2004  the documented default
+    if low > threshold:
+        raise CommandError(f"--low {low:g} is above --threshold {threshold:g}; legal: 0 to {threshold:g}")
+    return low
+
+
+def replay_files(names: Sequence[str], settings: ReplaySettings, options: ReplayOptions) -> int:
+    """Replay the conversations of `names` and print what became of them; return the exit code: 1 if `strict` stopped.
+
+    Raises:
+        ReadingError: an input that is no conversation. CommandError: anything else that ends the command.
+    """
+    if options.plot is not None:
+        check_plot(options.plot)
+    conversations = _selected(read_conversations(names, options.provider), options.only)
+    with _progress(names, quiet=options.as_json and sys.stdout.isatty()) as bar:
+        reports = _replayed(conversations, settings, bar)
+        last = _print_json(reports) if options.as_json else _print_tables(reports, options)
+    if options.plot is not None:
+        saved(options.plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
+    return _stopped(last, settings) if last.stopped else 0
+
+
+def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterator[Conversation]:
+    if only is None:
+        yield from conversations
+        return
+    found = 0
+    for found, conversation in enumerate(conversations, 1):
+        if found == only:
+            yield conversation
+            return
+    raise CommandError(f"--only {only}: there are {found} conversations")
+
+
+def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, bar: "_Bar") -> Iterator[ReplayReport]:
+    for conversation in conversations:
+        try:
+            report = replay_conversation(conversation, settings, bar.advancer(conversation))
+        except ContextOverflowError as error:
+            raise CommandError(f"{conversation.source}, line {conversation.line}: {error}", FAULT) from None
+        yield report
+        if report.stopped:
+            return
+
+
+def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport:
+    """Print each report as it is done; return the last."""
+    last = None
+    for report in reports:
+        write_json(report.as_json())
+        last = report
+    assert last is not None
+    return last
+
+
+def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> ReplayReport:
+    """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
+    overview, last = Overview(), None
+    try:
+        for report in reports:
+            _refuse_second_plot(last, options)
+            overview.add(report)
+            last = report
+            if options.show_all:
+                write_rich(replay_table(report, show_all=True))
+    finally:
+        if overview.count > 1:
+            write_rich(overview.table())
+        elif last is not None and not options.show_all:
+            write_rich(replay_table(last, show_all=False))
+    assert last is not None
+    return last
+
+
+def _refuse_second_plot(last: ReplayReport | None, options: ReplayOptions) -> None:
+    if options.plot is not None and last is not None:
+        raise CommandError("--plot draws one conversation and there are several; choose one with --only N")
+
+
+def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
+    refused, conversation = report.refused[-1], report.conversation
+    complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
+    return FAULT
+
+
+@define
+class _Bar:
+    """Show how much of the input is done, in bytes; each turn moves it by its share of its document."""
+
+    progress: Progress | None = None
+    task: TaskID = TaskID(0)
+
+    def advancer(self, conversation: Conversation) -> Callable[[int], None]:
+        """Return what is called after each turn with the number of all turns."""
+        progress, size = self.progress, conversation.size
+        if progress is None:
+            return lambda turns: None
+        return lambda turns: progress.advance(self.task, size / turns)
+
+
+@contextmanager
+def _progress(names: Sequence[str], *, quiet: bool) -> Iterator[_Bar]:
+    """Show a bar on a terminal if the input is long, and take it away at the end."""
+    console, total = Console(stderr=True), size_of(names)
+    if quiet or not console.is_terminal or (total is not None and total < LONG):
+        yield _Bar()
+        return
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
+        yield _Bar(progress, progress.add_task("replaying", total=total))

@@ -1,0 +1,137 @@
+"""Conversations for the tests of the machine: a cheap counter, generated turns and messages, recordings, and an independent recount."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextSession
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window.providers import Provider, get_format
+from tests.strategies import PROSE, Move, conversations
+
+Message = dict[str, Any]
+
+DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+needs_recordings = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+
+
+class Words:
+    """Count a token a word: cheap, exact by definition, and easy to reckon with in a test."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return the words of `text`."""
+        return len(text.split())
+
+
+class Remembering:
+    """Count by another counter, each text once, so that recounting a view after every turn stays cheap."""
+
+    exact = True
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        """Return what the other counter says."""
+        if text not in self._known:
+            self._known[text] = self._counter.count(text)
+        return self._known[text]
+
+
+WORDS = Words()
+
+
+def words(count: int, name: str = "w") -> str:
+    """Return a text of `count` words, all different."""
+    return " ".join(f"{name}{number}" for number in range(count))
+
+
+def recount(messages: Sequence[Message], counter: TokenCounter, provider: Provider | str = Provider.OPENAI) -> int:
+    """Count a request anew from its messages alone."""
+    parsed = get_format(provider).parse(messages)
+    return REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in parsed.turns)
+
+
+def preserved(session: ContextSession) -> list[Turn]:
+    """Return the turns of the log whose class is PRESERVED, in order."""
+    return [turn for turn in session.log() if session.window.linearity.get(turn.resource_id) is ResourceClass.PRESERVED]
+
+
+def whole(session: ContextSession) -> tuple[object, ...]:
+    """Return everything that a refused input must leave as it is."""
+    return session.state, session.window, session.window.linearity, session.log(), session.events(), session.revision
+
+
+def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:
+    """Add `turns` one after the other."""
+    for turn in turns:
+        session.add(turn)
+    return session
+
+
+def chat(count: int, size: int = 20) -> list[Turn]:
+    """Return `count` turns of `size` words, user and assistant taking turns, the user first."""
+    return [Turn("assistant" if number % 2 else "user", words(size, f"m{number}_")) for number in range(count)]
+
+
+def tool_atom(name: str, *sizes: int, call_id: str = "c", said: str | None = None) -> list[Turn]:
+    """Return an assistant turn with one call for each of `sizes`, and their results of so many words."""
+    calls = tuple(ToolCall(f"{call_id}{number}", name, f'{{"n": {number}}}') for number in range(len(sizes)))
+    results = [Turn("tool", words(size, f"{name}{number}_"), tool_call_id=calls[number].id) for number, size in enumerate(sizes)]
+    return [Turn("assistant", said, tool_calls=calls), *results]
+
+
+def user(content: str) -> Message:
+    """Return a user message."""
+    return {"role": "user", "content": content}
+
+
+def assistant(content: str) -> Message:
+    """Return an assistant message."""
+    return {"role": "assistant", "content": content}
+
+
+def system(content: str) -> Message:
+    """Return a system message."""
+    return {"role": "system", "content": content}
+
+
+def call(*ids: str, name: str = "search") -> Message:
+    """Return an assistant message that makes calls."""
+    calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps({"q": i})}} for i in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(call_id: str, content: str) -> Message:
+    """Return the result of a call."""
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+@st.composite
+def session_moves(draw: st.DrawFn, max_atoms: int = 20) -> list[Move]:
+    """Draw a conversation that the machine takes in: perhaps a system turn, the user's task, then anything legal."""
+    head: list[Move] = [(Turn("system", "You are an agent."), None)] if draw(st.booleans()) else []
+    return [*head, (Turn("user", draw(PROSE)), None), *draw(conversations(max_atoms=max_atoms))]
+
+
+def generated_messages(max_atoms: int = 20) -> st.SearchStrategy[list[Message]]:
+    """Draw a valid OpenAI message list; it may end on open calls."""
+    return session_moves(max_atoms).map(lambda moves: get_format(Provider.OPENAI).render(turn for turn, _ in moves).messages)
+
+
+def recorded(name: str) -> Iterator[list[Message]]:
+    """Yield the message lists of one recording."""
+    with (DATA / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)["messages"]
+
+
+RECORDINGS = ["tau_airline_gpt4o", "swebench_mini"]

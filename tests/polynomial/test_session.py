@@ -1,0 +1,447 @@
+"""The session: guards, cooldown, overflow, order, revisions, signals, what is kept free, and what it hands out."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState, InputError
+from polycontext.polynomial.session import Engine
+from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector, FixedThreshold, Signals, TargetError
+from polycontext.window import (
+    InvalidMessagesError,
+    InvalidTurnError,
+    OrderError,
+    TiktokenCounter,
+    ToolCall,
+    Turn,
+    count_tools,
+)
+from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import WORDS, add_all, chat, preserved, recount, session_moves, tool_atom, user, whole, words
+from tests.strategies import FAST, Move
+
+ACCUMULATING, PRESSURED, COMPRESSED = ContextState.ACCUMULATING, ContextState.PRESSURED, ContextState.COMPRESSED
+engines = pytest.mark.parametrize("engine", ["machine", "table"])
+
+
+def session_of(max_tokens: int = 1000, **options: Any) -> ContextSession:
+    """Return a session that counts words."""
+    return ContextSession(max_tokens, counter=WORDS, **options)
+
+
+# --- guards, hysteresis, cooldown --------------------------------------------
+
+
+@engines
+def test_exactly_the_high_mark_is_not_pressured(engine: Engine) -> None:
+    """A pressure of exactly 0.70 is not pressured; one token more is."""
+    session = session_of(1000, auto=False, engine=engine)
+    session.add_user_turn(words(696))
+    assert (session.pressure, session.state) == (0.7, ACCUMULATING)
+    session.add_assistant_turn("")
+    assert session.state is PRESSURED
+
+
+@engines
+def test_hysteresis(engine: Engine) -> None:
+    """Compression aims at the low mark, so many turns go in before the next one."""
+    session = add_all(session_of(1000, engine=engine), chat(80, 20))
+    compressions = [event for event in session.events() if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"]
+    assert 2 <= len(compressions) <= 80 * 24 / 250
+    assert session.pressure <= 0.7 + 24 / 1000
+
+
+@engines
+@pytest.mark.parametrize("cooldown", [0, 1, 2, 4])
+def test_cooldown_counts_turns_since_the_compression(cooldown: int, engine: Engine) -> None:
+    """After a compression the machine is COMPRESSED until `cooldown` turns have come, and counts anew after the next."""
+    session = add_all(session_of(auto=False, engine=engine, cooldown=cooldown), chat(3))
+    for _ in range(2):
+        session.compress(0.5)
+        states = [session.add(turn).state for turn in chat(6, 3)]
+        assert states.count(COMPRESSED) == max(0, cooldown - 1)
+        assert states == sorted(states, reverse=True)
+
+
+def test_a_pressing_turn_ends_the_cooldown() -> None:
+    """The pressured guard comes before the cooldown."""
+    session = add_all(session_of(auto=False, cooldown=9), chat(3))
+    session.compress(0.5)
+    assert session.add_user_turn(words(800)).state is PRESSURED
+
+
+def test_without_auto_a_pressured_session_waits_for_its_caller() -> None:
+    """With ``auto=False`` nothing is compressed behind the caller's back: turns are refused until it compresses."""
+    session = add_all(session_of(400, auto=False), chat(12, 20))
+    assert session.state is PRESSURED
+    with pytest.raises(ContextPressureError):
+        session.add_user_turn("and another thing")
+    assert session.compress().compressed
+    assert session.add_user_turn("and another thing").state is COMPRESSED
+
+
+def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None:
+    """With ``auto=True`` the turn goes in, into a compressed window, and the journal holds both steps."""
+    session = add_all(session_of(400), chat(12, 20))
+    assert session.state is PRESSURED
+    events = session.revision
+    output = session.add_user_turn("and another thing")
+    assert output.state is COMPRESSED
+    assert [type(event).__name__ for event in session.events()[events:]] == ["CompressEvent", "TurnEvent"]
+
+
+def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
+    """A turn that alone takes the view over its budget is followed by a compression, so that `messages` works."""
+    session = add_all(session_of(400), chat(9, 20))
+    output = session.add_user_turn(words(210, "big"))
+    assert output.compressed
+    assert recount(session.messages(), WORDS) <= 400
+
+
+def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget() -> None:
+    """Even a threshold of 1.0, cooling down, never leaves a view that cannot be handed out."""
+    session = session_of(200, threshold=FixedThreshold(1.0), cooldown=50)
+    for turn in chat(60, 9):
+        session.add(turn)
+        assert recount(session.messages(), WORDS) <= 200
+
+
+@engines
+def test_signals_move_the_threshold(engine: Engine) -> None:
+    """The machine's guard asks the threshold with the signals: errors lower the mark, progress raises it."""
+    session = session_of(auto=False, engine=engine, threshold=AdaptiveThreshold())
+    session.add_user_turn(words(596))
+    assert session.state is ACCUMULATING
+    session.signal(Signals(error_rate=1.0))
+    assert session.add_assistant_turn("hm").state is PRESSURED
+    session.clear()
+    session.signal(Signals(progress=1.0))
+    session.add_user_turn(words(896))
+    assert session.state is ACCUMULATING
+    assert session.add_assistant_turn("hm").state is PRESSURED
+
+
+# --- overflow ---------------------------------------------------------------
+
+
+@engines
+@pytest.mark.parametrize("auto", [True, False])
+def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(engine: Engine, *, auto: bool) -> None:
+    """The error names what the request would need at least and the budget; nothing changes."""
+    session = session_of(100, auto=auto, engine=engine)
+    session.add_system(words(10, "s"))
+    session.add_user_turn(words(20, "task"))
+    before = whole(session)
+    with pytest.raises(ContextOverflowError) as caught:
+        session.add_user_turn(words(80, "big"))
+    assert (caught.value.tokens, caught.value.max_tokens) == (14 + 24 + 84 + 3, 100)
+    assert "125" in str(caught.value)
+    assert "100" in str(caught.value)
+    assert whole(session) == before
+
+
+def test_overflow_while_pressured_leaves_no_trace() -> None:
+    """With `auto` a refused turn does not even leave the compression that was made for it."""
+    session = add_all(session_of(400), chat(12, 20))
+    before = whole(session)
+    for size in range(300, 420, 5):
+        try:
+            session.add_user_turn(words(size, "big"))
+        except ContextOverflowError as error:
+            assert error.tokens > error.max_tokens == 400
+            assert whole(session) == before
+            return
+    pytest.fail("no turn was refused")
+
+
+def test_a_turn_that_only_fits_the_harshest_compression_is_accepted() -> None:
+    """Compressing to the low mark does not always make room; then the session compresses as far as it takes."""
+    session = add_all(session_of(1000), [Turn("user", words(20, "task")), *chat(36, 16)[1:]])
+    assert session.state is PRESSURED
+    fixed = 24 + 20  # the task and the last user turn
+    session.add_assistant_turn(words(997 - fixed - 40 - 8 - 120, "big"))
+    assert recount(session.messages(), WORDS) <= 1000
+
+
+def test_reserve_and_tools_are_taken_off_the_window() -> None:
+    """What the reply and the tool definitions need is not there for turns."""
+    tools = [{"type": "function", "function": {"name": "search", "description": "find a flight", "parameters": {"type": "object"}}}]
+    session = session_of(1000, reserve=200, tools=tools)
+    assert session.window.max_tokens == 1000 - 200 - count_tools(WORDS, tools) < 800
+
+
+@pytest.mark.parametrize("reserve", [100, 1000, -5])
+def test_a_reserve_that_leaves_nothing_is_refused(reserve: int) -> None:
+    """A reserve must be a number of tokens that leaves some."""
+    with pytest.raises(ContextOverflowError) as caught:
+        session_of(100, reserve=reserve)
+    assert (caught.value.tokens, caught.value.max_tokens) == (reserve, 100)
+
+
+# --- order, payloads, revisions -----------------------------------------------
+
+
+@engines
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn("tool", "found", tool_call_id="unknown"),
+        Turn("tool", "again", tool_call_id="c0"),
+        Turn("user", "are you there?"),
+        Turn("assistant", "one moment"),
+        Turn("system", "be brief"),
+    ],
+    ids=["result of an unknown call", "second result", "user turn while open", "assistant turn while open", "system turn while open"],
+)
+def test_turns_out_of_order_are_refused_and_change_nothing(turn: Turn, engine: Engine) -> None:
+    """While a call is open only its result may come, and once."""
+    session = session_of(engine=engine)
+    session.add_user_turn("find flights")
+    session.add_assistant_turn(tool_calls=[ToolCall("c0", "search"), ToolCall("c1", "search")])
+    session.add_tool_turn("found", tool_call_id="c0")
+    before = whole(session)
+    with pytest.raises(OrderError, match="c1"):
+        session.add(turn)
+    assert whole(session) == before
+    assert session.add_tool_turn("found too", tool_call_id="c1").window.open_calls == ()
+
+
+def test_a_result_without_any_call_is_refused() -> None:
+    """Where no call is open the error says so."""
+    session = add_all(session_of(), chat(2))
+    with pytest.raises(OrderError, match="no call is open"):
+        session.add_tool_turn("found", tool_call_id="c0")
+
+
+def test_calls_come_in_the_shapes_of_providers() -> None:
+    """Tool calls may be OpenAI's objects, Anthropic's, or ours; anything else is refused and says what is legal."""
+    session = session_of()
+    session.add_user_turn("find flights")
+    function = {"name": "search", "arguments": '{"q": 1}'}
+    calls = [{"id": "a", "function": function}, {"id": "b", "name": "search", "input": {"q": 1}}, ToolCall("c", "search", '{"q":1}')]
+    turn = session.add_assistant_turn(tool_calls=calls).window.extract()
+    assert turn is not None
+    assert [(call.id, call.name, call.arguments.replace(" ", "")) for call in turn.tool_calls] == [(i, "search", '{"q":1}') for i in "abc"]
+    for broken in ({"id": "d"}, {"id": "d", "name": "f", "input": {1: object()}}, "search"):
+        with pytest.raises(InvalidTurnError, match="tool_calls"):
+            session.add_assistant_turn(tool_calls=[broken])  # type: ignore[list-item]
+
+
+def test_text_that_cannot_be_stored_is_refused() -> None:
+    """A lone surrogate never gets in."""
+    session = add_all(session_of(), chat(1))
+    before = whole(session)
+    with pytest.raises(InvalidTurnError, match="surrogate"):
+        session.add_assistant_turn("caf\ud800")
+    assert whole(session) == before
+
+
+def test_the_count_of_a_turn_is_the_sessions_own() -> None:
+    """A turn that brings a token count is counted anew: nobody smuggles text past the budget."""
+    session = session_of()
+    session.add(Turn("user", words(50), tokens=1))
+    assert session.window.tokens == 54
+    assert recount(session.messages(), WORDS) == 57
+
+
+@pytest.mark.parametrize("target", [-0.1, 1.5, float("nan"), True, "half"])
+def test_impossible_targets_are_refused(target: Any) -> None:
+    """A target pressure is a number from 0 to 1."""
+    session = add_all(session_of(), chat(2))
+    before = whole(session)
+    with pytest.raises((TargetError, InputError)):
+        session.compress(target)
+    assert whole(session) == before
+
+
+def test_a_stale_writer_gets_a_conflict() -> None:
+    """Every writing method takes the revision its caller has seen; a stale one is refused and changes nothing."""
+    session = add_all(session_of(), chat(4))
+    stale = session.revision - 1
+    before = whole(session)
+    writers = [
+        lambda: session.add_user_turn("hi", expected_revision=stale),
+        lambda: session.add_assistant_turn("hi", expected_revision=stale),
+        lambda: session.add_system("hi", expected_revision=stale),
+        lambda: session.add_tool_turn("hi", tool_call_id="c", expected_revision=stale),
+        lambda: session.compress(expected_revision=stale),
+        lambda: session.clear(expected_revision=stale),
+        lambda: session.recall(["t1"], expected_revision=stale),
+        lambda: session.promote("t2", ResourceClass.PRESERVED, expected_revision=stale),
+    ]
+    for write in writers:
+        with pytest.raises(ConflictError) as caught:
+            write()
+        assert (caught.value.expected, caught.value.found) == (stale, 4)
+        assert whole(session) == before
+    session.add_user_turn("hi", expected_revision=4)
+    assert session.revision == 5
+
+
+def test_a_failing_clock_changes_nothing() -> None:
+    """What a collaborator breaks in the middle of an input is put back."""
+    ticks = count()
+
+    def clock() -> datetime:
+        if next(ticks) >= 5:
+            raise OSError("no clock")
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=1)
+
+    session = add_all(session_of(clock=clock), chat(5))
+    before = whole(session)
+    for write in (session.compress, session.clear, lambda: session.add_user_turn("hi")):
+        with pytest.raises(OSError, match="no clock"):
+            write()
+        assert whole(session) == before
+
+
+# --- promote, clear, log --------------------------------------------------------
+
+
+def test_promoted_turns_are_preserved_from_then_on() -> None:
+    """A promoted turn stays word for word; lower or equal classes and unknown ids are refused."""
+    session = add_all(session_of(auto=False), chat(20))
+    session.promote("t4", ResourceClass.PRESERVED, rationale="the user came back to it")
+    with pytest.raises(DemotionError):
+        session.promote("t4", ResourceClass.REQUIRED)
+    with pytest.raises(UnknownResourceError):
+        session.promote("t400", ResourceClass.PRESERVED)
+    session.compress(0.0)
+    assert {"t1", "t4", "t19"} <= {turn.resource_id for turn in session.window.all_turns()}
+    assert session.window.seek(2).extract() == session.log()[3]
+
+
+@engines
+def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None:
+    """After `clear` the view is empty, the log and the ledger hold what they held, and new ids are new."""
+    session = add_all(session_of(auto=False, engine=engine), chat(6))
+    log, ledger = session.log(), session.window.linearity
+    assert session.clear().state is ContextState.EMPTY
+    assert (len(session.window), session.pressure, session.log(), session.window.linearity) == (0, 0.0, log, ledger)
+    session.add_user_turn("a new task")
+    assert session.log()[-1].resource_id not in {turn.resource_id for turn in log}
+    assert session.window.linearity.get(session.log()[-1].resource_id) is ResourceClass.PRESERVED
+
+
+@given(session_moves())
+def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
+    """Whatever is compressed meanwhile, the log holds exactly the accepted turns, in order, word for word."""
+    session = ContextSession(300, counter=FAST, engine="table")
+    accepted = []
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+        accepted.append(turn)
+    said = [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in session.log()]
+    assert said == [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in accepted]
+
+
+# --- handing out ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_an_empty_conversation(provider: Provider) -> None:
+    """There is no empty request: neither without turns, nor with nothing but what Anthropic takes apart."""
+    session = session_of()
+    with pytest.raises(InvalidMessagesError, match="empty"):
+        session.messages(provider)
+    session.add_system("be brief")
+    if provider is Provider.ANTHROPIC:
+        with pytest.raises(InvalidMessagesError, match="system turns only"):
+            session.messages(provider)
+    else:
+        get_format(provider).check(session.messages(provider))
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provider) -> None:
+    """A request must not end on calls without results; to look at, it may."""
+    session = session_of()
+    session.add_user_turn("find flights")
+    session.add_assistant_turn(tool_calls=[ToolCall("c0", "search")])
+    with pytest.raises(InvalidMessagesError, match="c0") as caught:
+        session.messages(provider)
+    assert (caught.value.index, caught.value.rule) == (1, "unanswered-call")
+    get_format(provider).check(session.messages(provider, allow_open=True), allow_open_tail=True)
+
+
+def test_messages_refuses_a_view_over_its_budget() -> None:
+    """Without `auto` a view may be over budget; it is not handed out then, and the numbers are right."""
+    session = session_of(100, auto=False)
+    session.add_user_turn("the task")
+    session.add_assistant_turn(words(60))
+    session.compress(1.0)
+    session.add_user_turn(words(20))
+    with pytest.raises(ContextOverflowError) as caught:
+        session.messages()
+    assert (caught.value.tokens, caught.value.max_tokens) == (session.window.tokens + 3, 100)
+
+
+def test_messages_of_an_unknown_provider_is_refused() -> None:
+    """A provider nobody knows is named together with the known ones."""
+    with pytest.raises(ValueError, match="openai, anthropic"):
+        add_all(session_of(), chat(1)).messages("altavista")
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(moves=session_moves())
+def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, moves: list[Move]) -> None:
+    """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
+    session = ContextSession(300, counter=FAST, engine="table")
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+        if not session.window.open_calls:
+            rendered = session.request(provider)
+            get_format(provider).check(rendered.messages)
+            assert recount(rendered.inline(), FAST, provider) <= 300
+
+
+@given(session_moves())
+def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
+    """At the end all PRESERVED turns of the log stand in the view, unchanged and in order."""
+    session = ContextSession(400, counter=FAST, engine="table")
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+    kept = preserved(session)
+    view = set(session.window.all_turns())
+    assert [turn for turn in session.log() if turn in view and turn in set(kept)] == kept
+    messages = session.messages(allow_open=True)
+    assert all(get_format("openai").render([turn]).messages[0] in messages for turn in kept)
+
+
+def test_special_tokens_are_text() -> None:
+    """Text that looks like a control token is counted and handed out as it stands."""
+    session = ContextSession(1000, counter=TiktokenCounter())
+    session.add_user_turn("<|endoftext|> what does <|im_start|> mean?")
+    assert session.messages() == [user("<|endoftext|> what does <|im_start|> mean?")]
+
+
+def test_the_output_is_what_readers_see() -> None:
+    """An output holds window, state, pressure and messages, and says whether this input compressed."""
+    session = session_of()
+    output = session.add_user_turn("hello")
+    assert (output.messages, output.pressure, output.compressed) == ((user("hello"),), 0.005, False)
+    assert session.output == output
+    assert session.compress().compressed
+
+
+def test_reading_changes_nothing() -> None:
+    """However often a session is read, it stays as it is."""
+    session = add_all(session_of(400), [*chat(7), *tool_atom("search", 30, 3)])
+    before = whole(session)
+    for _ in range(3):
+        _ = session.pressure, session.state, session.window, session.policy, session.output, session.log(), session.events()
+        _ = session.messages(), session.messages("anthropic"), session.request("anthropic")
+    assert whole(session) == before

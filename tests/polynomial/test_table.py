@@ -1,0 +1,140 @@
+"""The table of states and inputs, cell by cell (design §7): 4 states, 6 inputs, both engines."""
+
+import pytest
+
+from polycontext.polynomial import (
+    VALID_DIRECTIONS,
+    ContextInput,
+    ContextMachine,
+    ContextPressureError,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+    InputKind,
+)
+from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.session import Engine
+from polycontext.window import ContextWindow, ToolCall, Turn
+from tests.polynomial.conversations import WORDS, whole, words
+
+EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
+INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear"]
+
+# Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it presses nothing.
+EXPECTED = {
+    #              user_turn     assistant_turn  tool_turn     system        compress    clear
+    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-"],
+    ACCUMULATING: [ACCUMULATING, ACCUMULATING, ACCUMULATING, ACCUMULATING, COMPRESSED, EMPTY],
+    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY],
+    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, "-", EMPTY],
+}
+CELLS = [(state, kind, target) for state, row in EXPECTED.items() for kind, target in zip(INPUTS, row, strict=True)]
+LEGAL = [cell for cell in CELLS if cell[2] != "-"]
+ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-"]
+CALL = (ToolCall("c1", "search"),)
+
+engines = pytest.mark.parametrize("engine", ["machine", "table"])
+
+
+def name(cell: tuple[str, ...]) -> str:
+    """Return the name of a cell's test."""
+    return f"{cell[0]}-{cell[1]}-{'illegal' if len(cell) == 2 else f'to-{cell[2]}'}"
+
+
+def session_in(state: str, engine: Engine, *, calling: bool = False) -> ContextSession:
+    """Return a session driven into `state`; with `calling` its last turn made a call, so that a result may come."""
+    session = ContextSession(100, auto=False, engine=engine, counter=WORDS)
+    if state == EMPTY:
+        return session
+    session.add_user_turn(words(90) if state == PRESSURED else "book a flight")
+    if calling:
+        session.add_assistant_turn(tool_calls=CALL)
+    if state == COMPRESSED:
+        session.compress(0.5)
+    assert session.state == state
+    return session
+
+
+def send(session: ContextSession, kind: str) -> None:
+    """Send one small input of `kind`."""
+    match kind:
+        case "tool_turn":
+            session.add_tool_turn("found", tool_call_id="c1")
+        case "compress":
+            session.compress(0.5)
+        case "clear":
+            session.clear()
+        case _:
+            session.add(Turn(kind.removesuffix("_turn"), "hello there"))
+
+
+@engines
+@pytest.mark.parametrize("cell", LEGAL, ids=name)
+def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> None:
+    """A legal input leads to the state that the table names, and becomes one event."""
+    state, kind, target = cell
+    session = session_in(state, engine, calling=kind == "tool_turn")
+    events = session.revision
+    send(session, kind)
+    assert session.state == target
+    assert session.revision == events + 1
+    assert session.events()[-1].state == target
+
+
+@engines
+@pytest.mark.parametrize("cell", ILLEGAL, ids=name)
+def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine: Engine) -> None:
+    """An illegal input raises the error of its state, naming state, input and what is legal; nothing changes."""
+    state, kind = cell
+    session = session_in(state, engine)
+    before = whole(session)
+    expected = ContextPressureError if state == PRESSURED else IllegalDirectionError
+    with pytest.raises(IllegalDirectionError) as caught:
+        send(session, kind)
+    assert type(caught.value) is expected
+    assert (caught.value.state, caught.value.kind) == (state, kind)
+    legal = sorted(i for i, target in zip(INPUTS, EXPECTED[state], strict=True) if target != "-")
+    assert list(caught.value.legal) == legal
+    for word in (kind, *legal, *([] if state == PRESSURED else [state])):
+        assert word in str(caught.value)
+    assert "pressured" in str(caught.value) or state != PRESSURED
+    assert whole(session) == before
+
+
+@pytest.mark.parametrize("state", EXPECTED)
+def test_valid_directions_are_the_designs(state: str) -> None:
+    """`VALID_DIRECTIONS` holds exactly the legal inputs of the table."""
+    legal = {kind for kind, target in zip(INPUTS, EXPECTED[state], strict=True) if target != "-"}
+    assert {str(kind) for kind in VALID_DIRECTIONS[ContextState(state)]} == legal
+
+
+@engines
+@pytest.mark.parametrize("state", [EMPTY, ACCUMULATING, COMPRESSED])
+def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> None:
+    """From every state that takes turns, one above the high mark leads to PRESSURED, cooling down or not."""
+    session = session_in(state, engine)
+    session.add_user_turn(words(80, "big"))
+    assert session.state == PRESSURED
+
+
+def test_the_table_is_compiled_whole_from_the_declaration() -> None:
+    """Every turn row checks that it fits, every row acts, and the last row of a cell has no guard left to fail."""
+    for rows in TABLE.values():
+        for kind, cell in rows.items():
+            turn = kind not in (InputKind.COMPRESS, InputKind.CLEAR)
+            assert all(len(row.actions) == 1 for row in cell)
+            assert all(row.validators == ((ContextMachine.fits,) if turn else ()) for row in cell)
+            assert cell[-1].guards == ()
+            assert cell[0].guards == ((ContextMachine.is_pressured,) if turn else ())
+
+
+def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:
+    """The library runs listeners after it has written the state; if one raises, the machine goes back."""
+    class Broken:
+        def after_user_turn(self) -> None:
+            raise OSError("the listener's disk is full")
+
+    machine = ContextMachine(ContextWindow(100, counter=WORDS), listeners=[Broken()])
+    with pytest.raises(OSError, match="disk is full"):
+        machine.advance(ContextInput.user_turn("hello"))
+    assert (machine.context_state, len(machine.window)) == (ContextState.EMPTY, 0)
