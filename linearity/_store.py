@@ -9,10 +9,11 @@ Only the newest version can be extended in place. Extending any other copies
 what that version knows into a store of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from polycontext.linearity.resource_class import ResourceClass
 from polycontext.linearity.tag import Tag
 
 
@@ -41,6 +42,19 @@ class SharedStore:
         if place is None or place >= version.length:
             return None
         return self._tag_at(version, place)
+
+    def classes(self, version: Version, resource_ids: Iterable[str]) -> list[ResourceClass] | None:
+        """Return the classes of many ids at once, None where one is unknown to `version`."""
+        try:
+            places = list(map(self._places.__getitem__, resource_ids))
+        except KeyError:
+            return None
+        if places and max(places) >= version.length:
+            return None
+        if self._raised:
+            return [self._tag_at(version, place).resource_class for place in places]
+        tags = self._tags
+        return [tags[place].resource_class for place in places]
 
     def ids(self, version: Version) -> Iterator[str]:
         """Iterate over the ids of `version` in the order they were tagged."""

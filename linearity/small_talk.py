@@ -50,7 +50,7 @@ def is_acknowledgement(content: str) -> bool:
     (False, False, False)
     """
     text = content.strip()
-    if not 0 < len(text) <= _LONGEST:
+    if len(text) > _LONGEST:
         return False
     said = _WORD.findall(text.lower().replace("’", "'"))
     if None in _SAID.meanings(said):

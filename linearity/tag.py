@@ -1,6 +1,6 @@
 """What the ledger remembers of one resource: its class, and who said so, why and when."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from attrs import Attribute, field, frozen
@@ -10,8 +10,6 @@ from polycontext.linearity.resource_class import ResourceClass
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The `when` of a tag that was not told its time: the core reads no clock."""
-
-_UTC_OFFSET = timedelta(0)
 
 
 def check_text(text: object, name: str) -> str:
@@ -48,10 +46,9 @@ def _utc(when: datetime) -> datetime:
     value: object = when
     if not isinstance(value, datetime):
         raise InvalidTagError("when", f"{type(value).__name__} is not a datetime", "an aware datetime")
-    offset = value.utcoffset()
-    if offset is None:
+    if value.utcoffset() is None:
         raise InvalidTagError("when", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
-    if value.tzinfo is UTC and offset == _UTC_OFFSET:
+    if value.tzinfo is UTC:
         return value
     try:
         return value.astimezone(UTC)

@@ -2,33 +2,176 @@
 
 This module holds the options and the exit codes; each command's work is in a
 module of its own, loaded when it is asked for, so that `--help` is quick.
-Exit codes: 0 done; 1 the answer is no (the budget cannot be met, `--strict` found a
-refused turn); 2 the input or the options are at fault; 130 interrupted; 141 nobody reads
-the output any more.
+
+Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
+met, `--strict` met a refused turn); 2 the input or the options are at fault; 130
+interrupted; 141 nobody reads the output any more.
 """
 
+# ruff: noqa: PLC0415  commands load what they need
 import os
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
-from importlib.metadata import version as installed_version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.cli_output import USAGE, CommandError, PipeClosed, complain, discard_output
-from polycontext.nodes.reading_errors import ReadingError
 
-INTERRUPTED, PIPE_CLOSED, INTERNAL = 130, 141, 70
+INTERNAL, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
+"""Exit codes beside those of `cli_output`: a fault of this program; stopped from outside."""
 
-app = typer.Typer(name="polycontext", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+TRACEBACK = "POLYCONTEXT_TRACEBACK"
+"""Environment variable that lets a fault of this program show its traceback."""
+
+if TYPE_CHECKING:
+    from polycontext.window.providers import Provider
+
+ProviderChoice = Literal["auto", "openai", "anthropic"]
+
+app = typer.Typer(name="polycontext", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="rich")
+
+ProviderOption = Annotated[ProviderChoice, typer.Option(help="Whose message format the input is in; auto finds out.")]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Close calls in the middle that have no result by a marked one, instead of refusing.")
+]
+KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many turns at the end yield last.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
 
-class ProviderChoice(StrEnum):
-    """Name a message format, or leave it to be found out."""
+def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
+    if asked:
+        typer.echo(f"polycontext {version('polycontext')}")
+        raise typer.Exit
 
-    AUTO = "auto"
-    OPENAI = "openai"
-    ANTHROPIC = "anthropic"
+
+@app.callback()
+def _polycontext(
+    asked: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    """Drive LLM conversations through the context machine: what stays, what yields, and what it costs."""
+
+
+@app.command(
+    help="Replay recorded conversations through the machine, with automatic compression.\n\n"
+    'Reads OpenAI chat and Anthropic messages: a list of messages, an object with "messages" (and perhaps "system", "tools"), '
+    "a list of such, or one such a line (JSONL). One conversation is shown step by step, several as an overview.",
+    epilog="[bold]Examples[/bold]\n\n"
+    "polycontext replay chat.json --max-tokens 4000\n\n"
+    "polycontext replay runs.jsonl --json | jq .summary\n\n"
+    "polycontext replay runs.jsonl --only 3 --plot pressure.svg",
+)
+def replay(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSON or JSONL files, or - for standard input.")],
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the model's window holds.")] = 8000,
+    threshold: Annotated[float, typer.Option(metavar="SHARE", help="Pressure above which the context is pressured.")] = 0.7,
+    low: Annotated[float | None, typer.Option(metavar="SHARE", help="Pressure that compression aims at; 0.4 unless said.")] = None,
+    engine: Annotated[Literal["table", "machine"], typer.Option(help="The compiled table (quick), or python-statemachine.")] = "table",
+    keep_recent: KeepRecent = 6,
+    provider: ProviderOption = "auto",
+    repair: Repair = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first turn that the machine refuses.")] = False,
+    only: Annotated[int | None, typer.Option(min=1, metavar="N", help="Replay the N-th conversation only.")] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every step of every conversation.")] = False,
+    as_json: AsJson = False,
+    plot: Annotated[Path | None, typer.Option(metavar="OUT.svg|png", help="Draw pressure over turns (needs polycontext\\[plot]).")] = None,
+) -> int:
+    """Replay conversations; the help text stands above."""
+    from polycontext.nodes.cli_replay import ReplayOptions, low_mark, replay_files
+    from polycontext.nodes.replay import ReplaySettings
+
+    settings = ReplaySettings(
+        max_tokens=max_tokens,
+        high=threshold,
+        low=low_mark(threshold, low),
+        engine=engine,
+        keep_recent=keep_recent,
+        repair=repair,
+        strict=strict,
+    )
+    return replay_files(files, settings, ReplayOptions(_provider(provider), as_json, show_all, only, plot))
+
+
+@app.command(
+    help="Cut conversations to a budget, and print them as JSON in the shape they came in.\n\n"
+    "The report goes to standard error. With --json one object holds messages ready to be sent, system and report. "
+    "Exit code 1 says that the budget cannot be met even with everything cut that may be.",
+    epilog="[bold]Examples[/bold]\n\n"
+    "polycontext project chat.json --budget 2000 > smaller.json\n\n"
+    "polycontext project - --budget 2000 --json < request.json | jq .report",
+)
+def project(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON or JSONL file, or - for standard input.")],
+    budget: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the whole request may take.")],
+    provider: ProviderOption = "auto",
+    keep_recent: KeepRecent = 6,
+    query: Annotated[str | None, typer.Option(metavar="TEXT", help="What the next answer is about; summaries prefer it.")] = None,
+    repair: Repair = False,
+    as_json: AsJson = False,
+) -> int:
+    """Project conversations; the help text stands above."""
+    from polycontext.nodes.cli_project import ProjectOptions, project_file
+
+    return project_file(file, ProjectOptions(budget, _provider(provider), as_json, keep_recent, query, repair))
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format svg --output machine.svg")
+def diagram(
+    form: Annotated[
+        Literal["mermaid", "dot", "svg"], typer.Option("--format", help="Text for Mermaid or Graphviz, or a picture.")
+    ] = "mermaid",
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
+) -> int:
+    """Draw the machine, from the machine's own declaration."""
+    from polycontext.nodes.cli_diagram import DiagramFormat, draw
+
+    return draw(DiagramFormat(form), output)
+
+
+def _provider(choice: ProviderChoice) -> "Provider | None":
+    from polycontext.window.providers import Provider
+
+    return None if choice == "auto" else Provider(choice)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; whatever goes wrong is one line on standard error.
+
+    `arguments` are those behind the program's name, by default the process's own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
+    except PipeClosed:
+        discard_output()
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if TRACEBACK in os.environ:
+            raise
+        return _explain(error)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(error: Exception) -> int:
+    """Say what went wrong in one line, and return the exit code that fits."""
+    match error:
+        case CommandError():
+            complain(str(error))
+            return error.code
+        case PolycontextError():
+            complain(str(error))
+            return USAGE
+    explain = getattr(error, "format_message", None)
+    if explain is None:
+        complain(f"a fault of this program: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)")
+        return INTERNAL
+    if explain():
+        complain(f"{explain()} See polycontext --help.")
+    return int(getattr(error, "exit_code", USAGE))

@@ -11,11 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
-
-PIPED_WIDTH = 110
-"""Columns where nobody says how wide the paper is."""
-
 FAULT, USAGE = 1, 2
 """Exit codes: the input is fine and the answer is no; or the input or the options are not fine."""
 
@@ -51,19 +46,6 @@ def write_json(value: Any, *, indent: int | None = None) -> None:
     write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
 
 
-def write_rich(renderable: RenderableType) -> None:
-    """Write a table or a text for people."""
-    console = _console(stderr=False)
-    with console.capture() as captured:
-        console.print(renderable)
-    write(captured.get())
-
-
-def tell(renderable: RenderableType) -> None:
-    """Write a table or a text for people to standard error."""
-    _console(stderr=True).print(renderable)
-
-
 def complain(message: str) -> None:
     """Write one line to standard error."""
     sys.stderr.write(f"polycontext: {one_line(message)}\n")
@@ -94,10 +76,3 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
 def discard_output() -> None:
     """Send what is still buffered nowhere, so that the interpreter can end in peace."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPED_WIDTH
-    return console

@@ -6,7 +6,8 @@ from typing import Any
 from attrs import frozen
 from rich.text import Text
 
-from polycontext.nodes.cli_output import FAULT, CommandError, tell, write_json
+from polycontext.nodes.cli_console import tell
+from polycontext.nodes.cli_output import FAULT, CommandError, write_json
 from polycontext.nodes.conversation import Conversation
 from polycontext.nodes.reading import read_conversations
 from polycontext.polynomial import ContextOverflowError, Projection, project
@@ -35,7 +36,9 @@ def project_file(name: str, options: ProjectOptions) -> int:
     Raises:
         ReadingError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
     """
-    projected = ((conversation, project_conversation(conversation, options)) for conversation in read_conversations([name], options.provider))
+    projected = (
+        (conversation, project_conversation(conversation, options)) for conversation in read_conversations([name], options.provider)
+    )
     for (conversation, projection), several in _with_several(projected):
         shape = as_object(conversation, projection) if options.as_json else as_it_came(conversation, projection)
         write_json(shape, indent=None if several else 2)

@@ -9,7 +9,8 @@ from attrs import define, frozen
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from polycontext.nodes.cli_output import FAULT, CommandError, complain, saved, write_json, write_rich
+from polycontext.nodes.cli_console import paper_width, write_rich
+from polycontext.nodes.cli_output import FAULT, CommandError, complain, saved, write_json
 from polycontext.nodes.cli_tables import Overview, replay_table
 from polycontext.nodes.conversation import Conversation
 from polycontext.nodes.plot import check_plot, save_plot
@@ -106,12 +107,12 @@ def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> Re
             overview.add(report)
             last = report
             if options.show_all:
-                write_rich(replay_table(report, show_all=True))
+                write_rich(replay_table(report, show_all=True, width=paper_width()))
     finally:
         if overview.count > 1:
             write_rich(overview.table())
         elif last is not None and not options.show_all:
-            write_rich(replay_table(last, show_all=False))
+            write_rich(replay_table(last, show_all=False, width=paper_width()))
     assert last is not None
     return last
 

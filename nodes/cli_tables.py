@@ -17,6 +17,9 @@ from polycontext.window import Turn
 MOST_STEPS = 60
 """Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look."""
 
+WIDE = 100
+"""Columns from which on there is room to spare."""
+
 _ENDS = 10
 _CELLS = 10
 _EXCERPT = 160
@@ -29,18 +32,18 @@ _STATES = {
 _CLASSES = {ResourceClass.DROPPABLE: "dim", ResourceClass.REQUIRED: "", ResourceClass.PRESERVED: "bold"}
 
 
-def replay_table(report: ReplayReport, *, show_all: bool) -> RenderableType:
-    """Return the steps of a replay and its summary."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name, justify in (("turn", "right"), ("role", "left"), ("class", "left"), ("tokens", "right"), ("pressure", "left"), ("state", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
+    """Return the steps of a replay and its summary, for paper of `width` columns."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2 if width >= WIDE else 1, 0, 0))
+    for name in ("turn", "role", "class", "tokens", "pressure", "state"):
+        table.add_column(name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True)
     table.add_column("what", ratio=1, overflow="fold")
     for row in _shown(report.steps, show_all=show_all):
         table.add_row(*(_gap(row) if isinstance(row, int) else _row(row)))
     return Group(table, "", _summary(report))
 
 
-_SUMS = ("turns", "refused", "compressions", "saved", "lists", "lists refused")
+_SUMS = ("turns", "refused", "compressions", "saved", "lists", "no list")
 
 
 class Overview:
@@ -68,19 +71,19 @@ class Overview:
     def table(self) -> Table:
         """Return the rows as a table with the sums below."""
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
-        table.add_column("conversation", footer=f"{self.count} conversations", overflow="ellipsis", no_wrap=True)
+        table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, min_width=12)
         for name, total in self._sums.items():
             table.add_column(name, footer=str(total), justify="right", no_wrap=True)
-        table.add_column("prefix kept", justify="right", no_wrap=True)
+        table.add_column("kept", justify="right", no_wrap=True)
         table.add_column("pressure", justify="right", no_wrap=True)
-        table.add_column("state", no_wrap=True)
+        table.add_column("state", no_wrap=True, min_width=12)
         for row in self._rows:
             table.add_row(*row)
         return table
 
 
 def _count_cell(name: str, number: int) -> Text:
-    return Text(str(number), style="red" if number and "refused" in name else "")
+    return Text(str(number), style="red" if number and name in ("refused", "no list") else "")
 
 
 def percent(share: float | None) -> str:
@@ -124,8 +127,10 @@ def _row(step: ReplayStep) -> tuple[Text, ...]:
             head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
             what = _remark(step)
         case Compressed():
-            head = (Text(""), Text("compress", style="blue"), Text(""), Text(f"{step.tokens_after - step.tokens_before:+d}", style="blue"))
-            what = Text(_yielded(step), style="blue")
+            style = "blue" if step.tokens_after < step.tokens_before else "dim"
+            change = f"{step.tokens_after - step.tokens_before:+d}"
+            head = (Text(""), Text("compress", style=style), Text(""), Text(change, style=style))
+            what = Text(_yielded(step), style=style)
         case TurnRefused():
             head = (Text(str(step.number)), Text(step.role), Text("refused", style="bold red"), Text(""))
             what = Text(one_line(step.reason), style="red")
@@ -190,5 +195,6 @@ def _compressions(summary: dict[str, Any]) -> str:
 
 
 def _prefix(share: float | None) -> str:
-    return "fewer than two requests" if share is None else f"{percent(share)} of each request began the next one, for a prompt cache to keep"
-
+    return (
+        "fewer than two requests" if share is None else f"{percent(share)} of each request began the next one, for a prompt cache to keep"
+    )

@@ -99,7 +99,9 @@ def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colou
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:
     for y, name, colour in ((high, "high", "#e53935"), (low, "low", "#1e88e5")):
         axes.axhline(y, color=colour, linewidth=1, linestyle=(0, (5, 4)))
-        axes.annotate(f"{name} {y:g}", (1.0, y), xycoords=("axes fraction", "data"), xytext=(4, -3), textcoords="offset points", color=colour)
+        axes.annotate(
+            f"{name} {y:g}", (1.0, y), xycoords=("axes fraction", "data"), xytext=(4, -3), textcoords="offset points", color=colour
+        )
 
 
 def _dress(axes: "Axes", report: ReplayReport) -> None:

@@ -101,4 +101,3 @@ def _label(kinds: Iterable[InputKind], guard: str) -> str:
     else:
         words = [*named]
     return ", ".join(words) + (f" [{guard}]" if guard else "")
-

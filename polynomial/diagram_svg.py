@@ -104,7 +104,9 @@ def _curve(sheet: _Sheet, arrow: Arrow) -> str:
     span, y, half = _span(sheet, arrow), sheet.middle, HEIGHT // 2
     source, target = sheet.centre(arrow.source), sheet.centre(arrow.target)
     if span == 0:
-        return f"<path d='M{source - 14},{y - half} C{source - 34},{y - half - 46} {source + 34},{y - half - 46} {source + 14},{y - half}'/>"
+        return (
+            f"<path d='M{source - 14},{y - half} C{source - 34},{y - half - 46} {source + 34},{y - half - 46} {source + 14},{y - half}'/>"
+        )
     if span == 1:
         return f"<path d='M{source + WIDTH // 2},{y} L{target - WIDTH // 2},{y}'/>"
     side = 1 if span > 0 else -1

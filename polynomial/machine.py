@@ -20,7 +20,7 @@ from statemachine.transition_list import TransitionList
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import DEFAULT_POLICY, ContextPolicy, Step, check_fits
+from polycontext.polynomial.step import DEFAULT_POLICY, ContextPolicy, Step, check_fits, is_over_budget
 from polycontext.polynomial.table import Row, Table, directions
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextWindow
@@ -93,8 +93,8 @@ class ContextMachine(StateChart[ContextModel]):
 
     @staticmethod
     def is_pressured(step: Step) -> bool:
-        """Tell whether the turn would take the window above the high mark."""
-        return pressure_of(step.appended) > step.policy.threshold.high(step.policy.signals)
+        """Tell whether the turn would take the window above the high mark, wherever it stands: a view over its budget always is."""
+        return pressure_of(step.appended) > step.policy.threshold.high(step.policy.signals) or is_over_budget(step.appended)
 
     @staticmethod
     def is_cooling(step: Step) -> bool:

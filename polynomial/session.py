@@ -24,7 +24,7 @@ from polycontext.polynomial.machine import ContextMachine
 from polycontext.polynomial.plugins import load_renderer
 from polycontext.polynomial.recall import Log, recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import ContextPolicy
+from polycontext.polynomial.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.transition import VALID_DIRECTIONS, TableMachine
 from polycontext.pressure import (
     AdaptiveThreshold,
@@ -38,7 +38,7 @@ from polycontext.pressure import (
     apply_edit,
     pressure_of,
 )
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
+from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
 from polycontext.window.turn import EPOCH
 from polycontext.window.providers import Provider, Rendered
 
@@ -477,8 +477,7 @@ class ContextSession:
 
     def _must_yield(self) -> bool:
         """Tell whether a turn alone took the window over its budget: then `messages` could not be handed out."""
-        over = self.window.tokens + REQUEST_OVERHEAD > self.window.max_tokens
-        return over and InputKind.COMPRESS in VALID_DIRECTIONS[self.state]
+        return is_over_budget(self.window) and InputKind.COMPRESS in VALID_DIRECTIONS[self.state]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[_Mark]:

@@ -65,11 +65,16 @@ class Step:
         return ContextOutput(self.result, state, self.compression)
 
 
+def is_over_budget(window: ContextWindow) -> bool:
+    """Tell whether the whole window takes more than a request may."""
+    return window.seek(len(window)).tokens + REQUEST_OVERHEAD > window.max_tokens
+
+
 def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "the turn") -> None:
     """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
-    room = window.max_tokens - REQUEST_OVERHEAD
-    if window.seek(len(window)).tokens <= room:
+    if not is_over_budget(window):
         return
+    room = window.max_tokens - REQUEST_OVERHEAD
     floor = projector.floor(window)
     if floor > room:
         raise ContextOverflowError(floor + REQUEST_OVERHEAD, window.max_tokens, what)

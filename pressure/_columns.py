@@ -48,13 +48,14 @@ _KIND_OF = {
 
 
 def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
-    get = window.linearity.get
-    classes = [get(turn.resource_id) for turn in atoms.turns]
+    classes = window.linearity.classes_of([turn.resource_id for turn in atoms.turns])
     if len(atoms) == len(atoms.turns):
         kinds = [_KIND_OF[c] for c in classes]
     else:
         bounds = atoms.bounds
-        kinds = [_KIND_OF[max(classes[start:stop])] for start, stop in zip(bounds, bounds[1:], strict=False)]
+        kinds = [
+            _KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in zip(bounds, bounds[1:], strict=False)
+        ]
     for atom, turn in _summaries(atoms):
         if kinds[atom] is not Kind.FIXED and is_summary(turn):
             kinds[atom] = Kind.SUMMARY

@@ -22,6 +22,7 @@ TOP_UP_TOKENS = 2000
 """Above this many tokens the start alone fills the budget to half a percent."""
 
 _TRIES = 12
+_LABEL_SHARE = 3
 
 
 @frozen
@@ -42,13 +43,13 @@ class Fitter:
     def best(self, chooser: Chooser, max_tokens: int) -> str:
         """Return the longest start of what `chooser` chooses that fits, topped up with what still fits after it.
 
-        Where not even the first segment fits with its label, return the longest start of one without a label.
+        Where not even the first one fits, return the longest start of it that does.
         """
         chooser.choose(max(max_tokens * OVERSHOOT, max_tokens + LEAST_SPARE))
         kept = self._longest_start(chooser.chosen, max_tokens)
         while kept == len(chooser.chosen) and chooser.choose(max_tokens):
             kept = self._longest_start(chooser.chosen, max_tokens)
-        return self._topped_up(chooser.chosen, kept, max_tokens) or self._clipped(chooser.chosen, max_tokens)
+        return self._topped_up(chooser.chosen, kept, max_tokens) if kept else self._clipped(chooser.chosen, max_tokens)
 
     def _longest_start(self, chosen: Sequence[int], max_tokens: int) -> int:
         """Return how many of `chosen` fit: guess by the estimated bill and halve what is open, in turns."""
@@ -78,11 +79,16 @@ class Fitter:
         return text
 
     def _clipped(self, chosen: Sequence[int], max_tokens: int) -> str:
+        """Return the longest start that fits of the first segment with any, under its label where that leaves room."""
         for index in chosen[:_TRIES]:
             segment = self.segments[index]
-            text = self.lines[segment.line].parts[segment.part][segment.start : segment.end].strip()
-            if clipped := clip(text.replace("\n", " "), max_tokens, self.counter):
-                return clipped
+            line = self.lines[segment.line]
+            labelled = clip(self._print([index]), max_tokens, self.counter)
+            if len(labelled) > _LABEL_SHARE * len(line.label):
+                return labelled
+            text = line.parts[segment.part][segment.start : segment.end].strip().replace("\n", " ")
+            if bare := clip(text, max_tokens, self.counter):
+                return bare
         return ""
 
     def _print(self, indices: Sequence[int]) -> str:

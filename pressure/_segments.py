@@ -18,15 +18,13 @@ LIMIT = 60
 MIN_CHARS = 20
 """A piece shorter than this joins the next one."""
 
-MIN_SENTENCE = 8
-
 MAX_CHARS = 300
 """A piece that must stay whole is cut after this many characters all the same."""
 
 LEAD = 22
 """How many characters to its left an identifier keeps: what binds it to its meaning."""
 
-_BOUNDARY = re.compile(r"(?P<sentence>(?<=[.!?])[\"')\]]{0,3}\s|[。！？；।؟])|\n|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")
+_BOUNDARY = re.compile(r"\n|(?<=[.!?])[\"')\]]{0,3}\s|[。！？；।؟]|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")
 _SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s")
 _MARK_REACH = 16
 _WORD_REACH = 16
@@ -60,7 +58,7 @@ def split(text: str, whole: Sequence[Span] = ()) -> Iterator[Span]:
 
 def _split_plain(text: str, start: int, end: int) -> Iterator[Span]:
     for match in _BOUNDARY.finditer(text, start, end):
-        if match.end() - start >= (MIN_SENTENCE if match["sentence"] else MIN_CHARS):
+        if match.end() - start >= MIN_CHARS:
             yield from _pieces(text, start, match.end(), LIMIT)
             start = match.end()
     yield from _pieces(text, start, end, LIMIT)

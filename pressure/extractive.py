@@ -36,9 +36,9 @@ class ExtractiveSummariser:
     speaks of all that the query asks. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
-    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y. The weather is nice here today.")]
-    >>> ExtractiveSummariser().summarise(turns, 12, counter=TiktokenCounter("o200k_base"))
-    'user: It is ZFA04Y.'
+    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two. How is your day going?")]
+    >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
+    'user: It is ZFA04Y, for two.'
     """
 
     answer_bonus: float = field(default=1.3, validator=validators.ge(0))

@@ -33,15 +33,19 @@ class Reach:
     fan_in: int = 4
 
     def __attrs_post_init__(self) -> None:
-        _require("keep_recent", self.keep_recent, self.keep_recent >= 0, "a whole number of turns, at least 0")
+        _require("keep_recent", self.keep_recent, _is_whole(self.keep_recent, 0), "a whole number of turns, at least 0")
         tokens = self.keep_recent_tokens
-        _require("keep_recent_tokens", tokens, tokens is None or tokens >= 0, "None, or a whole number of tokens, at least 0")
+        _require("keep_recent_tokens", tokens, tokens is None or _is_whole(tokens, 0), "None, or a whole number of tokens, at least 0")
         _require("gist_share", self.gist_share, 0.0 < self.gist_share < 1.0, "above 0.0, below 1.0")
-        _require("fan_in", self.fan_in, self.fan_in >= 2, "a whole number, at least 2")
+        _require("fan_in", self.fan_in, _is_whole(self.fan_in, 2), "a whole number, at least 2")
 
     def gist_cap(self, max_tokens: int, standing: int) -> int:
         """Return how large one new gist may be beside `standing` tokens of older ones: half of the room left."""
         return max(MIN_GIST_TOKENS, (int(self.gist_share * max_tokens) - standing) // 2)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _require(name: str, value: object, condition: bool, legal: str) -> None:

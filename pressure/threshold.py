@@ -102,14 +102,21 @@ class AdaptiveThreshold(FixedThreshold):
     error_loss: float = 0.2
     loop_loss: float = 0.1
 
+    def __attrs_post_init__(self) -> None:
+        super(AdaptiveThreshold, self).__attrs_post_init__()
+        if not 0.0 <= self.minimum <= self.maximum:
+            raise ThresholdError("minimum", self.minimum, f"0.0 to maximum = {self.maximum}")
+        if not self.maximum <= 1.0:
+            raise ThresholdError("maximum", self.maximum, "at most 1.0")
+
     def high(self, signals: Signals = NO_SIGNALS) -> float:
-        """Return the base moved by `signals`, within [minimum, maximum]; exactly the base without signals."""
+        """Return the base moved by `signals`, within [minimum, maximum] and never below `low`; exactly the base without signals."""
         if signals == NO_SIGNALS:
             return self.base
         mark = self.base + self.progress_gain * (signals.progress or 0.0) - self.error_loss * (signals.error_rate or 0.0)
         if signals.looping:
             mark -= self.loop_loss
-        return min(self.maximum, max(self.minimum, self.low, mark))
+        return max(self.low, min(self.maximum, max(self.minimum, mark)))
 
 
 def aim(floor: float, low: float, high: float) -> float:

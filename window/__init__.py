@@ -1,18 +1,23 @@
 """What is in the context? Turns, atoms, token counting, the Store comonad, provider formats."""
 
 from polycontext.window.atoms import Atom, AtomColumns, open_calls
+from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
 from polycontext.window.context_window import ContextWindow, Splice
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError, OrderError, PositionError
 from polycontext.window.store import Store, StoreComonad
-from polycontext.window.tiktoken_counter import TiktokenCounter, default_counter
-from polycontext.window.tokens import REQUEST_OVERHEAD, TokenCounter, count_tools, count_turn
+from polycontext.window.tiktoken_counter import InexactCountWarning, TiktokenCounter, UnknownEncodingError, default_counter
+from polycontext.window.tokens import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
 from polycontext.window.turn import Part, Role, ToolCall, Turn
 
 __all__ = [
     "REQUEST_OVERHEAD",
     "Atom",
     "AtomColumns",
+    "CalibratedCounter",
+    "CalibrationError",
     "ContextWindow",
+    "EstimatingCounter",
+    "InexactCountWarning",
     "InvalidMessagesError",
     "InvalidTurnError",
     "OrderError",
@@ -26,8 +31,11 @@ __all__ = [
     "TokenCounter",
     "ToolCall",
     "Turn",
+    "UnknownEncodingError",
+    "calibrate",
     "count_tools",
     "count_turn",
     "default_counter",
+    "is_exact",
     "open_calls",
 ]

@@ -122,7 +122,7 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     Takes OpenAI's definitions (chat or Responses form), which are counted as the
     TypeScript a model reads, and any other, which are counted as JSON. What a
     vendor's hidden instructions on tool use add is not in here: about 90 tokens
-    for gpt-5, 300 to 550 for Claude. Reserve it.
+    for gpt-5, 300 to 700 for Claude. Reserve it.
 
     >>> count_tools(EstimatingCounter(), [])
     0

@@ -133,10 +133,6 @@ def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return frozen_value
 
 
-def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return tuple(value)
-
-
 def _ids(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(value)
 

@@ -101,6 +101,15 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+def test_missing_and_unknown_fields_are_told_apart() -> None:
+    """The error says whether a field is to be added or to be removed."""
+    data = written()
+    with pytest.raises(LedgerFormatError, match=r"^\$\.extra: is unknown; legal: an object with schema, version"):
+        LinearityMap.from_json({**data, "extra": 1})
+    with pytest.raises(LedgerFormatError, match=r"^\$\.drops: is missing; legal: an object with schema, version"):
+        LinearityMap.from_json({key: value for key, value in data.items() if key != "drops"})
+
+
 @pytest.mark.parametrize("data", [None, [], "{}", 1, b"{}"])
 def test_data_that_is_no_object_is_refused(data: object) -> None:
     """The root has a path too."""

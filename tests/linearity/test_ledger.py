@@ -188,3 +188,20 @@ def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap
 def test_a_ledger_prints_its_spread(ledger: LinearityMap) -> None:
     """The repr is one line, however many resources there are."""
     assert repr(ledger) == "LinearityMap(3 resources: 1 DROPPABLE, 1 REQUIRED, 1 PRESERVED)"
+
+
+def test_classes_of_many_says_what_get_says_of_each() -> None:
+    """The bulk reading agrees with `get`, before and after a class was raised, and for older versions."""
+    first = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
+    raised = first.promote("a", ResourceClass.PRESERVED).tag("c", ResourceClass.DROPPABLE)
+    assert first.classes_of(["b", "a"]) == [ResourceClass.REQUIRED, ResourceClass.DROPPABLE]
+    assert raised.classes_of(["a", "b", "c"]) == [raised.get(name) for name in "abc"]
+    assert LinearityMap().classes_of([]) == []
+
+
+def test_classes_of_refuses_what_an_older_version_does_not_know() -> None:
+    """An id that only a later version knows is unknown to the older one."""
+    first = LinearityMap().tag("a", ResourceClass.DROPPABLE)
+    first.tag("b", ResourceClass.REQUIRED)
+    with pytest.raises(UnknownResourceError):
+        first.classes_of(["a", "b"])

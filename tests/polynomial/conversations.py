@@ -12,7 +12,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
-from tests.strategies import PROSE, Move, conversations
+from tests.strategies import Move, conversations
 
 Message = dict[str, Any]
 
@@ -115,11 +115,14 @@ def result(call_id: str, content: str) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
+TASKS = st.sampled_from(["Book a night train to Vienna.", "Fix the failing test in src/app.py, and never touch main.py.", "文脈"])
+
+
 @st.composite
 def session_moves(draw: st.DrawFn, max_atoms: int = 20) -> list[Move]:
     """Draw a conversation that the machine takes in: perhaps a system turn, the user's task, then anything legal."""
     head: list[Move] = [(Turn("system", "You are an agent."), None)] if draw(st.booleans()) else []
-    return [*head, (Turn("user", draw(PROSE)), None), *draw(conversations(max_atoms=max_atoms))]
+    return [*head, (Turn("user", draw(TASKS)), None), *draw(conversations(max_atoms=max_atoms))]
 
 
 def generated_messages(max_atoms: int = 20) -> st.SearchStrategy[list[Message]]:

@@ -1,0 +1,154 @@
+"""Thresholds: two marks make the hysteresis, and the adaptive one moves the upper by what the agent reports."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.pressure import (
+    NO_SIGNALS,
+    AdaptiveThreshold,
+    FixedThreshold,
+    Signals,
+    ThresholdError,
+    is_looping,
+    pressure_of,
+)
+from polycontext.pressure.threshold import aim
+from polycontext.window import ContextWindow, Role, Turn
+from tests.pressure.samples import calls, opened, result, user
+from tests.strategies import FAST, windows
+
+SHARES = st.floats(0.0, 1.0)
+SIGNALS = st.builds(Signals, progress=st.none() | SHARES, error_rate=st.none() | SHARES, looping=st.booleans())
+
+
+@pytest.mark.parametrize("threshold", [FixedThreshold(), AdaptiveThreshold()])
+def test_exactly_seven_tenths_is_not_pressured(threshold: FixedThreshold) -> None:
+    """Pressured means above the mark: 700 of 1,000 tokens are not, 701 are."""
+    window = ContextWindow(1_000, counter=FAST).append(Turn(Role.USER, "x", tokens=700))
+    assert window.pressure == 0.7
+    assert not threshold.is_pressured(window.pressure)
+    assert threshold.is_pressured(window.append(Turn(Role.ASSISTANT, "x", tokens=1)).pressure)
+
+
+@given(st.integers(1, 10**7))
+def test_the_mark_is_exact_for_windows_of_any_size(tenth: int) -> None:
+    """Seven tenths of any window are not pressured, however the division rounds, and one token more is."""
+    assert not FixedThreshold().is_pressured(7 * tenth / (10 * tenth))
+    assert FixedThreshold().is_pressured((7 * tenth + 1) / (10 * tenth))
+
+
+def test_compression_aims_below_the_mark() -> None:
+    """The marks are 0.7 and 0.4 unless told otherwise."""
+    assert (FixedThreshold().high(), FixedThreshold().low) == (AdaptiveThreshold().high(), AdaptiveThreshold().low) == (0.7, 0.4)
+
+
+def test_a_fixed_threshold_ignores_signals() -> None:
+    """Whatever the agent reports, the mark stays."""
+    assert FixedThreshold(0.6).high(Signals(progress=1.0, error_rate=1.0, looping=True)) == 0.6
+
+
+@given(SIGNALS)
+def test_the_adaptive_mark_stays_within_its_bounds(signals: Signals) -> None:
+    """Whatever the signals, the mark is within [0.5, 0.95], and without any it is the base."""
+    assert 0.5 <= AdaptiveThreshold().high(signals) <= 0.95
+    assert AdaptiveThreshold().high() == AdaptiveThreshold().high(NO_SIGNALS) == 0.7
+
+
+@given(SIGNALS, SHARES, SHARES)
+def test_progress_raises_and_errors_and_loops_lower_the_mark(signals: Signals, less: float, more: float) -> None:
+    """The mark is monotone in progress, antitone in the error rate, and lower in a loop."""
+    less, more = sorted((less, more))
+    high = AdaptiveThreshold(base=0.75).high
+
+    def moved(**change: Any) -> float:
+        fields = {"progress": signals.progress, "error_rate": signals.error_rate, "looping": signals.looping}
+        return high(Signals(**{**fields, **change}))
+
+    assert moved(progress=less) <= moved(progress=more)
+    assert moved(error_rate=less) >= moved(error_rate=more)
+    assert moved(looping=True) <= moved(looping=False)
+
+
+def test_how_far_each_signal_moves_the_mark() -> None:
+    """Progress adds up to 0.2, errors take up to 0.2, a loop takes 0.1; the bounds cut what would go further."""
+    high = AdaptiveThreshold(base=0.75).high
+    assert high(Signals(progress=0.5)) == pytest.approx(0.85)
+    assert high(Signals(progress=1.0)) == 0.95
+    assert high(Signals(error_rate=0.5)) == pytest.approx(0.65)
+    assert high(Signals(looping=True)) == pytest.approx(0.65)
+    assert high(Signals(error_rate=1.0, looping=True)) == 0.5
+
+
+@given(SIGNALS, st.floats(0.01, 1.0), SHARES)
+def test_the_upper_mark_is_never_below_the_lower_one(signals: Signals, base: float, low: float) -> None:
+    """Compression can always aim below the mark that called for it."""
+    threshold = AdaptiveThreshold(base=base, low=min(base, low))
+    assert threshold.high(signals) >= threshold.low
+
+
+ILLEGAL: dict[str, Any] = {
+    "base of zero": lambda: FixedThreshold(base=0.0),
+    "base above one": lambda: FixedThreshold(base=1.1),
+    "base that is not a number": lambda: FixedThreshold(base=float("nan")),
+    "low above base": lambda: FixedThreshold(base=0.5, low=0.6),
+    "negative low": lambda: FixedThreshold(low=-0.1),
+    "adaptive base above one": lambda: AdaptiveThreshold(base=2.0),
+    "minimum above maximum": lambda: AdaptiveThreshold(minimum=0.9, maximum=0.6),
+    "maximum above one": lambda: AdaptiveThreshold(maximum=1.5),
+    "negative minimum": lambda: AdaptiveThreshold(minimum=-0.5),
+    "progress above one": lambda: Signals(progress=1.5),
+    "negative error rate": lambda: Signals(error_rate=-0.5),
+    "progress that is not a number": lambda: Signals(progress=float("nan")),
+}
+
+
+@pytest.mark.parametrize("make", ILLEGAL.values(), ids=ILLEGAL.keys())
+def test_impossible_marks_and_signals_are_refused(make: Any) -> None:
+    """Marks and signals are shares of one; the error says which one and what is legal."""
+    with pytest.raises(ThresholdError, match="legal: "):
+        make()
+
+
+# --- where compression aims ------------------------------------------------
+
+
+@given(SHARES, SHARES, st.floats(0.0, 3.0))
+def test_the_aim_can_be_reached_and_leaves_room(low: float, high: float, floor: float) -> None:
+    """The aim is the low mark where the floor allows it, otherwise above the floor, and below the high mark if there is room."""
+    low, high = sorted((low, high))
+    target = aim(floor, low, high)
+    if floor <= low:
+        assert target == low
+    else:
+        assert target >= min(floor, 1.0)
+        assert target <= high or floor > (low + high) / 2
+
+
+# --- loops and pressure ----------------------------------------------------
+
+
+def test_the_same_call_three_times_is_a_loop() -> None:
+    """Name and arguments alike, among the last turns; other arguments or long ago are no loop."""
+    same = [calls("run", arguments='{"x": 1}'), result(0, "no")]
+    other = [calls("run", arguments='{"x": 2}'), result(0, "no")]
+    assert not is_looping([])
+    assert not is_looping(same * 2)
+    assert is_looping(same * 3)
+    assert not is_looping(same * 2 + other)
+    assert not is_looping([*same * 3, *[user("hm")] * 12])
+    assert is_looping(same * 2, repeats=2)
+
+
+@given(windows())
+def test_pressure_is_of_the_whole_window(window: ContextWindow) -> None:
+    """Moving the focus changes no pressure that decides anything."""
+    assert pressure_of(window) == sum(turn.tokens or 0 for turn in window.all_turns()) / window.max_tokens
+    assert pressure_of(window.seek(0)) == pressure_of(window)
+
+
+def test_an_opened_window_has_little_pressure() -> None:
+    """Pressure is a share, not a percentage."""
+    assert 0.0 < pressure_of(opened()) < 0.02

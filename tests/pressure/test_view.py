@@ -1,0 +1,117 @@
+"""Views over one log: their order, their meets, and the Galois connection, exhaustively over three atoms."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from polycontext.pressure import DifferentLogsError, Fidelity, View, compress_view, expand_view, view_of
+from polycontext.window import Role, Turn
+from tests.pressure.samples import assistant, calls, extended, opened, result, user
+
+LOG = ("t1", "t2", "t3")
+VIEWS = [View(dict(zip(LOG, fidelities, strict=True))) for fidelities in product(Fidelity, repeat=3)]
+PAIRS = list(product(VIEWS, VIEWS))
+TOP = View(dict.fromkeys(LOG, Fidelity.VERBATIM))
+
+
+def test_the_order_is_a_partial_order() -> None:
+    """Reflexive, antisymmetric, transitive; and not total."""
+    below = {(i, j) for (i, v), (j, w) in product(enumerate(VIEWS), enumerate(VIEWS)) if v <= w}
+    assert all((i, i) in below for i in range(27))
+    assert all(i == j for i, j in below if (j, i) in below)
+    assert all((i, k) in below for i, j in below for k in range(27) if (j, k) in below)
+    assert any((i, j) not in below and (j, i) not in below for i in range(27) for j in range(27))
+
+
+def test_the_order_is_pointwise() -> None:
+    """A view is below another exactly when no atom is held at a higher fidelity; `>=` is the converse."""
+    for v, w in PAIRS:
+        assert (v <= w) == all(v.fidelities[atom] <= w.fidelities[atom] for atom in LOG)
+        assert (v >= w) == (w <= v)
+
+
+def test_the_meet_is_the_greatest_lower_bound() -> None:
+    """The meet is below both, and whatever is below both is below the meet."""
+    for v, w in PAIRS:
+        meet = v.meet(w)
+        assert meet <= v
+        assert meet <= w
+        assert all((u <= meet) == (u <= v and u <= w) for u in VIEWS)
+
+
+def test_meets_are_associative_commutative_and_idempotent() -> None:
+    """The laws of a semilattice, with the full view as unit."""
+    for v, w in PAIRS:
+        assert v.meet(w) == w.meet(v)
+        assert all(v.meet(w).meet(u) == v.meet(w.meet(u)) for u in VIEWS[::4])
+    assert all(v.meet(v) == v == v.meet(TOP) for v in VIEWS)
+
+
+def test_compressing_is_monotone_deflationary_and_idempotent() -> None:
+    """For every ceiling: the order is kept, nothing is raised, and a second time changes nothing."""
+    for ceiling, v in PAIRS:
+        once = compress_view(ceiling, v)
+        assert expand_view(once) <= v
+        assert compress_view(ceiling, once) == once
+        assert all(once <= compress_view(ceiling, w) for w in VIEWS if v <= w)
+
+
+def test_expand_and_compress_are_adjoint() -> None:
+    """For every ceiling and every compressed v: ``expand(v) <= w`` exactly when ``v <= compress(w)``."""
+    for ceiling, w in PAIRS:
+        for v in (v for v in VIEWS if v <= ceiling):
+            assert (expand_view(v) <= w) == (v <= compress_view(ceiling, w))
+
+
+def test_compress_undoes_expand_on_compressed_views() -> None:
+    """``compress . expand = id`` on what is compressed, and the other way round is lossy."""
+    for ceiling, w in PAIRS:
+        v = compress_view(ceiling, w)
+        assert compress_view(ceiling, expand_view(v)) == v
+    assert any(expand_view(compress_view(ceiling, w)) != w for ceiling, w in PAIRS)
+
+
+OPERATIONS: list[Any] = [lambda v, w: v <= w, lambda v, w: v >= w, lambda v, w: v.meet(w)]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=["le", "ge", "meet"])
+def test_views_of_different_logs_are_not_compared(operation: Any) -> None:
+    """Comparing what is not comparable is refused, naming the atoms on either side."""
+    with pytest.raises(DifferentLogsError, match="legal: one log") as caught:
+        operation(View({"t1": Fidelity.GIST, "t2": Fidelity.GIST}), View({"t2": Fidelity.GIST, "t3": Fidelity.GIST}))
+    assert {*caught.value.only_left, *caught.value.only_right} == {"t1", "t3"}
+
+
+def test_a_view_does_not_change_with_what_it_was_made_from() -> None:
+    """A view copies what it is given and cannot be written to."""
+    given = {"t1": Fidelity.GIST}
+    view = View(given)
+    given["t1"] = Fidelity.VERBATIM
+    assert view.fidelities["t1"] is Fidelity.GIST
+    with pytest.raises(TypeError):
+        view.fidelities["t1"] = Fidelity.DROPPED  # type: ignore[index]
+
+
+# --- the view of a window --------------------------------------------------
+
+
+def test_a_fresh_window_holds_every_word() -> None:
+    """Before any compression the view is the full one."""
+    window = extended(opened(), [calls("a", "b"), result(1, "x"), result(0, "y"), assistant("done")])
+    assert set(view_of(window, window.atoms()).fidelities.values()) == {Fidelity.VERBATIM}
+
+
+def test_a_view_names_what_a_gist_stands_for_and_what_is_gone() -> None:
+    """Named by a standing gist: GIST. Whole: VERBATIM. Neither: DROPPED. A cut result makes its whole atom GIST."""
+    full = extended(opened(), [user("a"), assistant("b"), calls("s"), result(0, "long"), user("d")])
+    gist = Turn(Role.USER, "summary", resource_id="g1", sources=("t3",))
+    digest = Turn(Role.TOOL, "cut", tool_call_id="c0", resource_id="g2", sources=("t6",))
+    cut = extended(opened(), [gist, evolve_id(calls("s"), "t5"), digest, evolve_id(user("d"), "t7")])
+    view = view_of(cut, full.atoms())
+    assert [view.fidelities[atom.id].name for atom in full.atoms()] == ["VERBATIM", "VERBATIM", "GIST", "DROPPED", "GIST", "VERBATIM"]
+
+
+def evolve_id(turn: Turn, resource_id: str) -> Turn:
+    """Return the turn under an id."""
+    return Turn(turn.role, turn.content, tool_calls=turn.tool_calls, resource_id=resource_id)
