@@ -8,11 +8,13 @@ met, `--strict` met a refused turn); 2 the input or the options are at fault; 13
 interrupted; 141 nobody reads the output any more.
 """
 
-# ruff: noqa: PLC0415  commands load what they need
+# Commands load what they need (PLC0415), and an option is a parameter with a default (FBT002, PLR0913, PLR0917).
+# ruff: noqa: FBT002, PLC0415, PLR0913, PLR0917
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -80,13 +82,14 @@ def replay(
     plot: Annotated[Path | None, typer.Option(metavar="OUT.svg|png", help="Draw pressure over turns (needs polycontext\\[plot]).")] = None,
 ) -> int:
     """Replay conversations; the help text stands above."""
-    from polycontext.nodes.cli_replay import ReplayOptions, low_mark, replay_files
+    from polycontext.nodes.cli_replay import ReplayOptions, marks, replay_files
     from polycontext.nodes.replay import ReplaySettings
 
+    high, low = marks(threshold, low)
     settings = ReplaySettings(
         max_tokens=max_tokens,
-        high=threshold,
-        low=low_mark(threshold, low),
+        high=high,
+        low=low,
         engine=engine,
         keep_recent=keep_recent,
         repair=repair,
@@ -143,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     `arguments` are those behind the program's name, by default the process's own.
     """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
@@ -161,17 +164,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(error: Exception) -> int:
     """Say what went wrong in one line, and return the exit code that fits."""
-    match error:
-        case CommandError():
-            complain(str(error))
-            return error.code
-        case PolycontextError():
-            complain(str(error))
-            return USAGE
+    if isinstance(error, CommandError | PolycontextError):
+        complain(str(error))
+        return error.code if isinstance(error, CommandError) else USAGE
     explain = getattr(error, "format_message", None)
     if explain is None:
         complain(f"a fault of this program: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)")
         return INTERNAL
     if explain():
-        complain(f"{explain()} See polycontext --help.")
+        complain(f"{explain().rstrip('.')}; see polycontext --help")
     return int(getattr(error, "exit_code", USAGE))

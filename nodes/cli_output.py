@@ -16,9 +16,9 @@ FAULT, USAGE = 1, 2
 
 
 class CommandError(Exception):
-    """End the command with one line on standard error and an exit code."""
+    """End the command with an exit code and one line on standard error."""
 
-    def __init__(self, message: str, code: int = USAGE) -> None:
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -52,10 +52,10 @@ def complain(message: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """Return `text` as one line that a terminal shows and does not obey.
+    r"""Return `text` as one line that a terminal shows and does not obey.
 
-    >>> one_line("a\\nb \\x1b[31mred")
-    'a b \\\\x1b[31mred'
+    >>> one_line("a\nb \x1b[31mred")
+    'a b \\x1b[31mred'
     """
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in " ".join(text.split()))
 
@@ -69,7 +69,7 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
     try:
         save(path)
     except OSError as error:
-        raise CommandError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise CommandError(USAGE, f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     sys.stderr.write(f"wrote {one_line(str(path))}\n")
 
 

@@ -1,6 +1,6 @@
 """`polycontext project`: conversations cut to a budget."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import frozen
@@ -66,7 +66,7 @@ def project_conversation(conversation: Conversation, options: ProjectOptions) ->
     except InvalidMessagesError as error:
         raise conversation.refused(error) from None
     except ContextOverflowError as error:
-        raise CommandError(f"{conversation.source}, line {conversation.line}: {error}", FAULT) from None
+        raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
 
 
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:

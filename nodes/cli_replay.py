@@ -1,7 +1,7 @@
 """`polycontext replay`: conversations through the machine, with a report."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from polycontext.nodes.cli_console import paper_width, write_rich
-from polycontext.nodes.cli_output import FAULT, CommandError, complain, saved, write_json
+from polycontext.nodes.cli_output import FAULT, USAGE, CommandError, complain, saved, write_json
 from polycontext.nodes.cli_tables import Overview, replay_table
 from polycontext.nodes.conversation import Conversation
 from polycontext.nodes.plot import check_plot, save_plot
@@ -19,6 +19,9 @@ from polycontext.nodes.replay import ReplaySettings, replay_conversation
 from polycontext.nodes.replay_report import ReplayReport
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import Provider
+
+LOW = 0.4
+"""Pressure that compression aims at, unless said otherwise."""
 
 LONG = 200_000
 """Bytes of input from which on a progress bar is shown."""
@@ -35,17 +38,19 @@ class ReplayOptions:
     plot: Path | None = None
 
 
-def low_mark(threshold: float, low: float | None) -> float:
-    """Return the low mark: as given, by default 0.4, or half of a threshold that is not above it.
+def marks(threshold: float, low: float | None) -> tuple[float, float]:
+    """Return the high and the low mark; without `low` 0.4, or half of a threshold that is not above that.
 
     Raises:
-        CommandError: it is above the threshold.
+        CommandError: one is no share, or they are in the wrong order.
     """
+    if not 0.0 < threshold <= 1.0:
+        raise CommandError(USAGE, f"--threshold {threshold:g}; legal: above 0, at most 1")
     if low is None:
-        return 0.4 if threshold > 0.4 else threshold / 2  # noqa: PLR2004  the documented default
-    if low > threshold:
-        raise CommandError(f"--low {low:g} is above --threshold {threshold:g}; legal: 0 to {threshold:g}")
-    return low
+        low = LOW if threshold > LOW else threshold / 2
+    if not 0.0 <= low <= threshold:
+        raise CommandError(USAGE, f"--low {low:g}; legal: 0 to --threshold {threshold:g}")
+    return threshold, low
 
 
 def replay_files(names: Sequence[str], settings: ReplaySettings, options: ReplayOptions) -> int:
@@ -60,6 +65,8 @@ def replay_files(names: Sequence[str], settings: ReplaySettings, options: Replay
     with _progress(names, quiet=options.as_json and sys.stdout.isatty()) as bar:
         reports = _replayed(conversations, settings, bar)
         last = _print_json(reports) if options.as_json else _print_tables(reports, options)
+    if last is None:
+        return 0
     if options.plot is not None:
         saved(options.plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
     return _stopped(last, settings) if last.stopped else 0
@@ -74,7 +81,7 @@ def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterat
         if found == only:
             yield conversation
             return
-    raise CommandError(f"--only {only}: there are {found} conversations")
+    raise CommandError(USAGE, f"--only {only}; legal: 1 to {found}, as many conversations as there are")
 
 
 def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, bar: "_Bar") -> Iterator[ReplayReport]:
@@ -82,23 +89,22 @@ def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, b
         try:
             report = replay_conversation(conversation, settings, bar.advancer(conversation))
         except ContextOverflowError as error:
-            raise CommandError(f"{conversation.source}, line {conversation.line}: {error}", FAULT) from None
+            raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
         yield report
         if report.stopped:
             return
 
 
-def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport:
+def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
     """Print each report as it is done; return the last."""
     last = None
     for report in reports:
         write_json(report.as_json())
         last = report
-    assert last is not None
     return last
 
 
-def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> ReplayReport:
+def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> ReplayReport | None:
     """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
     overview, last = Overview(), None
     try:
@@ -113,13 +119,12 @@ def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> Re
             write_rich(overview.table())
         elif last is not None and not options.show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
-    assert last is not None
     return last
 
 
 def _refuse_second_plot(last: ReplayReport | None, options: ReplayOptions) -> None:
     if options.plot is not None and last is not None:
-        raise CommandError("--plot draws one conversation and there are several; choose one with --only N")
+        raise CommandError(USAGE, "--plot draws one conversation and there are several; choose one with --only N")
 
 
 def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
@@ -133,18 +138,18 @@ class _Bar:
     """Show how much of the input is done, in bytes; each turn moves it by its share of its document."""
 
     progress: Progress | None = None
-    task: TaskID = TaskID(0)
+    task: TaskID | None = None
 
     def advancer(self, conversation: Conversation) -> Callable[[int], None]:
         """Return what is called after each turn with the number of all turns."""
-        progress, size = self.progress, conversation.size
-        if progress is None:
+        progress, task, size = self.progress, self.task, conversation.size
+        if progress is None or task is None:
             return lambda turns: None
-        return lambda turns: progress.advance(self.task, size / turns)
+        return lambda turns: progress.advance(task, size / turns)
 
 
 @contextmanager
-def _progress(names: Sequence[str], *, quiet: bool) -> Iterator[_Bar]:
+def _progress(names: Sequence[str], *, quiet: bool) -> Generator[_Bar]:
     """Show a bar on a terminal if the input is long, and take it away at the end."""
     console, total = Console(stderr=True), size_of(names)
     if quiet or not console.is_terminal or (total is not None and total < LONG):

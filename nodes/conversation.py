@@ -16,6 +16,7 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Parsed, Provider, get_format
 
 _SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_SOME = 120
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 
 
@@ -68,7 +69,7 @@ class Conversation:
     def refused(self, error: InvalidMessagesError) -> ReadingError:
         """Return what is wrong with the messages, by its place in the file."""
         path, name = self._place(error.index)
-        problem = f"{self.provider} rule {error.rule}: {error.problem}"
+        problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
         return ReadingError(self.source, self.document.line_of(path), name, problem, error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
@@ -131,8 +132,8 @@ def _conversation(document: Document, path: Path, value: Any, provider: Provider
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
-    further = {"has_system": system is not None, "tools": _tools(document, path, tools), "id": identity, "body": value}
-    return Conversation(document, path, found, messages, **further)
+    further = _tools(document, path, tools)
+    return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
 
 
 def _tools(document: Document, path: Path, tools: object) -> Sequence[Mapping[str, Any]]:
@@ -152,9 +153,25 @@ def _misshapen(value: object) -> str:
     return f"{_kind(value)} is no conversation"
 
 
+def _shortened(text: str) -> str:
+    """Cut what is long in the middle: the way into a deep nest says nothing after some steps."""
+    return text if len(text) <= 2 * _SOME else f"{text[:_SOME]} ... {text[-_SOME:]}"
+
+
 def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "text"
+        case bool():
+            return "true or false"
+        case None:
+            return "null"
+        case _:
+            return "a number"
 
 
 def _contents(messages: object) -> Iterator[object]:

@@ -33,9 +33,9 @@ class Document:
     size: int = 0
 
     def line_of(self, path: Path) -> int:
-        """Return the line on which the value at `path` begins, or the last known one on the way.
+        r"""Return the line on which the value at `path` begins, or the last known one on the way.
 
-        >>> Document("x", 1, [{}, {}], '[\\n{},\\n{}]').line_of((1,))
+        >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
         3
         """
         return self.line + self.text.count("\n", 0, _offset(self.text, path))

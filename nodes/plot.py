@@ -1,6 +1,8 @@
 """Pressure over the turns of a replay, as a picture. Needs the optional extra `plot`."""
 
 import warnings
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,28 +23,27 @@ _COLOURS = {
     ContextState.PRESSURED: "#e53935",
     ContextState.COMPRESSED: "#1e88e5",
 }
-_STYLE: dict[str, Any] = {"font.size": 10, "svg.hashsalt": "polycontext", "axes.spines.top": False, "axes.spines.right": False}
+_STYLE: Any = {"font.size": 10, "svg.hashsalt": "polycontext", "axes.spines.top": False, "axes.spines.right": False}
 
 
 @define(slots=False, eq=False)
 class PlotError(CallerError, ValueError):
     """Refuse a plot: its file type, or a missing library."""
 
+    path: Path
     problem: str
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.problem}; legal: {self.legal}"
+        return f"{self.path}: {self.problem}; legal: {self.legal}"
 
 
 def check_plot(path: Path) -> None:
     """Raise `PlotError` if no plot could be written to `path`: before any work is done for it."""
     if path.suffix.lower() not in SUFFIXES:
-        raise PlotError(f"{path} is no file type for a plot", " or ".join(SUFFIXES))
-    try:
-        import matplotlib  # noqa: F401, PLC0415  optional, and slow to load
-    except ImportError:
-        raise PlotError("a plot needs matplotlib", "install polycontext[plot]") from None
+        raise PlotError(path, "no file type for a plot", " or ".join(SUFFIXES))
+    if find_spec("matplotlib") is None:
+        raise PlotError(path, "a plot needs matplotlib", "install polycontext[plot]")
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:
@@ -77,7 +78,7 @@ def _points(report: ReplayReport) -> list[tuple[float, float, ContextState]]:
 
 def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
     points = _points(report)
-    for (x, y, _), (next_x, next_y, state) in zip(points, points[1:], strict=False):
+    for (x, y, _), (next_x, next_y, state) in pairwise(points):
         axes.fill_between([x, next_x], [y, next_y], color=_COLOURS[state], alpha=0.22, linewidth=0)
         axes.plot([x, next_x], [y, next_y], color=_COLOURS[state], linewidth=1.6, solid_capstyle="round")
     for state in report.states[1:]:

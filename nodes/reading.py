@@ -1,7 +1,7 @@
 """Conversations out of files and standard input."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -39,7 +39,7 @@ def size_of(names: Iterable[str]) -> int | None:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[tuple[str, BinaryIO]]:
+def _opened(name: str) -> Generator[tuple[str, BinaryIO]]:
     if name == STANDARD_INPUT:
         yield "<stdin>", sys.stdin.buffer
         return

@@ -120,9 +120,14 @@ class _Run:
         except PolycontextError as error:
             reason = self._reason(turn, error)
             return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
-        for step in self._read_journal(number, before, revision):
-            self.steps.append(evolve(step, stand_in=stand_in) if isinstance(step, TurnTaken) else step)
-        self._deliver(turn)
+        steps = list(self._read_journal(number, before, revision))
+        is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
+        refusal = self._deliver(turn) if is_due else None
+        for step in steps:
+            if isinstance(step, TurnTaken):
+                self.steps.append(evolve(step, delivered=is_due and refusal is None, list_refused=refusal, stand_in=stand_in))
+            else:
+                self.steps.append(step)
         return None
 
     def _reason(self, turn: Turn, error: PolycontextError) -> str:
@@ -158,18 +163,12 @@ class _Run:
         """Return the numbers of `turns`; a gist stands for the turns it was made of."""
         return tuple(sorted({self._numbers[source] for turn in turns for source in turn.sources or (turn.resource_id,)}))
 
-    def _deliver(self, turn: Turn) -> None:
-        """Ask for the message list, where one is due, and enter in the last turn's step what came of it."""
-        if turn.role is Role.SYSTEM or self.session.window.open_calls:
-            return
-        index = max(index for index, step in enumerate(self.steps) if isinstance(step, TurnTaken))
-        step = self.steps[index]
-        assert isinstance(step, TurnTaken)
+    def _deliver(self, turn: Turn) -> str | None:
+        """Ask for the message list behind `turn`; return why it was refused, if it was."""
         try:
             self.session.request(self.provider)
         except PolycontextError as error:
-            self.steps[index] = evolve(step, list_refused=str(error))
-            return
-        self.steps[index] = evolve(step, delivered=True)
+            return str(error)
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
+        return None

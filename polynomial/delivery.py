@@ -1,11 +1,14 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from threading import Lock
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat, get_format
+
+Copier = Callable[[Message], Message]
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -31,7 +34,7 @@ class Delivery:
     def __init__(self) -> None:
         self._window: ContextWindow | None = None
         self._wire: WireFormat | None = None
-        self._messages: list[Message] = []
+        self._messages: list[tuple[Copier, Message]] = []
         self._lock = Lock()
 
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -50,22 +53,25 @@ class Delivery:
         with self._lock:
             if self._window is None or self._wire is not wire or not window.extends(self._window):
                 self._messages = []
-            self._messages.extend(map(wire.render_turn, window.turns_from(len(self._messages))))
+            for message in map(wire.render_turn, window.turns_from(len(self._messages))):
+                self._messages.append((_copier(message), message))
             self._window, self._wire = window, wire
-            return [_own_copy(message) for message in self._messages]
+            return [copy(message) for copy, message in self._messages]
 
 
-def _own_copy(message: Message) -> Message:
-    """Return a message that shares nothing a caller could change; plain ones, the most, at the price of one copy."""
-    keys = message.keys()
-    if keys <= _PLAIN and isinstance(message["content"], str):
-        return message.copy()
-    if keys == _CALLING and (message["content"] is None or isinstance(message["content"], str)):
-        return {**message, "tool_calls": [{**call, call["type"]: {**call[call["type"]]}} for call in message["tool_calls"]]}
-    return deepcopy(message)
+def _copier(message: Message) -> Copier:
+    """Return how to copy `message` so that nothing is shared that a caller could change; most need one plain copy."""
+    if all(isinstance(value, str) for value in message.values()):
+        return dict.copy
+    if message.keys() == _CALLING and (message["content"] is None or isinstance(message["content"], str)):
+        return _copy_calling
+    return deepcopy
 
 
-_PLAIN = {"role", "content", "name", "tool_call_id"}
+def _copy_calling(message: Message) -> Message:
+    return {**message, "tool_calls": [{**call, call["type"]: {**call[call["type"]]}} for call in message["tool_calls"]]}
+
+
 _CALLING = {"role", "content", "tool_calls"}
 
 

@@ -378,7 +378,7 @@ class ContextSession:
                 with self._lock:
                     if self.revision == revision:
                         self._back_to(mark)
-                    elif isinstance(error, ConflictError):
+                    elif isinstance(error, Exception):
                         # Somebody went on from this turn meanwhile: it stays, and making room is theirs.
                         return self.output
                 raise
@@ -449,7 +449,7 @@ class ContextSession:
         """Return `turn` with a time of its own or now, to be counted here whatever the caller says."""
         if turn.timestamp is not EPOCH and turn.tokens is None:
             return turn
-        return evolve(turn, timestamp=self._clock() if turn.timestamp is EPOCH else turn.timestamp, tokens=None)
+        return turn.stamped(self._clock() if turn.timestamp is EPOCH else turn.timestamp)
 
     def _put(self, context_input: ContextInput) -> ContextOutput:
         """Take a turn in; with `auto` and PRESSURED compress first, as gently as lets it fit."""

@@ -103,7 +103,7 @@ class AdaptiveThreshold(FixedThreshold):
     loop_loss: float = 0.1
 
     def __attrs_post_init__(self) -> None:
-        super(AdaptiveThreshold, self).__attrs_post_init__()
+        super().__attrs_post_init__()
         if not 0.0 <= self.minimum <= self.maximum:
             raise ThresholdError("minimum", self.minimum, f"0.0 to maximum = {self.maximum}")
         if not self.maximum <= 1.0:

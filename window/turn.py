@@ -212,11 +212,22 @@ class Turn:
 
         What was checked stays checked: this is `evolve` without its price, paid for every turn.
         """
+        turn = self._copy()
+        _set(turn, "resource_id", resource_id)
+        _set(turn, "tokens", tokens)
+        return turn
+
+    def stamped(self, timestamp: datetime) -> "Turn":
+        """Return the same turn with this time, not counted yet."""
+        turn = self._copy()
+        _set(turn, "timestamp", _aware(timestamp))
+        _set(turn, "tokens", None)
+        return turn
+
+    def _copy(self) -> "Turn":
         turn: Turn = object.__new__(Turn)
         for name, value in zip(_FIELDS, _values(self), strict=True):
             _set(turn, name, value)
-        _set(turn, "resource_id", resource_id)
-        _set(turn, "tokens", tokens)
         return turn
 
 

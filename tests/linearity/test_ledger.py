@@ -205,3 +205,10 @@ def test_classes_of_refuses_what_an_older_version_does_not_know() -> None:
     first.tag("b", ResourceClass.REQUIRED)
     with pytest.raises(UnknownResourceError):
         first.classes_of(["a", "b"])
+
+
+def test_classes_of_names_the_unknown_id_and_its_near_misses(ledger: LinearityMap) -> None:
+    """Reading many at once refuses as reading one does."""
+    with pytest.raises(UnknownResourceError) as caught:
+        ledger.classes_of(["low", "midle"])
+    assert (caught.value.resource_id, caught.value.near) == ("midle", ("middle",))

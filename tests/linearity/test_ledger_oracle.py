@@ -117,6 +117,7 @@ class LedgerAgainstDict(RuleBasedStateMachine):
         """Parts and membership follow the dict."""
         ledger, model = version
         assert ledger.by_class(resource_class) == tuple(i for i, tag in model.tags.items() if tag.resource_class is resource_class)
+        assert ledger.classes_of(list(model.tags)) == [tag.resource_class for tag in model.tags.values()]
         assert unknown not in ledger
 
     @invariant()

@@ -51,8 +51,8 @@ def test_a_text_without_an_acknowledgement_is_none(content: str) -> None:
 
 def test_a_long_text_is_no_acknowledgement() -> None:
     """Whoever writes at length says more than thanks, and a megabyte of it costs nothing."""
-    assert is_acknowledgement("thanks " * 11)
-    assert not is_acknowledgement("thanks " * 12)
+    assert is_acknowledgement("thanks " * 11 + "ok!")
+    assert not is_acknowledgement("thanks " * 11 + "ok!!")
     assert not is_acknowledgement("👍" * 1_000_000)
 
 
@@ -62,6 +62,12 @@ def test_a_long_text_is_no_acknowledgement() -> None:
 def test_an_empty_result_holds_nothing(content: str) -> None:
     """Blank text and the empty values of common notations."""
     assert is_empty_result(content)
+
+
+def test_a_wide_result_is_not_taken_for_an_empty_one() -> None:
+    """Up to sixteen characters are looked at."""
+    assert is_empty_result("[" + " " * 14 + "]")
+    assert not is_empty_result("[" + " " * 15 + "]")
 
 
 @pytest.mark.parametrize(

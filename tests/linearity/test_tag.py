@@ -18,6 +18,11 @@ def test_a_tag_knows_nothing_but_its_class_unless_told() -> None:
     assert (tag.provenance, tag.rationale, tag.when) == ("", "", EPOCH)
 
 
+def test_the_epoch_is_the_first_moment_of_unix_time() -> None:
+    """A moment nobody told is recognisable."""
+    assert datetime.fromtimestamp(0, UTC) == EPOCH
+
+
 def test_a_tag_cannot_be_changed() -> None:
     """Tags are shared between maps, so they are frozen."""
     tag = Tag(ResourceClass.REQUIRED)

@@ -1,0 +1,291 @@
+"""One writer at a time: threads, tasks, slow and failing summarisers, cancellation."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, replay
+from polycontext.polynomial.session import Engine
+from polycontext.pressure import ConflictError, ContextProjector
+from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
+from tests.polynomial.conversations import WORDS, add_all, chat, recount, whole, words
+
+engines = pytest.mark.parametrize("engine", ["machine", "table"])
+
+
+class SlowSummariser:
+    """Take its time, and say who is waiting; raise `failure` if there is one."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+        self.started = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.calls = 0
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return a short text when told to."""
+        self.calls += 1
+        self.started.set()
+        await self.go_on.wait()
+        if self.failure is not None:
+            raise self.failure
+        return f"{len(turns)} turns were said"
+
+
+class EagerSummariser(SlowSummariser):
+    """Be slow by one trip round the loop."""
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return a short text soon."""
+        await asyncio.sleep(0)
+        return f"{len(turns)} turns were said"
+
+
+def session_with(summariser: Any, max_tokens: int = 1000, **options: Any) -> ContextSession:
+    """Return a session that asks `summariser`."""
+    return ContextSession(max_tokens, counter=WORDS, projector=ContextProjector(summariser), **options)
+
+
+def pressured(summariser: Any) -> ContextSession:
+    """Return a session that the next turn will compress."""
+    session = add_all(session_with(summariser), chat(15, 45))
+    assert session.state is ContextState.PRESSURED
+    return session
+
+
+@contextmanager
+def impatient_threads() -> Iterator[None]:
+    """Let threads take turns far more often than they do by themselves."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def together(acts: Sequence[Callable[[], None]]) -> None:
+    """Run all `acts` at once, each in a thread of its own."""
+    barrier = Barrier(len(acts))
+
+    def run(act: Callable[[], None]) -> None:
+        barrier.wait()
+        act()
+
+    threads = [Thread(target=run, args=(act,)) for act in acts]
+    with impatient_threads():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+@engines
+def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
+    """Eight threads add turns to one session: each is in the log once, in its thread's order, and the journal replays."""
+    session = ContextSession(2000, counter=WORDS, engine=engine)
+    session.add_user_turn("the task")
+
+    def adding(name: int) -> Callable[[], None]:
+        def add() -> None:
+            for number in range(25):
+                session.add_user_turn(f"{name}/{number} {words(20)}")
+
+        return add
+
+    together([adding(name) for name in range(8)])
+    said = [turn.text.split()[0] for turn in session.log()[1:]]
+    assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(25))
+    for name in range(8):
+        own = [each for each in said if each.startswith(f"{name}/")]
+        assert own == [f"{name}/{number}" for number in range(25)]
+    assert replay(session.events(), ContextWindow(2000, counter=WORDS)) == (session.state, session.window)
+    assert recount(session.messages(), WORDS) <= 2000
+
+
+def test_of_many_writers_with_one_revision_one_wins() -> None:
+    """A revision is good for one write: all others get a conflict."""
+    session = add_all(ContextSession(2000, counter=WORDS), chat(1))
+    outcomes: list[str] = []
+
+    def write() -> None:
+        try:
+            session.add_user_turn("mine", expected_revision=1)
+            outcomes.append("won")
+        except ConflictError:
+            outcomes.append("lost")
+
+    together([write] * 8)
+    assert (outcomes.count("won"), outcomes.count("lost"), session.revision) == (1, 7, 2)
+
+
+@engines
+def test_tasks_take_turns(engine: Engine) -> None:
+    """Tasks that add turns while summaries are slow lose none; every event loop may use the session."""
+    session = session_with(EagerSummariser(), engine=engine)
+
+    async def adding(name: int) -> None:
+        for number in range(6):
+            await session.aadd_user_turn(f"{name}/{number} {words(30)}")
+
+    async def all_of(names: range) -> None:
+        await asyncio.gather(*map(adding, names))
+
+    asyncio.run(all_of(range(4)))
+    asyncio.run(all_of(range(4, 8)))
+    said = [turn.text.split()[0] for turn in session.log()]
+    assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
+    assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
+    assert replay(session.events(), ContextWindow(1000, counter=WORDS)) == (session.state, session.window)
+
+
+@pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])
+def test_a_cancelled_summary_changes_nothing(write: str) -> None:
+    """Cancelling in the middle of a summary leaves window, state, ledger, log and journal as they were."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser()
+        session = add_all(session_with(summariser), chat(13, 45)) if "over" in write else pressured(summariser)
+        before = whole(session)
+        work = session.acompress() if write == "acompress" else session.aadd_user_turn(words(400, "big"))
+        task = asyncio.create_task(work)
+        await summariser.started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert whole(session) == before
+        summariser.go_on.set()
+        await session.aadd_user_turn(words(400, "big"))
+        assert len(session.log()) == len(before[3]) + 1  # type: ignore[arg-type]
+
+    asyncio.run(scene())
+
+
+def test_a_summary_for_a_window_that_has_changed_is_refused() -> None:
+    """Who writes while a summary is under way wins; the compression is refused and changes nothing."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser()
+        session = add_all(session_with(summariser), chat(13, 45))
+        task = asyncio.create_task(session.acompress(0.1))
+        await summariser.started.wait()
+        session.add_user_turn("I could not wait")
+        before = whole(session)
+        summariser.go_on.set()
+        with pytest.raises(ConflictError):
+            await task
+        assert whole(session) == before
+
+    asyncio.run(scene())
+
+
+def test_a_turn_that_somebody_went_on_from_stays() -> None:
+    """If another writer goes on from a turn whose compression is under way, the turn is not taken back."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser()
+        session = add_all(session_with(summariser), chat(13, 45))
+        task = asyncio.create_task(session.aadd_user_turn(words(400, "big")))
+        await summariser.started.wait()
+        session.clear()
+        summariser.go_on.set()
+        await task
+        assert (session.log()[-1].content, session.state) == (words(400, "big"), ContextState.EMPTY)
+
+    asyncio.run(scene())
+
+
+def test_a_stale_task_gets_a_conflict() -> None:
+    """A revision is checked before anything is summarised, and again before anything is written."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser()
+        session = pressured(summariser)
+        with pytest.raises(ConflictError):
+            await session.aadd_user_turn("hi", expected_revision=3)
+        assert summariser.calls == 0
+
+    asyncio.run(scene())
+
+
+def test_a_failing_summariser_costs_its_own_gist_only() -> None:
+    """If the summariser fails the extractive one steps in, and the report says what happened."""
+
+    class Failing:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            raise TimeoutError("the model did not answer")
+
+    session = pressured(Failing())
+    output = session.compress()
+    assert output.compression is not None
+    assert all("TimeoutError: the model did not answer" in each.reason for each in output.compression.rejections)
+    assert output.compression.rejections
+    said = {word for turn in session.log() for word in turn.text.split()}
+    assert all(said & set(turn.text.split()) for turn in session.window.all_turns() if turn.is_gist)
+    assert recount(session.messages(), WORDS) <= 1000
+
+
+def test_a_failing_async_summariser_costs_its_own_gist_only() -> None:
+    """The same without blocking."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser(TimeoutError("the model did not answer"))
+        summariser.go_on.set()
+        session = pressured(summariser)
+        output = await session.acompress()
+        assert output.compression is not None
+        assert output.compression.rejections
+        assert output.state is ContextState.COMPRESSED
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("offer", ["", "   ", words(5000), "caf\ud800"], ids=["empty", "blank", "too long", "lone surrogate"])
+def test_a_useless_summary_is_not_taken(offer: str) -> None:
+    """Empty, overlong and unstorable summaries are rejected; the view is valid and within budget all the same."""
+
+    class Useless:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            return offer
+
+    session = pressured(Useless())
+    session.add_user_turn("and now?")
+    assert recount(session.messages(), WORDS) <= 700
+    assert not any(offer.strip() and offer in turn.text for turn in session.window.all_turns())
+
+
+def test_async_twins_do_what_they_are_twins_of() -> None:
+    """Every async method gives the window, state and log that its twin gives."""
+    sync, other = ContextSession(1000, counter=WORDS), ContextSession(1000, counter=WORDS)
+    call = [{"id": "c", "name": "search", "input": {}}]
+
+    async def scene() -> None:
+        await other.aadd_system("be brief")
+        await other.aadd_user_turn(words(100), name="ann")
+        await other.aadd_assistant_turn(words(300), call)
+        await other.aadd_tool_turn(words(200), tool_call_id="c", name="search")
+        await other.acompress(0.3)
+        await other.arecall([other.log()[3].resource_id])
+        await other.aclear()
+        with pytest.raises(OrderError):
+            await other.aadd_user_turn("x") and await other.aadd_tool_turn("y", tool_call_id="z")
+        with pytest.raises(ContextOverflowError):
+            await other.aadd_user_turn(words(2000))
+
+    asyncio.run(scene())
+    sync.add_system("be brief")
+    sync.add_user_turn(words(100), name="ann")
+    sync.add_assistant_turn(words(300), call)
+    sync.add_tool_turn(words(200), tool_call_id="c", name="search")
+    sync.compress(0.3)
+    sync.recall([sync.log()[3].resource_id])
+    sync.clear()
+    sync.add_user_turn("x")
+    assert [type(event) for event in sync.events()] == [type(event) for event in other.events()]
+    assert [event.state for event in sync.events()] == [event.state for event in other.events()]
+    assert [turn.content for turn in sync.log()] == [turn.content for turn in other.log()]

@@ -1,0 +1,196 @@
+"""Recall: what was dropped or summarised comes back from the log, whole and where it stood."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.polynomial import (
+    ContextOverflowError,
+    ContextPressureError,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+    replay,
+)
+from polycontext.pressure import Fidelity, view_of
+from polycontext.window import ContextWindow, Turn
+from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_moves, tool_atom, whole, words
+from tests.strategies import FAST, Move
+
+
+def compressed(*turns: Turn, target: float = 0.0, max_tokens: int = 2000) -> ContextSession:
+    """Return a session with these turns behind a task, compressed."""
+    session = ContextSession(max_tokens, counter=WORDS, auto=False)
+    add_all(session, [Turn("user", "the task is to book a flight"), *turns])
+    session.compress(target)
+    return session
+
+
+def ids(session: ContextSession) -> list[str]:
+    """Return the resource ids of the view."""
+    return [turn.resource_id for turn in session.window.all_turns()]
+
+
+def stands_verbatim(session: ContextSession, *places: int) -> bool:
+    """Tell whether these turns of the log stand in the view, side by side and word for word."""
+    turns, view = [session.log()[place] for place in places], session.window.all_turns()
+    return any(list(view[start : start + len(turns)]) == turns for start in range(len(view)))
+
+
+def test_a_gisted_atom_comes_back_where_it_stood() -> None:
+    """A summarised turn comes back verbatim, behind the gist that stood for it and before what came later."""
+    session = compressed(*chat(16, 20)[1:])
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    assert "t5" in gist.sources
+    session.recall(["t5"])
+    assert stands_verbatim(session, 4)
+    assert ids(session).index("t5") == ids(session).index(gist.resource_id) + 1
+    assert session.revision == 18
+
+
+def test_a_dropped_atom_comes_back_where_it_stood() -> None:
+    """A dropped turn comes back between its old neighbours."""
+    session = ContextSession(1000, counter=WORDS, auto=False)
+    session.add_user_turn("the task")
+    session.add_assistant_turn("one", resource_class=ResourceClass.PRESERVED)
+    session.add_assistant_turn(words(9, "gone"), resource_class=ResourceClass.DROPPABLE)
+    session.add_user_turn("two", resource_class=ResourceClass.PRESERVED)
+    session.compress(0.0)
+    assert ids(session) == ["t1", "t2", "t4"]
+    session.recall(["t3"])
+    assert ids(session) == ["t1", "t2", "t3", "t4"]
+    assert session.window.all_turns() == session.log()
+
+
+def test_a_digested_tool_atom_comes_back_whole() -> None:
+    """The id of any turn of an atom brings the whole atom back in place of its digests."""
+    session = compressed(*tool_atom("search", 90, 80))
+    digests = [turn for turn in session.window.all_turns() if turn.is_gist]
+    assert [turn.role for turn in digests] == ["tool", "tool"]
+    session.recall(["t4"])
+    assert session.window.all_turns() == session.log()
+    assert session.window.open_calls == ()
+
+
+def test_a_tool_atom_inside_a_summary_comes_back_whole() -> None:
+    """Calls and results come back together even if all of them were summarised."""
+    session = compressed(*tool_atom("search", 30, 20), *chat(16, 20))
+    assert "t3" not in ids(session)
+    session.recall(["t3"])
+    assert stands_verbatim(session, 1, 2, 3)
+
+
+def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
+    """Recalling a gist recalls everything it stands for, in the order of the log."""
+    session = compressed(*tool_atom("search", 30), *chat(10, 20))
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist and len(turn.sources) > 2)
+    session.recall([gist.resource_id])
+    places = [int(source[1:]) - 1 for source in gist.sources]
+    assert stands_verbatim(session, *places)
+
+
+def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
+    """Whatever order the ids are given in, the log's order is kept; naming one twice brings it once."""
+    session = compressed(*chat(16, 20)[1:])
+    session.recall(["t6", "t3", "t5", "t3"])
+    standing = [i for i in ids(session) if i in ("t3", "t5", "t6")]
+    assert standing == ["t3", "t5", "t6"]
+
+
+def test_an_unknown_id_is_refused_with_a_near_miss() -> None:
+    """A slip of the pen is answered with what was probably meant; nothing changes, not even for the good ids."""
+    session = compressed(*chat(16, 20)[1:])
+    before = whole(session)
+    with pytest.raises(UnknownResourceError, match="t12") as caught:
+        session.recall(["t5", "tt12"])
+    assert "t12" in caught.value.near
+    assert whole(session) == before
+
+
+def test_recalling_what_stands_changes_nothing() -> None:
+    """Nothing to bring back is no event."""
+    session = compressed(*chat(16, 20)[1:])
+    before = whole(session)
+    session.recall(["t1", "t16"])
+    session.recall([])
+    assert whole(session) == before
+
+
+def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
+    """What does not fit below the high mark stays in the log; the numbers say how much it would take."""
+    session = add_all(ContextSession(700, counter=WORDS), chat(33, 20))
+    session.compress()
+    before = whole(session)
+    everything = [turn.resource_id for turn in session.log()]
+    with pytest.raises(ContextOverflowError) as caught:
+        session.recall(everything)
+    assert caught.value.max_tokens == 490
+    assert caught.value.tokens >= sum(turn.tokens or 0 for turn in session.log()) > 490
+    assert whole(session) == before
+
+
+def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
+    """An empty view and a pressured one take nothing back."""
+    session = ContextSession(100, counter=WORDS, auto=False)
+    with pytest.raises(IllegalDirectionError):
+        session.recall(["t1"])
+    session.add_user_turn(words(80))
+    with pytest.raises(ContextPressureError):
+        session.recall(["t1"])
+
+
+def test_what_was_recalled_yields_again() -> None:
+    """Recalled atoms are compressed like any other, and recalled again; the words never change."""
+    session = compressed(*chat(16, 20)[1:])
+    for _ in range(3):
+        session.recall(["t5"])
+        assert stands_verbatim(session, 4)
+        add_all(session, chat(2, 3))
+        session.compress(0.0)
+        assert view_of(session.window, session.window.atoms()).fidelities["t1"] is Fidelity.VERBATIM
+        assert not stands_verbatim(session, 4)
+
+
+def test_a_gist_from_elsewhere_does_not_break_recall() -> None:
+    """A turn that claims sources this log never had counts as itself."""
+    session = compressed(Turn("user", "[Summary of 2 earlier messages]\nold", sources=("x1", "x2")), *chat(16, 20)[1:])
+    session.recall(["t5"])
+    assert stands_verbatim(session, 4)
+    with pytest.raises(UnknownResourceError):
+        session.recall(["x1"])
+
+
+@given(session_moves(), st.data())
+def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.DataObject) -> None:
+    """Whatever is recalled from whatever was compressed: the view is valid, within budget, in the order of the log, and replays."""
+    session = ContextSession(4000, counter=FAST, engine="table", auto=False)
+    for turn, resource_class in moves:
+        if session.state is not ContextState.PRESSURED:
+            try:
+                session.add(turn, resource_class)
+            except ContextOverflowError:
+                break
+    if session.state is ContextState.EMPTY:
+        return
+    session.compress(data.draw(st.sampled_from([0.0, 0.2])))
+    known = [turn.resource_id for turn in (*session.log(), *session.window.all_turns())]
+    wanted = data.draw(st.lists(st.sampled_from(known), max_size=4))
+    try:
+        session.recall(wanted)
+    except ContextOverflowError as error:
+        assert error.tokens > error.max_tokens
+    else:
+        standing = set(session.window.all_turns())
+        assert all(turn in standing for turn in session.log() if turn.resource_id in wanted)
+    places = {turn.resource_id: place for place, turn in enumerate(session.log())}
+    view = [places[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in places]
+    assert view == sorted(view)
+    assert len(view) == len(set(view))
+    assert replay(session.events(), ContextWindow(4000, counter=FAST)) == (session.state, session.window)
+    for provider in Provider:
+        if {turn.role for turn in session.window.all_turns()} != {"system"}:
+            messages = session.messages(provider, allow_open=True)
+            get_format(provider).check(messages, allow_open_tail=True)
+            assert recount(messages, FAST, provider) <= 4000

@@ -1,0 +1,83 @@
+"""The Galois connection on real windows: compressing is the meet with the plan's ceiling."""
+
+from hypothesis import HealthCheck, given, settings
+
+from polycontext.pressure import ContextProjector, Fidelity, Reach, View, plan_at, view_of
+from polycontext.window import ContextWindow
+from tests.pressure.samples import HEAD, Head, is_clean
+from tests.strategies import TARGETS, reaches, windows
+
+
+@given(windows(), reaches(), TARGETS)
+def test_compressing_is_the_meet_with_the_ceiling(window: ContextWindow, reach: Reach, target: float) -> None:
+    """``view_of(compress(w)) == view_of(w) ∧ ceiling``, unless a summary was refused."""
+    log = window.atoms()
+    result = ContextProjector(Head(), reach).compress(window, target)
+    if is_clean(result):
+        assert view_of(result.window, log) == view_of(window, log).meet(result.plan.ceiling(log))
+
+
+@given(windows(max_atoms=8), reaches())
+def test_every_plan_of_the_chain_is_a_meet(window: ContextWindow, reach: Reach) -> None:
+    """Not only the plans that targets pick: every plan of the chain, committed, is its own ceiling."""
+    log = window.atoms()
+    projector = ContextProjector(Head(), reach)
+    ladder = projector.ladder(window)
+    for step in range(len(ladder.tokens)):
+        plan = plan_at(ladder, step, 0)
+        result = projector.commit(window, projector.fulfil(plan))
+        if is_clean(result):
+            assert view_of(result.window, log) == plan.ceiling(log)
+            assert result.tokens_after <= plan.tokens_promised
+
+
+@given(windows(), reaches(), TARGETS, TARGETS)
+def test_compressing_again_is_again_a_meet(window: ContextWindow, reach: Reach, first: float, second: float) -> None:
+    """Over the log of the beginning, a compression of a compressed window is the meet with both ceilings."""
+    log = window.atoms()
+    projector = ContextProjector(Head(), reach)
+    once = projector.compress(window, first)
+    twice = projector.compress(once.window, second)
+    if is_clean(once) and is_clean(twice):
+        assert view_of(twice.window, log) == view_of(once.window, log).meet(twice.plan.ceiling(log))
+        assert view_of(twice.window, log) <= view_of(once.window, log) <= view_of(window, log)
+
+
+@given(windows(), reaches(), TARGETS)
+def test_compressing_never_raises_a_fidelity(window: ContextWindow, reach: Reach, target: float) -> None:
+    """Deflationary whatever happened to the summaries: a refused one leaves its atoms between the ceiling and what they were."""
+    log = window.atoms()
+    result = ContextProjector(reach=reach).compress(window, target)
+    before, after = view_of(window, log), view_of(result.window, log)
+    assert after <= before
+    assert before.meet(result.plan.ceiling(log)) <= after
+
+
+@given(windows(), reaches(), TARGETS)
+def test_compressing_to_a_reached_target_is_idempotent(window: ContextWindow, reach: Reach, target: float) -> None:
+    """A second time changes nothing at all, once the target was reached."""
+    projector = ContextProjector(reach=reach)
+    once = projector.compress(window, target)
+    if not once.reached:
+        return
+    twice = projector.compress(once.window, target)
+    assert twice.plan.is_empty
+    assert twice.window == once.window
+    assert (twice.dropped, twice.gisted, twice.first_changed, twice.tokens_saved) == ((), (), None, 0)
+
+
+@given(windows())
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
+def test_harsher_targets_hold_less(window: ContextWindow) -> None:
+    """Antitone in the severity: the view for a lower target is below the view for a higher one."""
+    log = window.atoms()
+    results = [HEAD.compress(window, target) for target in (1.0, 0.7, 0.4, 0.1, 0.0)]
+    if all(is_clean(result) for result in results):
+        views = [view_of(result.window, log) for result in results]
+        assert all(harsh <= gentle for gentle, harsh in zip(views, views[1:], strict=False))
+
+
+def test_expanding_needs_the_log() -> None:
+    """Expanding embeds a compressed view among all views; it holds no more than before (the Lens Fallacy)."""
+    view = View({"t1": Fidelity.GIST, "t2": Fidelity.DROPPED})
+    assert HEAD.expand(view) == view
