@@ -21,6 +21,7 @@ WIDE = 100
 """Columns from which on there is room to spare."""
 
 _ENDS = 10
+_SHORT_GAP = 3
 _CELLS = 10
 _EXCERPT = 160
 _STATES = {
@@ -73,9 +74,9 @@ class Overview:
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, min_width=12)
         for name, total in self._sums.items():
-            table.add_column(name, footer=str(total), justify="right", no_wrap=True)
-        table.add_column("kept", justify="right", no_wrap=True)
-        table.add_column("pressure", justify="right", no_wrap=True)
+            table.add_column(name, footer=str(total), justify="right", no_wrap=True, min_width=max(len(name), len(str(total))))
+        table.add_column("kept", justify="right", no_wrap=True, min_width=5)
+        table.add_column("pressure", justify="right", no_wrap=True, min_width=8)
         table.add_column("state", no_wrap=True, min_width=12)
         for row in self._rows:
             table.add_row(*row)
@@ -100,8 +101,8 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
     notable = [index for index, step in enumerate(steps) if _is_notable(step) and index not in ends]
     chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
     for index in chosen:
-        if index > last + 1:
-            yield index - last - 1
+        between = steps[last + 1 : index]
+        yield from between if len(between) <= _SHORT_GAP else [len(between)]
         yield steps[index]
         last = index
 

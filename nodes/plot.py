@@ -68,22 +68,27 @@ def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> N
 
 
 def _points(report: ReplayReport) -> list[tuple[float, float, ContextState]]:
-    """Return where the curve goes: a turn at its number, a compression halfway before the next turn."""
+    """Return where the stairs go: a turn at its number, a compression halfway to the next turn, and the end."""
     points = [(0.0, 0.0, ContextState.EMPTY)]
     for step in report.steps:
-        x = points[-1][0] + 0.5 if isinstance(step, Compressed) else float(step.number)
+        x = points[-1][0] + 0.5 if isinstance(step, Compressed) else max(points[-1][0], float(step.number))
         points.append((x, step.pressure, step.state))
-    return points
+    return [*points, (max(points[-1][0], float(report.turns)) + 0.5, *points[-1][1:])]
 
 
 def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
+    """Draw pressure as stairs, since it stays as it is until the next step; each stair in the colour of its state."""
+    from matplotlib.collections import LineCollection, PolyCollection  # noqa: PLC0415
+
     points = _points(report)
-    for (x, y, _), (next_x, next_y, state) in pairwise(points):
-        axes.fill_between([x, next_x], [y, next_y], color=_COLOURS[state], alpha=0.22, linewidth=0)
-        axes.plot([x, next_x], [y, next_y], color=_COLOURS[state], linewidth=1.6, solid_capstyle="round")
+    stairs = [((x, next_x), y, _COLOURS[state]) for (x, y, state), (next_x, _, _) in pairwise(points)]
+    colours = [colour for _, _, colour in stairs]
+    axes.add_collection(PolyCollection([[(x, 0), (x, y), (end, y), (end, 0)] for (x, end), y, _ in stairs], facecolors=colours, alpha=0.22))
+    axes.add_collection(LineCollection([[(x, y), (end, y)] for (x, end), y, _ in stairs], colors=colours, linewidths=2.2))
+    axes.step([x for x, _, _ in points], [y for _, y, _ in points], where="post", color="#607d8b", linewidth=0.6)
     for state in report.states[1:]:
-        axes.plot([], [], color=_COLOURS[state], linewidth=5, alpha=0.6, label=str(state).capitalize())
-    steps = list(zip(points[1:], report.steps, strict=True))
+        axes.plot([], [], color=_COLOURS[state], linewidth=6, alpha=0.7, label=str(state))
+    steps = list(zip(points[1:-1], report.steps, strict=True))
     _scatter(axes, [(x, y) for (x, y, _), step in steps if _saves(step)], "v", "#0d47a1", "compression")
     _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)], "x", "#b71c1c", "refused turn")
 
@@ -98,10 +103,15 @@ def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colou
 
 
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:
-    for y, name, colour in ((high, "high", "#e53935"), (low, "low", "#1e88e5")):
+    for y, name, colour in ((high, "high", "#e53935"), (low, "low", "#1e88e5"), (1.0, "budget", "#37474f")):
         axes.axhline(y, color=colour, linewidth=1, linestyle=(0, (5, 4)))
         axes.annotate(
-            f"{name} {y:g}", (1.0, y), xycoords=("axes fraction", "data"), xytext=(4, -3), textcoords="offset points", color=colour
+            f"{name} {y:g}" if y < 1 else name,
+            (1.0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, -3),
+            textcoords="offset points",
+            color=colour,
         )
 
 
@@ -110,6 +120,6 @@ def _dress(axes: "Axes", report: ReplayReport) -> None:
     axes.set_xlabel("turn")
     axes.set_ylabel(f"pressure (share of {report.session.window.max_tokens} tokens)")
     axes.set_xlim(0, max(1, report.turns) + 0.5)
-    axes.set_ylim(0, max(1.0, report.peak * 1.05))
+    axes.set_ylim(0, max(1.0, report.peak) * 1.04)
     axes.grid(axis="y", alpha=0.25)
-    axes.legend(loc="upper left", ncols=6, frameon=False, fontsize=9)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, frameon=False, fontsize=9, handlelength=1.2, columnspacing=1.2)

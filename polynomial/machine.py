@@ -36,12 +36,11 @@ class ContextModel:
 
 def _turn(source: State, pressured: State, settled: State) -> TransitionList:
     """Declare what a turn does in `source`: too much of it presses; a compressed context cools down first."""
-    moves = source.to(pressured, validators="fits", cond="is_pressured", on="append_turn")
+    moves: TransitionList = source.to(pressured, validators="fits", cond="is_pressured", on="append_turn")
     if source.value is ContextState.COMPRESSED:
-        moves |= source.to.itself(validators="fits", cond="is_cooling", on="append_turn")
-    if source is settled:
-        return moves | source.to.itself(validators="fits", on="append_turn")
-    return moves | source.to(settled, validators="fits", on="append_turn")
+        moves |= source.to(source, validators="fits", cond="is_cooling", on="append_turn")
+    moves |= source.to(settled, validators="fits", on="append_turn")
+    return moves
 
 
 class ContextMachine(StateChart[ContextModel]):

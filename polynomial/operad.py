@@ -73,11 +73,15 @@ def _applied(inner: Sequence[Operation], windows: Sequence[ContextWindow]) -> li
     return results
 
 
+def _frozen(makers: Mapping[str, Callable[..., Operation]]) -> Mapping[str, Callable[..., Operation]]:
+    return MappingProxyType(dict(makers))
+
+
 @frozen
 class Operad:
     """Name the operations there are; some need parameters before they are operations."""
 
-    makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=lambda m: MappingProxyType(dict(m)))
+    makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
 
     @property
     def arities(self) -> dict[str, int]:

@@ -132,7 +132,7 @@ def coproduct(
         s2, b2 = second.invoke(position.value, input.value)
         return Right(s2), Right(b2)
 
-    positions = frozenset({*map(Left, first.positions), *map(Right, second.positions)})
+    positions: frozenset[Left[S] | Right[S2]] = frozenset([*map(Left, first.positions), *map(Right, second.positions)])
     return PolyAgent(positions, directions, transition, _tagged(first, second))
 
 

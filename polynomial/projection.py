@@ -6,7 +6,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Fulfilment, Reach, Summariser, is_gist_text
+from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 
@@ -112,15 +112,16 @@ def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
 
 def _within(projector: ContextProjector, window: ContextWindow, room: int, max_tokens: int, query: str | None) -> CompressionResult:
     """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
-    for wanted in (room, 0):
-        plan = projector.plan_within(window, wanted)
-        if plan.floor > room and plan.tokens_before > room:
-            raise ContextOverflowError(plan.floor + max_tokens - room, max_tokens, "the conversation")
-        fulfilment = projector.fulfil(plan, query=query) if not plan.is_empty else Fulfilment(plan, ())
-        result = projector.commit(window, fulfilment)
+    plan = projector.plan_within(window, room)
+    least = plan.tokens_promised
+    if plan.reached:
+        result = projector.commit(window, projector.fulfil(plan, query=query))
+        if result.tokens_after > room:
+            result = projector.commit(window, projector.fulfil(projector.plan_within(window, 0), query=query))
         if result.tokens_after <= room:
             return result
-    raise ContextOverflowError(result.tokens_after + max_tokens - room, max_tokens, "the conversation")
+        least = result.tokens_after
+    raise ContextOverflowError(least + max_tokens - room, max_tokens, "the conversation")
 
 
 def _rendered(wire: WireFormat, parsed: Parsed, before: ContextWindow, after: ContextWindow) -> Rendered:

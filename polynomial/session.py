@@ -342,7 +342,7 @@ class ContextSession:
             after = apply_edit(self.window, edit, compressed=False)
             high = self.policy.threshold.high(self.policy.signals)
             if edit.splices and pressure_of(after) > high:
-                raise ContextOverflowError(after.tokens, int(high * after.max_tokens), "the view with what is recalled")
+                raise ContextOverflowError(after.tokens, _most_at(high, after.max_tokens), "the view with what is recalled")
             return self._settle(journal.RecallEvent(self.state, edit, self._clock()), after) if edit.splices else self.output
 
     def promote(
@@ -524,6 +524,12 @@ class ContextSession:
     def _check_revision(self, expected: int | None) -> None:
         if expected is not None and expected != self.revision:
             raise ConflictError("session revision", expected, self.revision)
+
+
+def _most_at(pressure: float, max_tokens: int) -> int:
+    """Return the most tokens whose pressure is at most `pressure`, exact where the product is not."""
+    most = int(pressure * max_tokens) + 1
+    return most if most / max_tokens <= pressure else most - 1
 
 
 def _machine(engine: Engine, window: ContextWindow, policy: ContextPolicy, state: ContextState = ContextState.EMPTY) -> _Machine:

@@ -29,6 +29,10 @@ class DifferentLogsError(CallerError, ValueError):
         return f"views over different logs: {self.only_left} only on the left, {self.only_right} only on the right; legal: one log"
 
 
+def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:
+    return MappingProxyType(dict(fidelities))
+
+
 @frozen(order=False)
 class View:
     """Assign a fidelity to every atom of one log, named by the atom's id.
@@ -39,7 +43,7 @@ class View:
     (True, False, True)
     """
 
-    fidelities: Mapping[str, Fidelity] = field(converter=lambda m: MappingProxyType(dict(m)), hash=False)
+    fidelities: Mapping[str, Fidelity] = field(converter=_frozen, hash=False)
 
     def __le__(self, other: "View") -> bool:
         """Tell whether no atom is held at a higher fidelity here than in `other`."""

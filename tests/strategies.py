@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import Reach
+from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.tokens import EstimatingCounter
 
@@ -47,8 +47,8 @@ CONSTRAINTS = ("From now on never touch main.py.", "You must always answer in Fr
 ACKNOWLEDGEMENTS = ("ok", "thanks!", "Great, thank you.")
 EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
-TOOLS = ("search", "read_file", "run", "get_reservation_details_of_the_customer")
-ARGUMENTS = ("{}", '{"path": "src/app.py"}', '{"q": "night train"}', '{"q": "日本"}', '{"q": "' + "z" * 300 + '"}', "not json")
+TOOLS = ("search", "search", "search", "read_file", "get_reservation_details_of_the_customer")
+ARGUMENTS = ("{}", "{}", "{}", "{}", '{"path": "src/app.py"}', '{"q": "night train"}', '{"q": "日本"}', '{"q": "' + "z" * 300 + '"}', "not json")
 
 
 def _prose(subject: int, sentences: int) -> str:
@@ -126,6 +126,27 @@ def windows(draw: st.DrawFn, *, max_atoms: int = 12, counter: TokenCounter = FAS
     """Draw a window with a conversation in it, focused anywhere, of a budget that is often far too small."""
     window = filled(draw(conversations(max_atoms=max_atoms)), draw(BUDGETS), counter=counter)
     return window.seek(draw(st.integers(0, len(window)))) if draw(st.booleans()) else window
+
+
+@st.composite
+def lived_windows(draw: st.DrawFn) -> ContextWindow:
+    """Draw a window that went through compressions, with gists of several levels, and went on afterwards."""
+    window = draw(windows(max_atoms=6))
+    projector = ContextProjector(reach=draw(reaches()))
+    for number in range(draw(st.sampled_from([0, 0, 1, 3, 7]))):
+        window = _closed(projector.compress(window, draw(st.sampled_from([0.0, 0.1, 0.4]))).window)
+        for each in range(draw(st.sampled_from([1, 4]))):
+            window = window.append(Turn(Role.ASSISTANT, _prose(10 * number + each, 4)))
+    for turn, resource_class in draw(conversations(max_atoms=4)):
+        window = _closed(window) if turn.role is not Role.TOOL else window
+        window = window.append(turn, resource_class)
+    return window
+
+
+def _closed(window: ContextWindow) -> ContextWindow:
+    for call_id in window.open_calls:
+        window = window.append(Turn(Role.TOOL, "late", tool_call_id=call_id))
+    return window
 
 
 @st.composite

@@ -112,19 +112,23 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def pos(self) -> int:
+        """Return the focused position."""
         return self._position
 
     position = pos
 
     @property
     def last(self) -> int:
+        """Return the last position, the number of turns."""
         return self._contents.length
 
     def peek(self, position: int) -> Turn | None:
+        """Return the turn at `position`, None at 0."""
         self._check(position)
         return self._contents.spine.turns[position - 1] if position else None
 
     def seek(self, position: int) -> Self:
+        """Return the same window focused on `position`; O(1)."""
         if not 0 <= position <= self._contents.length:
             raise PositionError(position, self._contents.length)
         return self._with(self._contents, position)

@@ -117,19 +117,23 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
 
     @property
     def pos(self) -> int:
+        """Return the focused position."""
         return self._pos
 
     @property
     def last(self) -> int:
+        """Return the last position; positions are 0..last."""
         return self._last
 
     def peek(self, position: int) -> A_co:
+        """Return the value at `position`, computed when it is first read."""
         seen = self._seen
         if position not in seen:
             seen[position] = self._function(self._check(position))
         return seen[position]
 
     def seek(self, position: int) -> Self:
+        """Return the same store focused on `position`; what was computed stays shared."""
         moved = object.__new__(type(self))
         moved._function, moved._last, moved._seen = self._function, self._last, self._seen
         moved._pos = self._check(position)

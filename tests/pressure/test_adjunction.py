@@ -5,10 +5,10 @@ from hypothesis import HealthCheck, given, settings
 from polycontext.pressure import ContextProjector, Fidelity, Reach, View, plan_at, view_of
 from polycontext.window import ContextWindow
 from tests.pressure.samples import HEAD, Head, is_clean
-from tests.strategies import TARGETS, reaches, windows
+from tests.strategies import TARGETS, lived_windows, reaches
 
 
-@given(windows(), reaches(), TARGETS)
+@given(lived_windows(), reaches(), TARGETS)
 def test_compressing_is_the_meet_with_the_ceiling(window: ContextWindow, reach: Reach, target: float) -> None:
     """``view_of(compress(w)) == view_of(w) ∧ ceiling``, unless a summary was refused."""
     log = window.atoms()
@@ -17,7 +17,7 @@ def test_compressing_is_the_meet_with_the_ceiling(window: ContextWindow, reach: 
         assert view_of(result.window, log) == view_of(window, log).meet(result.plan.ceiling(log))
 
 
-@given(windows(max_atoms=8), reaches())
+@given(lived_windows(), reaches())
 def test_every_plan_of_the_chain_is_a_meet(window: ContextWindow, reach: Reach) -> None:
     """Not only the plans that targets pick: every plan of the chain, committed, is its own ceiling."""
     log = window.atoms()
@@ -31,7 +31,7 @@ def test_every_plan_of_the_chain_is_a_meet(window: ContextWindow, reach: Reach) 
             assert result.tokens_after <= plan.tokens_promised
 
 
-@given(windows(), reaches(), TARGETS, TARGETS)
+@given(lived_windows(), reaches(), TARGETS, TARGETS)
 def test_compressing_again_is_again_a_meet(window: ContextWindow, reach: Reach, first: float, second: float) -> None:
     """Over the log of the beginning, a compression of a compressed window is the meet with both ceilings."""
     log = window.atoms()
@@ -43,7 +43,7 @@ def test_compressing_again_is_again_a_meet(window: ContextWindow, reach: Reach, 
         assert view_of(twice.window, log) <= view_of(once.window, log) <= view_of(window, log)
 
 
-@given(windows(), reaches(), TARGETS)
+@given(lived_windows(), reaches(), TARGETS)
 def test_compressing_never_raises_a_fidelity(window: ContextWindow, reach: Reach, target: float) -> None:
     """Deflationary whatever happened to the summaries: a refused one leaves its atoms between the ceiling and what they were."""
     log = window.atoms()
@@ -53,7 +53,7 @@ def test_compressing_never_raises_a_fidelity(window: ContextWindow, reach: Reach
     assert before.meet(result.plan.ceiling(log)) <= after
 
 
-@given(windows(), reaches(), TARGETS)
+@given(lived_windows(), reaches(), TARGETS)
 def test_compressing_to_a_reached_target_is_idempotent(window: ContextWindow, reach: Reach, target: float) -> None:
     """A second time changes nothing at all, once the target was reached."""
     projector = ContextProjector(reach=reach)
@@ -66,7 +66,7 @@ def test_compressing_to_a_reached_target_is_idempotent(window: ContextWindow, re
     assert (twice.dropped, twice.gisted, twice.first_changed, twice.tokens_saved) == ((), (), None, 0)
 
 
-@given(windows())
+@given(lived_windows())
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_harsher_targets_hold_less(window: ContextWindow) -> None:
     """Antitone in the severity: the view for a lower target is below the view for a higher one."""

@@ -9,7 +9,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
-from tests.strategies import reaches, windows
+from tests.strategies import lived_windows, reaches
 
 
 def plans(ladder: Ladder) -> list[Plan]:
@@ -30,7 +30,7 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 # --- a chain ---------------------------------------------------------------
 
 
-@given(windows(), reaches())
+@given(lived_windows(), reaches())
 def test_the_promises_fall_strictly(window: ContextWindow, reach: Reach) -> None:
     """Every plan promises fewer tokens than the one before; the first changes nothing, the last is the floor."""
     ladder = ContextProjector(reach=reach).ladder(window)
@@ -42,7 +42,7 @@ def test_the_promises_fall_strictly(window: ContextWindow, reach: Reach) -> None
     assert (dict(first.lowered), first.drops, first.jobs, first.first_changed) == ({}, (), (), None)
 
 
-@given(windows(), reaches())
+@given(lived_windows(), reaches())
 def test_the_ceilings_fall_along_the_chain(window: ContextWindow, reach: Reach) -> None:
     """A harsher plan raises no ceiling again: the chain is one of the order of views."""
     log = window.atoms()
@@ -50,7 +50,7 @@ def test_the_ceilings_fall_along_the_chain(window: ContextWindow, reach: Reach) 
     assert all(harsh <= gentle for gentle, harsh in pairwise(ceilings))
 
 
-@given(windows(), reaches())
+@given(lived_windows(), reaches())
 def test_no_ceiling_is_below_the_floor_of_its_class(window: ContextWindow, reach: Reach) -> None:
     """Not even the harshest plan goes below what the classes allow."""
     harshest = plans(ContextProjector(reach=reach).ladder(window))[-1].ceiling(window.atoms())
@@ -58,7 +58,7 @@ def test_no_ceiling_is_below_the_floor_of_its_class(window: ContextWindow, reach
         assert harshest.fidelities[atom.id] >= floor_of(atom_class(window, atom))
 
 
-@given(windows(), reaches())
+@given(lived_windows(), reaches())
 def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, reach: Reach) -> None:
     """Whatever their class, nothing on the ladder touches them."""
     harshest = plans(ContextProjector(reach=reach).ladder(window))[-1]
@@ -73,7 +73,7 @@ def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, re
 # --- the gentlest sufficient plan ------------------------------------------
 
 
-@given(windows(), reaches(), st.data())
+@given(lived_windows(), reaches(), st.data())
 def test_plans_and_pressures_are_adjoint(window: ContextWindow, reach: Reach, data: st.DataObject) -> None:
     """For every reachable t and every plan c_j of the chain: ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``."""
     projector = ContextProjector(reach=reach)
@@ -87,7 +87,7 @@ def test_plans_and_pressures_are_adjoint(window: ContextWindow, reach: Reach, da
         assert all((j >= chosen) == (pressure <= t) for j, pressure in enumerate(pressures))
 
 
-@given(windows(), reaches(), st.floats(0.0, 1.0))
+@given(lived_windows(), reaches(), st.floats(0.0, 1.0))
 def test_the_plan_is_the_gentlest_that_suffices(window: ContextWindow, reach: Reach, target: float) -> None:
     """The plan before it in the chain would not do; where none does it is the harshest, and says so."""
     projector = ContextProjector(reach=reach)
@@ -99,7 +99,7 @@ def test_the_plan_is_the_gentlest_that_suffices(window: ContextWindow, reach: Re
         assert plan.tokens_promised == plan.floor == ladder.floor
 
 
-@given(windows(), reaches(), st.integers(-5, 5_000))
+@given(lived_windows(), reaches(), st.integers(-5, 5_000))
 def test_planning_within_tokens_is_planning_for_their_pressure(window: ContextWindow, reach: Reach, tokens: int) -> None:
     """`plan_within` takes the first plan of the chain that promises at most so many tokens."""
     ladder = ContextProjector(reach=reach).ladder(window)
@@ -151,7 +151,7 @@ def test_runs_of_required_atoms_are_one_block() -> None:
     assert [[atom + 1 for atom in block] for block in ladder.blocks] == [[3, 4, 6, 7], [9, 10, 11]]
 
 
-@given(windows(), reaches())
+@given(lived_windows(), reaches())
 def test_a_job_stands_for_whole_atoms_or_for_single_results(window: ContextWindow, reach: Reach) -> None:
     """No job parts an atom: blocks cover whole ones, digests and pointers one result with its call kept."""
     whole = {atom.start: atom for atom in window.atoms()}

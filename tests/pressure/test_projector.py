@@ -1,0 +1,303 @@
+"""The projector: plan, fulfil, commit; what a compressed window still is, and who may commit."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from polycontext.linearity import ResourceClass
+from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
+from tests.pressure.samples import HEAD, Head, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.strategies import TARGETS, conversations, filled, lived_windows, reaches
+
+_HERE = Path(__file__)
+
+
+# --- what a compressed window still is -------------------------------------
+
+
+@given(lived_windows(), reaches(), TARGETS)
+def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: float) -> None:
+    """Every call that stands has all its results beside it, parallel ones too, and no result stands without its call."""
+    after = ContextProjector(reach=reach).compress(window, target).window
+    answers = {atom.id: len(atom.turns) for atom in window.atoms()}
+    for atom in after.atoms():
+        assert (atom.turns[0].role is Role.TOOL) is False
+        if atom.turns[0].tool_calls:
+            assert len(atom.turns) == answers[atom.id]
+            assert atom.is_open or {c.id for c in atom.turns[0].tool_calls} == {turn.tool_call_id for turn in atom.turns[1:]}
+
+
+@given(lived_windows(), reaches(), TARGETS)
+def test_order_is_kept(window: ContextWindow, reach: Reach, target: float) -> None:
+    """What stands is in the order of the conversation, a gist where its sources stood."""
+    place = {turn.resource_id: index for index, turn in enumerate(window.all_turns())}
+    after = ContextProjector(reach=reach).compress(window, target).window
+    places = [place[turn.sources[0]] if turn.is_gist else place[turn.resource_id] for turn in after.all_turns()]
+    assert places == sorted(set(places))
+
+
+@given(lived_windows(), reaches(), TARGETS)
+def test_the_compressed_window_is_as_good_as_any(window: ContextWindow, reach: Reach, target: float) -> None:
+    """It counts right, its ids are unique, its ledger knows every turn, and it can be continued like the one before."""
+    after = ContextProjector(reach=reach).compress(window, target).window
+    turns = after.all_turns()
+    assert after.position == len(after) == len(turns)
+    assert after.tokens == sum(turn.tokens or 0 for turn in turns)
+    assert len(set(ids(turns))) == len(turns)
+    assert all(turn.resource_id in after.linearity for turn in turns)
+    assert after.open_calls == window.open_calls
+    assert after.turns_since_compression == 0
+    if not after.open_calls:
+        assert after.append(user("on we go")).all_turns()[:-1] == turns
+
+
+@given(lived_windows(), TARGETS)
+def test_the_window_before_is_untouched(window: ContextWindow, target: float) -> None:
+    """Compressing returns another window; the old one, and its focus, stay."""
+    before = (window.all_turns(), window.position, window.tokens, list(window.linearity.items()), window.serial)
+    HEAD.compress(window, target)
+    assert (window.all_turns(), window.position, window.tokens, list(window.linearity.items()), window.serial) == before
+
+
+@given(lived_windows(), reaches(), TARGETS)
+def test_every_turn_is_kept_gisted_or_dropped(window: ContextWindow, reach: Reach, target: float) -> None:
+    """The report accounts for every turn exactly once, and what is kept is the same turn."""
+    done = ContextProjector(reach=reach).compress(window, target)
+    accounted = [*done.kept, *done.gisted, *done.dropped]
+    assert sorted(accounted) == sorted(ids(window.all_turns()))
+    assert [turn for turn in done.window.all_turns() if turn.resource_id in window.linearity] == [
+        turn for turn in window.all_turns() if turn.resource_id in done.kept
+    ]
+    assert all(window.linearity.get(i) is ResourceClass.DROPPABLE for i in done.dropped)
+
+
+@given(lived_windows(), TARGETS)
+def test_compressing_is_deterministic(window: ContextWindow, target: float) -> None:
+    """The same window gives the same bytes, offline."""
+    assert ContextProjector().compress(window, target).window == ContextProjector().compress(window, target).window
+
+
+@given(conversations(max_atoms=5))
+def test_hostile_text_is_compressed_with_the_real_vocabulary(moves: list[tuple[Turn, ResourceClass | None]]) -> None:
+    """Special tokens, NUL, white space and any script pass through the default summariser and the exact counter."""
+    window = filled(moves, 300, counter=_REAL)
+    done = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.1)
+    assert done.tokens_after <= done.tokens_before
+    assert done.window.tokens == sum(turn.tokens or 0 for turn in done.window.all_turns())
+
+
+# --- commit ----------------------------------------------------------------
+
+
+def grown() -> ContextWindow:
+    """Return a window with something to compress."""
+    return extended(opened(1_000), [*talk(4), calls("read"), result(0, words(9, 60)), *talk(8, first=4)])
+
+
+CHANGES = {
+    "a turn came": lambda w: w.append(user("more")),
+    "a class was raised": lambda w: w.promote("t4", ResourceClass.PRESERVED),
+    "it was cleared": lambda w: w.cleared(),
+    "it was compressed": lambda w: HEAD.compress(w, 0.3).window,
+    "it is an equal twin": lambda _: grown(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_stale_plan_is_refused_and_nothing_changes(change: object) -> None:
+    """A plan is only committed to the very window it was made for."""
+    window = grown()
+    fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
+    changed: ContextWindow = change(window)  # type: ignore[operator]
+    before = (changed.all_turns(), list(changed.linearity.items()), changed.serial)
+    with pytest.raises(ConflictError, match="compression plan") as caught:
+        HEAD.commit(changed, fulfilment)
+    assert caught.value.found is changed
+    assert (changed.all_turns(), list(changed.linearity.items()), changed.serial) == before
+    assert HEAD.commit(window, fulfilment).reached
+
+
+def test_the_focus_makes_no_plan_stale() -> None:
+    """Looking elsewhere changes nothing that a plan is about."""
+    window = grown()
+    fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
+    assert HEAD.commit(window.seek(2), fulfilment).window == HEAD.commit(window, fulfilment).window
+
+
+def test_a_fulfilment_may_be_made_by_hand() -> None:
+    """Offers come in the order of the jobs, each a text, or None and why there is none."""
+    window = grown()
+    plan = HEAD.plan_within(window, 500)
+    job = plan.jobs[0]
+    done = HEAD.commit(window, Fulfilment(plan, tuple(("All is well.", None) for _ in plan.jobs)))
+    gist = done.window.all_turns()[job.start]
+    assert job.kind is GistKind.BLOCK
+    assert gist.text == f"[Summary of {len(job.sources)} earlier messages]\nAll is well."
+    assert gist.sources == tuple(ids(job.sources))
+    assert gist.role is Role.USER
+    assert gist.timestamp == job.sources[-1].timestamp
+
+
+def test_gist_ids_are_free_ids() -> None:
+    """A gist never takes the id that a caller gave a turn."""
+    mine = [Turn(Role.USER, words(n), resource_id=f"g{n + 3}") for n in range(8)]
+    window = extended(opened(500), [*mine, user("And now?")])
+    done = HEAD.compress(window, 0.3)
+    gists = [turn for turn in done.window.all_turns() if turn.is_gist]
+    assert gists
+    assert {turn.resource_id for turn in gists}.isdisjoint(ids(mine))
+    assert all(done.window.class_of(turn) is ResourceClass.REQUIRED for turn in gists)
+
+
+def test_compressing_with_a_class_raised_in_between() -> None:
+    """A turn that was promoted stays, between two gists."""
+    window = extended(opened(1_000), talk(12)).promote("t6", ResourceClass.PRESERVED)
+    done = ContextProjector(Head(), Reach(keep_recent=2)).compress(window, 0.2)
+    kinds = ["gist" if turn.is_gist else turn.resource_id for turn in done.window.all_turns()]
+    assert kinds[:5] == ["t1", "t2", "gist", "t6", "gist"]
+
+
+def test_a_promoted_gist_stays_word_for_word() -> None:
+    """A gist is a turn like any other: raised to PRESERVED it never folds."""
+    once = HEAD.compress(extended(opened(1_000), talk(12)), 0.3).window
+    gist = next(turn for turn in once.all_turns() if turn.is_gist)
+    window = once.promote(gist.resource_id, ResourceClass.PRESERVED)
+    for number in range(6):
+        window = HEAD.compress(extended(window, talk(12, first=20 + 12 * number)), 0.3).window
+    assert gist in window.all_turns()
+
+
+# --- automatic compression --------------------------------------------------
+
+
+def test_automatic_compression_aims_at_the_low_mark() -> None:
+    """Where the low mark can be reached it is, and the next compression is many turns away."""
+    window = extended(opened(2_000), talk(24))
+    plan = HEAD.plan_between(window, 0.4, 0.7)
+    assert plan.reached
+    assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= 800
+
+
+def test_automatic_compression_does_not_squeeze_for_nothing() -> None:
+    """Where the low mark is out of reach it aims between the floor and the high mark instead of at the floor."""
+    pinned = Turn(Role.SYSTEM, words(0, 220))
+    window = extended(opened(2_000), [pinned, *talk(12)])
+    plan = HEAD.plan_between(window, 0.4, 0.7)
+    assert plan.floor / 2_000 > 0.4
+    assert plan.reached
+    assert plan.floor < plan.tokens_promised <= 1_400
+
+
+def test_automatic_compression_leaves_room_for_the_request_itself() -> None:
+    """However high the marks, the opening of the reply must fit."""
+    window = extended(opened(400), talk(12))
+    assert HEAD.plan_between(window, 1.0, 1.0).tokens_wanted == 400 - REQUEST_OVERHEAD
+
+
+# --- asynchronously ---------------------------------------------------------
+
+
+class Slow:
+    """Summarise asynchronously, and note how many gists were asked for at one time."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+        self.running = self.most = 0
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Do what `Head` does, later."""
+        self.running += 1
+        self.most = max(self.most, self.running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.running -= 1
+        if self.fails:
+            raise TimeoutError("too late")
+        return Head().summarise(turns, max_tokens, counter=counter, query=query)
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Fail: the asynchronous twin is the one to be asked."""
+        raise AssertionError("asked synchronously")
+
+
+def many_jobs() -> ContextWindow:
+    """Return a window whose harsh plans have several jobs of several kinds."""
+    blocks = [turn for n in range(4) for turn in [*talk(3, first=3 * n), Turn(Role.SYSTEM, "Mind the budget.")]]
+    tools = [turn for n in range(3) for turn in [calls("read", "run"), result(0, words(n, 70)), result(1, words(n + 5, 70))]]
+    return extended(opened(1_000), [*blocks, *tools[:3], *talk(2, first=20), *tools, user("Well?")])
+
+
+def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
+    """The window is the same as with the synchronous one, and the gists were asked for side by side."""
+    slow = Slow()
+    done = asyncio.run(ContextProjector(slow).acompress(many_jobs(), 0.2))
+    expected = HEAD.compress(many_jobs(), 0.2)
+    assert done.window == expected.window
+    assert (done.rejections, done.gisted, done.tokens_after) == ((), expected.gisted, expected.tokens_after)
+    assert {job.kind for job in done.plan.jobs} >= {GistKind.BLOCK, GistKind.DIGEST}
+    assert slow.most > 1
+
+
+def test_a_synchronous_summariser_does_not_block_the_loop() -> None:
+    """It runs in threads, gives the same window, and the loop goes on meanwhile."""
+
+    async def run() -> tuple[ContextWindow, int]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        done = await HEAD.acompress(many_jobs(), 0.2)
+        ticking.cancel()
+        return done.window, ticks
+
+    window, ticks = asyncio.run(run())
+    assert window == HEAD.compress(many_jobs(), 0.2).window
+    assert ticks > 0
+
+
+def test_a_failing_asynchronous_summariser_is_replaced() -> None:
+    """Its failure is reported, and the extractive gists are used."""
+    done = asyncio.run(ContextProjector(Slow(fails=True)).acompress(many_jobs(), 0.2))
+    assert done.window == ContextProjector().compress(many_jobs(), 0.2).window
+    assert done.rejections
+    assert all("TimeoutError: too late" in rejection.reason for rejection in done.rejections)
+
+
+def test_a_cancelled_compression_changes_nothing() -> None:
+    """Cancelling goes through, and the window can be compressed afterwards."""
+    window = many_jobs()
+
+    async def run() -> None:
+        task = asyncio.create_task(ContextProjector(Slow()).acompress(window, 0.2))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert window == many_jobs()
+    assert HEAD.compress(window, 0.2).window == HEAD.compress(many_jobs(), 0.2).window
+
+
+def test_a_compressed_window_still_refuses_what_is_out_of_order() -> None:
+    """Compression loosens no rule: open calls stay open, answered ones answered."""
+    window = extended(opened(500), [*talk(8), calls("read")])
+    after = HEAD.compress(window, 0.2).window
+    with pytest.raises(OrderError):
+        after.append(assistant("done"))
+    closed = after.append(result(0, "found"))
+    with pytest.raises(OrderError):
+        closed.append(result(0, "again"))
+    assert pressure_of(closed) < pressure_of(window)
+
+
+_REAL = TiktokenCounter("o200k_base")
