@@ -116,7 +116,7 @@ def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> Re
                 write_rich(replay_table(report, show_all=True, width=paper_width()))
     finally:
         if overview.count > 1:
-            write_rich(overview.table())
+            write_rich(overview.table(paper_width()))
         elif last is not None and not options.show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
+from attrs import astuple, frozen
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -35,7 +36,7 @@ _CLASSES = {ResourceClass.DROPPABLE: "dim", ResourceClass.REQUIRED: "", Resource
 
 def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
     """Return the steps of a replay and its summary, for paper of `width` columns."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2 if width >= WIDE else 1, 0, 0))
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _gap_for(width), 0, 0))
     for name in ("turn", "role", "class", "tokens", "pressure", "state"):
         table.add_column(name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True)
     table.add_column("what", ratio=1, overflow="fold")
@@ -44,15 +45,12 @@ def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> Rendera
     return Group(table, "", _summary(report))
 
 
-_SUMS = ("turns", "refused", "compressions", "saved", "lists", "no list")
-
-
 class Overview:
     """Collect one row a conversation, and the sums; the reports themselves are let go."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Text, ...]] = []
-        self._sums = dict.fromkeys(_SUMS, 0)
+        self._sums = _Counts()
 
     @property
     def count(self) -> int:
@@ -61,30 +59,63 @@ class Overview:
 
     def add(self, report: ReplayReport) -> None:
         """Add a replayed conversation."""
-        numbers = (report.turns, len(report.refused), len(report.compressions), report.tokens_saved, *report.lists)
-        for name, number in zip(_SUMS, numbers, strict=True):
-            self._sums[name] += number
-        cells = (_count_cell(name, number) for name, number in zip(_SUMS, numbers, strict=True))
+        delivered, undelivered = report.lists
+        counts = _Counts(
+            report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered
+        )
+        self._sums = self._sums.plus(counts)
         pressure, state = report.session.pressure, report.session.state
         ends = (Text(percent(report.prefix_kept)), Text(percent(pressure)), Text(state, style=_STATES[state]))
-        self._rows.append((Text(one_line(report.conversation.title)), *cells, *ends))
+        self._rows.append((Text(one_line(report.conversation.title)), *counts.cells(), *ends))
 
-    def table(self) -> Table:
-        """Return the rows as a table with the sums below."""
-        table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
-        table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, min_width=12)
-        for name, total in self._sums.items():
-            table.add_column(name, footer=str(total), justify="right", no_wrap=True, min_width=max(len(name), len(str(total))))
-        table.add_column("kept", justify="right", no_wrap=True, min_width=5)
-        table.add_column("pressure", justify="right", no_wrap=True, min_width=8)
-        table.add_column("state", no_wrap=True, min_width=12)
+    def table(self, width: int) -> Table:
+        """Return the rows as a table with the sums below, for paper of `width` columns."""
+        gap = _gap_for(width)
+        table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
+        room = width - sum(len(name) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
+        table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
+        for name, total in zip(_COUNTED, self._sums.cells(), strict=True):
+            table.add_column(name, footer=total, justify="right", no_wrap=True)
+        for name in ("kept", "pressure"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("state", no_wrap=True)
         for row in self._rows:
             table.add_row(*row)
         return table
 
 
-def _count_cell(name: str, number: int) -> Text:
-    return Text(str(number), style="red" if number and name in ("refused", "no list") else "")
+_COUNTED = ("turns", "refused", "compr.", "saved", "lists")
+_OVERVIEW_ENDS = 5 + 8 + 12
+
+
+@frozen
+class _Counts:
+    """Hold the countable columns of the overview."""
+
+    turns: int = 0
+    refused: int = 0
+    compressions: int = 0
+    saved: int = 0
+    delivered: int = 0
+    asked: int = 0
+
+    def plus(self, other: "_Counts") -> "_Counts":
+        return _Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    def cells(self) -> tuple[Text, ...]:
+        complete = self.delivered == self.asked
+        lists = str(self.delivered) if complete else f"{self.delivered}/{self.asked}"
+        return (
+            Text(str(self.turns)),
+            Text(str(self.refused), style="red" if self.refused else ""),
+            Text(str(self.compressions)),
+            Text(str(self.saved)),
+            Text(lists, style="" if complete else "red"),
+        )
+
+
+def _gap_for(width: int) -> int:
+    return 2 if width >= WIDE else 1
 
 
 def percent(share: float | None) -> str:
