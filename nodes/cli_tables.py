@@ -72,7 +72,7 @@ class Overview:
         """Return the rows as a table with the sums below, for paper of `width` columns."""
         gap = _gap_for(width)
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
-        room = width - sum(len(name) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
+        room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
         for name, total in zip(_COUNTED, self._sums.cells(), strict=True):
             table.add_column(name, footer=total, justify="right", no_wrap=True)
