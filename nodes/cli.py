@@ -121,17 +121,20 @@ def project(
     return project_file(file, ProjectOptions(budget, _provider(provider), as_json, keep_recent, query, repair))
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format svg --output machine.svg")
+@app.command(
+    epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format svg --output machine.svg\n\npolycontext diagram --into README.md"
+)
 def diagram(
     form: Annotated[
         Literal["mermaid", "dot", "svg"], typer.Option("--format", help="Text for Mermaid or Graphviz, or a picture.")
     ] = "mermaid",
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
+    into: Annotated[Path | None, typer.Option(metavar="PAGE.md", help="Put the Mermaid diagram between the markers of a page.")] = None,
 ) -> int:
     """Draw the machine, from the machine's own declaration."""
-    from polycontext.nodes.cli_diagram import DiagramFormat, draw
+    from polycontext.nodes.cli_diagram import DiagramFormat, draw, draw_into
 
-    return draw(DiagramFormat(form), output)
+    return draw(DiagramFormat(form), output) if into is None else draw_into(into)
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -28,8 +28,8 @@ def write_rich(renderable: RenderableType) -> None:
 
 
 def tell(renderable: RenderableType) -> None:
-    """Write a table or a text for people to standard error."""
-    _console(stderr=True).print(renderable)
+    """Write a text for people to standard error, unbroken."""
+    _console(stderr=True).print(renderable, soft_wrap=True)
 
 
 def _console(*, stderr: bool) -> Console:

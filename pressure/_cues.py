@@ -1,7 +1,8 @@
 """Find the passages that a reader will want whatever words they hold: standing constraints, and where things failed."""
 
 import re
-from collections.abc import Iterator
+
+from attrs import Factory, define
 
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure._segments import Span
@@ -44,25 +45,38 @@ def standing_spans(text: str, body: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def failure_spans(text: str) -> Iterator[Span]:
-    r"""Yield where `text` (lines without margins) says what failed: each error line, with the frame nearest to it.
+@define
+class Failures:
+    """Hold the error lines of a text and, for each that has one, the frame nearest to it; both ascending."""
+
+    errors: list[Span] = Factory(list)
+    frames: list[Span] = Factory(list)
+
+
+def failures(text: str) -> Failures:
+    r"""Find where `text` (lines without margins) says what failed.
+
+    The nearest frame is the last one before the error line (Python) or the first one right after it (Java, JavaScript).
 
     >>> text = 'File "a.py", line 1, in f\nFile "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero\nok'
-    >>> [text[start:end] for start, end in failure_spans(text)]
-    ['File "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero']
+    >>> found = failures(text)
+    >>> [text[start:end] for start, end in found.errors + found.frames]
+    ['ZeroDivisionError: division by zero', 'File "b.py", line 7, in g\nreturn 1 / 0\n']
     """
-    frame = -FAILURE_CHARS
-    failed = -FAILURE_CHARS
+    found = Failures()
+    frame = failed = -FAILURE_CHARS
     for match in _TRACE.finditer(text):
-        start = match.start()
-        end = _line_end(text, start)
+        start, end = match.start(), _line_end(text, match.start())
         if match["error"]:
-            yield (frame if start - frame < FAILURE_CHARS else start), end
+            if start - frame < FAILURE_CHARS:
+                found.frames.append((frame, start))
+            found.errors.append((start, end))
             frame, failed = -FAILURE_CHARS, end
         elif start == failed + 1:
-            yield start, end
+            found.frames.append((start, end))
         else:
             frame = start
+    return found
 
 
 def decision_spans(text: str) -> list[Span]:

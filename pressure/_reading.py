@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from polycontext.pressure._choice import Opening, Segment
-from polycontext.pressure._cues import decision_spans, failure_spans
+from polycontext.pressure._cues import decision_spans, failures
 from polycontext.pressure._lines import Line
 from polycontext.pressure._segments import Span, lead_in, split
 from polycontext.pressure._terms import TermBook
@@ -63,19 +63,23 @@ def _segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Itera
 
 def _body_segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
     text, said = line.body, line.role is not Role.TOOL
-    cues = (list(failure_spans(text)), bonuses.failure), (decision_spans(text) if said else [], bonuses.decision)
+    failed, decided = failures(text), decision_spans(text) if said else []
+    cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
     for start, end in split(text, line.standing):
         terms, anchor = book.read(text, start, end, line.turn, said=said)
+        if error := _shared(failed.errors, start, end):
+            terms = (*terms, book.mark(text[slice(*error)], line.turn))
         boost = bonuses.answer if line.answers else 1.0
         for spans, bonus in cues:
-            boost *= bonus if _touches(spans, start, end) else 1.0
-        yield Segment(index, _BODY, start, lead_in(text, start, anchor), end, terms, boost, _touches(line.standing, start, end))
+            boost *= bonus if _shared(spans, start, end) else 1.0
+        standing = _shared(line.standing, start, end) is not None
+        yield Segment(index, _BODY, start, lead_in(text, start, anchor), end, terms, boost, standing)
 
 
-def _touches(spans: Sequence[Span], start: int, end: int) -> bool:
-    """Tell whether one of `spans` (ascending, disjoint) shares a character with ``start:end``."""
+def _shared(spans: Sequence[Span], start: int, end: int) -> Span | None:
+    """Return the last of `spans` (ascending, disjoint) that shares a character with ``start:end``."""
     place = bisect_left(spans, (end, 0)) - 1
-    return place >= 0 and spans[place][1] > start
+    return spans[place] if place >= 0 and spans[place][1] > start else None
 
 
 def _raise_relevant(segments: Sequence[Segment], lines: int, asked: frozenset[int], weights: Sequence[float], bonus: float) -> None:

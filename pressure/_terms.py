@@ -48,6 +48,8 @@ class Kind(Enum):
     WORD = "word"
     KEY = "key"
     """The key of a JSON value."""
+    FAILURE = "failure"
+    """An error line as a whole: what went wrong is told once, however its words are spread."""
     STOP = "stop"
 
 
@@ -59,9 +61,12 @@ WORTH = {
     Kind.NUMBER: 0.1,
     Kind.WORD: 0.35,
     Kind.KEY: 0.05,
+    Kind.FAILURE: 2.0,
     Kind.STOP: 0.0,
 }
 """What covering a term of each kind is worth; fitted, as the constants below, to recorded conversations."""
+
+_SIGNS = {'"': Kind.KEY, "!": Kind.FAILURE}
 
 STRONG = frozenset({Kind.ID, Kind.PATH, Kind.SYMBOL})
 """Kinds that keep what stands to their left: alone they would be labels without a thing."""
@@ -80,13 +85,13 @@ FADING_WEAK = 0.1
 
 
 def kind_of(term: str) -> Kind:
-    """Return the kind of `term`; a leading quotation mark says that it is the key of a JSON value.
+    """Return the kind of `term`; a leading sign tells keys of JSON (``"``) and error lines (``!``) from words.
 
     >>> [kind_of(t).value for t in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", '"id', "the")]
     ['id', 'path', 'symbol', 'name', 'number', 'word', 'key', 'stop']
     """
-    if term[0] == '"':
-        return Kind.KEY
+    if term[0] in _SIGNS:
+        return _SIGNS[term[0]]
     if term[0].isdigit() and _NUMBER.fullmatch(term):
         return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
     if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):
@@ -136,6 +141,12 @@ class TermBook:
             found.update(dict.fromkeys(numbers))
         self._note(found, turn, said=said)
         return tuple(found), anchor
+
+    def mark(self, failure: str, turn: int) -> int:
+        """Note an error line as one term; return its number."""
+        number = self._number(f"!{failure}")
+        self._note([number], turn, said=False)
+        return number
 
     def _note(self, found: Iterable[int], turn: int, *, said: bool) -> None:
         for number in found:

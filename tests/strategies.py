@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import Atom, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.tokens import EstimatingCounter
 
 Move = tuple[Turn, ResourceClass | None]
@@ -118,6 +118,14 @@ def filled(moves: Iterable[Move], max_tokens: int = 1_000, *, counter: TokenCoun
     return window
 
 
+class Head:
+    """Return the start of what it reads: deterministic, and always within its allowance under the estimating counter."""
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return as many characters as there are tokens allowed."""
+        return "".join(" ".join(turn.text for turn in turns).split())[: max(max_tokens, 0)] or "nothing"
+
+
 BUDGETS = st.sampled_from([1, 50, 200, 1_000, 4_000, 100_000])
 
 
@@ -129,24 +137,35 @@ def windows(draw: st.DrawFn, *, max_atoms: int = 12, counter: TokenCounter = FAS
 
 
 @st.composite
-def lived_windows(draw: st.DrawFn) -> ContextWindow:
-    """Draw a window that went through compressions, with gists of several levels, and went on afterwards."""
+def lives(draw: st.DrawFn) -> tuple[ContextWindow, tuple[Atom, ...]]:
+    """Draw a window that was compressed up to seven times and went on, and its log: every atom there ever was."""
     window = draw(windows(max_atoms=6))
-    projector = ContextProjector(reach=draw(reaches()))
+    log = filled([(turn, ResourceClass.REQUIRED) for turn in window.all_turns()])
+    projector = ContextProjector(Head(), draw(reaches()))
     for number in range(draw(st.sampled_from([0, 0, 1, 3, 7]))):
-        window = _closed(projector.compress(window, draw(st.sampled_from([0.0, 0.1, 0.4]))).window)
-        for each in range(draw(st.sampled_from([1, 4]))):
-            window = window.append(Turn(Role.ASSISTANT, _prose(10 * number + each, 4)))
-    for turn, resource_class in draw(conversations(max_atoms=4)):
-        window = _closed(window) if turn.role is not Role.TOOL else window
+        window = projector.compress(window, draw(st.sampled_from([0.0, 0.1, 0.4]))).window
+        more: list[Move] = [(turn, None) for turn in _late_results(window)]
+        more += [(Turn(Role.ASSISTANT, _prose(10 * number + each, 4)), None) for each in range(draw(st.sampled_from([1, 4])))]
+        window, log = _both(window, log, more)
+    more = [(turn, None) for turn in _late_results(window)]
+    window, log = _both(window, log, [*more, *draw(conversations(max_atoms=4))])
+    return window, log.atoms()
+
+
+def lived_windows() -> st.SearchStrategy[ContextWindow]:
+    """Draw a window that has gists of several levels, or none yet."""
+    return lives().map(lambda life: life[0])
+
+
+def _late_results(window: ContextWindow) -> list[Turn]:
+    return [Turn(Role.TOOL, "late", tool_call_id=call_id) for call_id in window.open_calls]
+
+
+def _both(window: ContextWindow, log: ContextWindow, moves: Iterable[Move]) -> tuple[ContextWindow, ContextWindow]:
+    for turn, resource_class in moves:
         window = window.append(turn, resource_class)
-    return window
-
-
-def _closed(window: ContextWindow) -> ContextWindow:
-    for call_id in window.open_calls:
-        window = window.append(Turn(Role.TOOL, "late", tool_call_id=call_id))
-    return window
+        log = log.append(window.all_turns()[-1], ResourceClass.REQUIRED)
+    return window, log
 
 
 @st.composite

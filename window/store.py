@@ -7,7 +7,7 @@ a store.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
 from polycontext.window.errors import PositionError
@@ -89,7 +89,7 @@ class StoreComonad(ABC, Generic[A_co]):
         Laws: ``s.duplicate().extract() == s``; ``s.duplicate().map(extract)`` has the values of s;
         ``s.duplicate().duplicate() == s.duplicate().map(duplicate)``.
         """
-        return self.extend(lambda store: store)
+        return Store(self.seek, self.last, self.pos)
 
     def _check(self, position: int) -> int:
         if not 0 <= position <= self.last:
@@ -141,6 +141,13 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
 
     def __len__(self) -> int:
         return self._last + 1
+
+    def __iter__(self) -> Iterator[A_co]:
+        function, seen = self._function, self._seen
+        for position in range(self._last + 1):
+            if position not in seen:
+                seen[position] = function(position)
+            yield seen[position]
 
     @overload
     def __getitem__(self, index: int) -> A_co: ...

@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 
 from polycontext.pressure import CompressionResult, ContextProjector
-from polycontext.window import Atom, ContextWindow, Role, TokenCounter, ToolCall, Turn
-from tests.strategies import FAST
-
-
-class Head:
-    """Return the start of what it reads: deterministic, and always within its allowance under the estimating counter."""
-
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return as many characters as there are tokens allowed."""
-        return "".join(" ".join(turn.text for turn in turns).split())[: max(max_tokens, 0)] or "nothing"
+from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
+from tests.strategies import FAST, Head
 
 
 class Says:
@@ -78,11 +70,6 @@ def extended(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
 def ids(turns: Sequence[Turn]) -> list[str]:
     """Return the resource ids of the turns."""
     return [turn.resource_id for turn in turns]
-
-
-def closed_atoms(window: ContextWindow) -> tuple[Atom, ...]:
-    """Return the atoms of a window as the log of one."""
-    return window.atoms()
 
 
 def gist_tokens(window: ContextWindow) -> int:

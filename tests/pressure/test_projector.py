@@ -9,9 +9,9 @@ from hypothesis import given
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
+from polycontext.window import REQUEST_OVERHEAD, Atom, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
 from tests.pressure.samples import HEAD, Head, assistant, calls, extended, ids, opened, result, talk, user, words
-from tests.strategies import TARGETS, conversations, filled, lived_windows, reaches
+from tests.strategies import TARGETS, conversations, filled, lived_windows, lives, reaches
 
 _HERE = Path(__file__)
 
@@ -31,12 +31,13 @@ def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: floa
             assert atom.is_open or {c.id for c in atom.turns[0].tool_calls} == {turn.tool_call_id for turn in atom.turns[1:]}
 
 
-@given(lived_windows(), reaches(), TARGETS)
-def test_order_is_kept(window: ContextWindow, reach: Reach, target: float) -> None:
-    """What stands is in the order of the conversation, a gist where its sources stood."""
-    place = {turn.resource_id: index for index, turn in enumerate(window.all_turns())}
+@given(lives(), reaches(), TARGETS)
+def test_order_is_kept(life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float) -> None:
+    """What stands is in the order of the log, a gist where its sources stood; no turn is stood for twice."""
+    window, log = life
+    place = {resource_id: index for index, resource_id in enumerate(i for atom in log for i in atom.resource_ids)}
     after = ContextProjector(reach=reach).compress(window, target).window
-    places = [place[turn.sources[0]] if turn.is_gist else place[turn.resource_id] for turn in after.all_turns()]
+    places = [place[source] for turn in after.all_turns() for source in turn.sources or (turn.resource_id,)]
     assert places == sorted(set(places))
 
 

@@ -1,0 +1,112 @@
+"""Run the command line as a user does, and see what comes out."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from polycontext.nodes.cli import main
+from tests.house import ROOT
+
+EXAMPLE = ROOT / "examples" / "conversation.json"
+ANTHROPIC_EXAMPLE = ROOT / "examples" / "conversation_anthropic.json"
+
+
+@frozen
+class Ran:
+    """Hold what a command left: its exit code and both outputs."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Return the output as the JSON document that it is."""
+        return json.loads(self.out)
+
+    def lines(self) -> list[Any]:
+        """Return the output as the JSON documents that its lines are."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def complaint(self) -> str:
+        """Return the one line on standard error; fail where there is none, or more."""
+        (line,) = self.err.splitlines()
+        assert line.startswith("polycontext: ")
+        assert "Traceback" not in line
+        return line.removeprefix("polycontext: ")
+
+
+@frozen
+class Command:
+    """Run `polycontext` inside of this process."""
+
+    capture: pytest.CaptureFixture[str]
+    patch: pytest.MonkeyPatch
+
+    def __call__(self, *arguments: object, stdin: str | bytes = b"") -> Ran:
+        """Return what the command leaves."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        self.capture.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = self.capture.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+
+def spawn(*arguments: object, stdin: bytes = b"", **environment: str) -> Ran:
+    """Run `polycontext` as a process of its own."""
+    code = "import sys; from polycontext.nodes.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, input=stdin, capture_output=True, env=os.environ | environment, check=False)
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def user(content: str) -> dict[str, Any]:
+    """Return a user message."""
+    return {"role": "user", "content": content}
+
+
+def assistant(content: str | None, *calls: str) -> dict[str, Any]:
+    """Return an assistant message that calls a tool once for each id."""
+    functions = [{"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}} for call in calls]
+    return {"role": "assistant", "content": content} | ({"tool_calls": functions} if functions else {})
+
+
+def result(call: str, content: str) -> dict[str, Any]:
+    """Return the result of a call."""
+    return {"role": "tool", "tool_call_id": call, "content": content}
+
+
+def chat(turns: int, words: int = 20) -> list[dict[str, Any]]:
+    """Return a chat of user and assistant messages of about so many words."""
+    speakers = (user, assistant)
+    return [speakers[number % 2](f"Fact {number}: " + " ".join(f"w{number}x{word}" for word in range(words))) for number in range(turns)]
+
+
+def saved(folder: Path, name: str, value: Any) -> Path:
+    """Write text, bytes, or a value as JSON, and return the file."""
+    path = folder / name
+    data = value if isinstance(value, bytes) else (value if isinstance(value, str) else json.dumps(value)).encode()
+    path.write_bytes(data)
+    return path
+
+
+def recordings(name: str) -> Path:
+    """Return a file of recordings beside the project, or skip where there is none."""
+    path = Path(__file__).resolve().parents[2] / "../shared/data" / name
+    if not path.exists():
+        pytest.skip(f"no recordings here: {name} is absent")
+    return path
+
+
+def as_lines(values: Sequence[Any]) -> str:
+    """Return values as JSONL."""
+    return "".join(json.dumps(value) + "\n" for value in values)

@@ -1,0 +1,247 @@
+"""The journal replays to the same session, and a saved session is restored identically."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.polynomial import ContextSession, ContextState, SnapshotError, replay
+from polycontext.polynomial.session import Engine
+from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
+from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
+from tests.polynomial.conversations import WORDS, add_all, chat, session_moves, tool_atom, whole, words
+from tests.strategies import FAST, Move
+
+SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
+ACTIONS = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8)
+Actions = list[tuple[int, str, int]]
+
+
+def drive(session: ContextSession, moves: list[Move], actions: Actions) -> ContextSession:
+    """Add the moves, and between them do what `actions` say; what is refused is left out."""
+    for place, (turn, resource_class) in enumerate(moves):
+        for when, what, number in actions:
+            if when == place:
+                attempt(session, what, number)
+        try:
+            session.add(turn, resource_class)
+        except PolycontextError:
+            continue
+    return session
+
+
+def attempt(session: ContextSession, what: str, number: int) -> None:
+    """Do one thing to a session, or be refused."""
+    log = session.log()
+    one = log[number % len(log)].resource_id if log else "t1"
+    try:
+        match what:
+            case "compress":
+                session.compress(number / 40)
+            case "recall":
+                session.recall([one])
+            case "promote":
+                session.promote(one, ResourceClass.PRESERVED, rationale="asked for")
+            case "clear":
+                session.clear()
+            case _:
+                session.signal(Signals(progress=number / 40, looping=number % 2 == 0))
+    except PolycontextError:
+        return
+
+
+@pytest.mark.parametrize("engine", ["machine", "table"])
+@pytest.mark.parametrize("auto", [True, False])
+@given(moves=session_moves(), actions=ACTIONS, max_tokens=st.sampled_from([200, 500, 2000]))
+def test_replaying_the_journal_gives_the_same_session(moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool) -> None:
+    """The events alone lead to the session's state and window, without classifier, clock or summariser."""
+    session = drive(ContextSession(max_tokens, counter=FAST, engine=engine, auto=auto), moves, actions)
+    empty = ContextWindow(max_tokens, counter=FAST, classifier=unasked)
+    assert replay(session.events(), empty) == (session.state, session.window)
+    assert session.revision == len(session.events())
+
+
+def unasked(*_: object) -> ResourceClass:
+    """Fail when asked for a class: the journal holds it."""
+    pytest.fail("the classifier was asked")
+
+
+def test_every_accepted_input_is_one_event() -> None:
+    """Turns, compressions, recalls, promotions and clearings each become one event that knows the state after it."""
+    session = add_all(ContextSession(2000, counter=WORDS, auto=False), chat(10))
+    session.compress(0.0)
+    session.recall(["t3"])
+    session.promote("t4", ResourceClass.PRESERVED)
+    session.clear()
+    names = [type(event).__name__ for event in session.events()]
+    assert names == ["TurnEvent"] * 10 + ["CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent"]
+    assert [str(event.state) for event in session.events()[9:]] == ["ACCUMULATING", "COMPRESSED", "COMPRESSED", "COMPRESSED", "EMPTY"]
+
+
+def test_the_journal_handed_out_cannot_be_changed() -> None:
+    """Readers get the events as a tuple of their own."""
+    session = add_all(ContextSession(2000, counter=WORDS), chat(2))
+    events = session.events()
+    session.add_user_turn("more")
+    assert (len(events), session.revision) == (2, 3)
+
+
+# --- saved sessions -------------------------------------------------------------
+
+
+def rich_session(engine: Engine = "machine") -> ContextSession:
+    """Return a session that has been through everything."""
+    session = ContextSession(
+        1500,
+        engine=engine,
+        auto=True,
+        reserve=100,
+        cooldown=3,
+        counter=TiktokenCounter(),
+        threshold=AdaptiveThreshold(0.6, 0.3),
+        projector=ContextProjector(reach=Reach(keep_recent=2, fan_in=3)),
+        preserved_share=0.1,
+    )
+    session.add_system("Be brief. <|endoftext|> 日本")
+    session.add_user_turn("Book a night train.", name="ann")
+    session.add(Turn("user", "look", metadata={"a": {"b": [1, 2.5, None, True]}}, parts=[Part("openai", '{"type": "image_url"}')]))
+    add_all(session, [*tool_atom("search", 60, 40), *chat(30, 25)])
+    session.compress(0.2)
+    session.recall([session.log()[5].resource_id])
+    session.promote(session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it")
+    session.signal(Signals(progress=0.5, looping=True))
+    return session
+
+
+@pytest.mark.parametrize("engine", ["machine", "table"])
+def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
+    """State, window, ledger, log, journal, revision and policy come back; from then on both do the same."""
+    session = rich_session(engine)
+    restored = ContextSession.from_json(session.to_json())
+    assert whole(restored) == whole(session)
+    assert (restored.auto, restored.engine, restored.pressure) == (session.auto, session.engine, session.pressure)
+    assert restored.policy == session.policy
+    assert restored.messages() == session.messages()
+    assert restored.to_json() == session.to_json()
+    for turn in chat(30, 30):
+        moment = session.add(turn).window.extract()
+        assert moment is not None
+        restored.add(Turn(turn.role, turn.content, timestamp=moment.timestamp))
+    assert (restored.window, restored.state, restored.log()) == (session.window, session.state, session.log())
+
+
+@given(session_moves(), ACTIONS)
+def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -> None:
+    """Whatever was said and done, the saved session restores to the identical one; a counter of one's own is passed again."""
+    session = drive(ContextSession(500, counter=FAST, engine="table"), moves, actions)
+    restored = ContextSession.from_json(session.to_json().encode(), counter=FAST)
+    assert whole(restored) == whole(session)
+    assert restored.policy == session.policy
+
+
+def test_an_empty_session_survives_being_saved() -> None:
+    """Saving before the first turn is no special case."""
+    restored = ContextSession.from_json(ContextSession(300).to_json())
+    assert (restored.state, restored.revision, restored.window.max_tokens) == (ContextState.EMPTY, 0, 300)
+
+
+def test_what_is_no_data_is_passed_again() -> None:
+    """A counter or threshold of the caller's own cannot be saved: restoring without it is refused and says which."""
+
+    class Own:
+        low = 0.1
+
+        def high(self, signals: Signals = Signals()) -> float:  # noqa: B008 - a frozen value
+            return 0.9
+
+    saved = add_all(ContextSession(300, counter=WORDS, threshold=Own()), chat(2)).to_json()
+    with pytest.raises(SnapshotError, match=r"\$\.(threshold|counter).*pass"):
+        ContextSession.from_json(saved)
+    with pytest.raises(SnapshotError, match=r"\$\.counter.*pass counter="):
+        ContextSession.from_json(saved, threshold=FixedThreshold())
+    assert ContextSession.from_json(saved, threshold=Own(), counter=WORDS).revision == 2
+
+
+def faulty(path: str, value: Any) -> str:
+    """Return a saved session in which one value is another."""
+    data = json.loads(add_all(ContextSession(300), chat(2)).to_json())
+    node = data
+    *steps, last = path.split(".")
+    for step in steps:
+        node = node[int(step)] if step.isdigit() else node[step]
+    if value is ...:
+        del node[last]
+    else:
+        node[int(last) if last.isdigit() else last] = value
+    return json.dumps(data)
+
+
+FAULTS = [
+    ("schema", 99, r"\$\.schema"),
+    ("schema", ..., r"\$\.schema"),
+    ("max_tokens", "300", "max_tokens"),
+    ("auto", 1, "auto"),
+    ("engine", "steam", r"\$\.engine"),
+    ("cooldown", ..., "cooldown"),
+    ("events", {}, "events"),
+    ("events.1.turn.content", 5, r"events\[1\]"),
+    ("events.1.turn.role", "poet", r"events\[1\]"),
+    ("events.0.event", "Unheard", r"events\[0\]"),
+    ("events.0.resource_class", "SACRED", r"events\[0\]"),
+    ("events.1.turn.resource_id", "t1", r"events\[1\]"),
+    ("events.1.state", "BORED", r"events\[1\]"),
+    ("events.0.surplus", 1, r"events\[0\]"),
+    ("threshold.kind", "feeling", r"\$\.threshold"),
+    ("reach.keep_recent", -1, "reach"),
+    ("surplus", 1, "surplus"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "named"), FAULTS, ids=[f"{path}={value!r:.20}" for path, value, _ in FAULTS])
+def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, named: str) -> None:
+    """Unknown versions, missing, surplus and wrong values are refused with the path of the fault."""
+    with pytest.raises(SnapshotError, match=named) as caught:
+        ContextSession.from_json(faulty(path, value))
+    assert caught.value.path.startswith("$")
+    assert caught.value.legal
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "7", "{", b"\xff\xfe", '{"schema": 1}', "\x00"])
+def test_what_is_no_saved_session_is_refused(text: str | bytes) -> None:
+    """Anything but a saved session is refused with the same error."""
+    with pytest.raises(SnapshotError):
+        ContextSession.from_json(text)
+
+
+def test_a_truncated_save_is_refused() -> None:
+    """No prefix of a saved session is one."""
+    text = add_all(ContextSession(300, counter=TiktokenCounter()), chat(3, 5)).to_json()
+    for length in range(0, len(text), 7):
+        with pytest.raises(SnapshotError):
+            ContextSession.from_json(text[:length])
+
+
+JUNK = st.none() | st.booleans() | st.integers(-5, 5) | st.just(10**30) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
+
+
+@given(st.data())
+def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None:
+    """Whatever single value is damaged: the save is refused with `SnapshotError`, or is a session that reads and goes on."""
+    session = ContextSession(400, counter=TiktokenCounter(), engine="table")
+    saved: Any = json.loads(add_all(session, [*chat(9, 20), *tool_atom("search", 9)]).to_json())
+    node: Any = saved
+    step = data.draw(st.sampled_from(sorted(saved)))
+    while isinstance(node[step], dict | list) and node[step] and data.draw(st.integers(0, 5)):
+        node = node[step]
+        step = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+    node[step] = data.draw(JUNK)
+    try:
+        restored = ContextSession.from_json(json.dumps(saved))
+    except SnapshotError as error:
+        assert error.path.startswith("$")
+    else:
+        restored.to_json()
+        assert len(restored.log()) <= len(session.log())
