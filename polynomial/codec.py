@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 import orjson
 from cattrs import ClassValidationError, Converter, ForbiddenExtraKeysError, IterableValidationError, transform_error
+from cattrs.cols import homogenous_tuple_structure_factory, list_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from cattrs.strategies import configure_tagged_union
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial.errors import SnapshotError
 from polycontext.polynomial.journal import Event
+from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, Reach, Signals
 from polycontext.window import Part, Splice, ToolCall, Turn
 
@@ -58,6 +60,21 @@ def _resource_class(value: object, _: type[ResourceClass]) -> ResourceClass:
     return ResourceClass[_strict(str)(value, str)]
 
 
+def _state(value: object, _: type[ContextState]) -> ContextState:
+    # Without a hook of its own an enum of strings would be taken for a string, by the hook of its base.
+    return ContextState(_strict(str)(value, str))
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) in (list, tuple)
+
+
+def _list_factory(kind: Any, converter: Converter) -> Any:
+    make = list_structure_factory if get_origin(kind) is list else homogenous_tuple_structure_factory
+    structure = make(kind, converter)
+    return lambda value, _: structure(_strict(list)(value, list), kind)
+
+
 def _converter() -> Converter:
     converter = Converter(forbid_extra_keys=True)
     for kind in (str, int, bool):
@@ -65,8 +82,10 @@ def _converter() -> Converter:
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook(datetime, _time)
     converter.register_unstructure_hook(datetime, datetime.isoformat)
+    converter.register_structure_hook(ContextState, _state)
     converter.register_structure_hook(ResourceClass, _resource_class)
     converter.register_unstructure_hook(ResourceClass, lambda c: c.name)
+    converter.register_structure_hook_factory(_is_list, _list_factory)
     converter.register_structure_hook_func(_is_json_object, _mapping)
     converter.register_unstructure_hook_func(_is_json_object, _thawed)
     for record in (ToolCall, Part, Turn, Splice, Edit, Reach, Signals):

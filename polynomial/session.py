@@ -38,7 +38,7 @@ from polycontext.pressure import (
     apply_edit,
     pressure_of,
 )
-from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
+from polycontext.window import ContextWindow, InvalidTurnError, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
 from polycontext.window.turn import EPOCH
 from polycontext.window.providers import Provider, Rendered
 
@@ -235,19 +235,24 @@ class ContextSession:
             SnapshotError: no saved session, of an unknown schema, or with events that cannot have happened.
         """
         saved = snapshot.read(text)
-        session = cls(
-            saved.max_tokens,
-            auto=saved.auto,
-            engine=_known_engine(saved.engine),
-            reserve=saved.taken,
-            projector=projector or ContextProjector(reach=saved.reach),
-            threshold=threshold or snapshot.load_threshold(saved.threshold),
-            cooldown=saved.cooldown,
-            counter=counter or snapshot.load_counter(saved.counter),
-            classifier=classifier,
-            preserved_share=saved.preserved_share,
-            clock=clock,
-        )
+        threshold = threshold or snapshot.load_threshold(saved.threshold)
+        counter = counter or snapshot.load_counter(saved.counter)
+        try:
+            session = cls(
+                saved.max_tokens,
+                auto=saved.auto,
+                engine=_known_engine(saved.engine),
+                reserve=saved.taken,
+                projector=projector or ContextProjector(reach=saved.reach),
+                threshold=threshold,
+                cooldown=saved.cooldown,
+                counter=counter,
+                classifier=classifier,
+                preserved_share=saved.preserved_share,
+                clock=clock,
+            )
+        except (InvalidTurnError, ContextOverflowError) as error:
+            raise SnapshotError("$", str(error), "the numbers of a session") from None
         session._machine.restore(*snapshot.replay_saved(saved.events, session.window))
         session._events = list(saved.events)
         for turn in journal.logged_turns(saved.events):

@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from polycontext.pressure._columns import Columns, Kind, columns_of
 from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance, pointer_turn
 from polycontext.pressure.reach import Reach
-from polycontext.window import ContextWindow, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import ContextWindow, TokenCounter, Turn, count_turn
 
 
 @frozen
@@ -50,6 +50,7 @@ class Ladder:
     drops: list[int] = field(factory=list)
     pointers: list[int] = field(factory=list)
     blocks: list[list[int]] = field(factory=list)
+    block_tokens: list[int] = field(factory=list)
     tail: list[int] = field(factory=list)
     folds: list[Fold] = field(factory=list)
     last_folds: list[Fold] = field(factory=list)
@@ -141,10 +142,13 @@ class _Climb:
 
     def _block(self, zone: range) -> None:
         tokens, gains = self.atoms.tokens, self.ladder.pointer_gains
+        if gains:
+            tokens = [weight - gains.get(atom, 0) for atom, weight in enumerate(tokens)]
         for block in _runs(self.columns, zone):
-            sums = list(accumulate(tokens[atom] - gains.get(atom, 0) for atom in block))
+            sums = list(accumulate(map(tokens.__getitem__, block)))
             if sums[-1] > MIN_GIST_TOKENS:
                 self.ladder.blocks.append(block)
+                self.ladder.block_tokens.append(sums[-1])
                 self._promise(sums)
 
     def _promise(self, sums: list[int]) -> None:
@@ -181,7 +185,6 @@ class _Climb:
         self.left -= sum(fold.gain for fold in folds)
         self._note(self.left)
 
-
     def _tighten(self) -> None:
         """Halve the allowances of all gists until none can shrink any more."""
         if not self.steps:
@@ -199,8 +202,7 @@ class _Climb:
         """Return what each gist may take on the last rung so far."""
         ladder, atoms = self.ladder, self.atoms
         allowances = [fold.allowance for fold in ladder.folds + ladder.last_folds]
-        for block in ladder.blocks:
-            allowances.append(gist_allowance(sum(atoms.tokens[atom] - ladder.pointer_gains.get(atom, 0) for atom in block), ladder.cap))
+        allowances.extend(gist_allowance(tokens, ladder.cap) for tokens in ladder.block_tokens)
         for atom in ladder.tail:
             if self.columns.kinds[atom] is Kind.REQUIRED:
                 turns = atoms.turns_of(atom)
@@ -266,16 +268,16 @@ def _level(columns: Columns, atom: int) -> int:
 
 def superseded(columns: Columns) -> list[int]:
     """Return the old REQUIRED atoms whose every call is made and answered again later, name and arguments alike."""
-    turns = columns.atoms.turns
-    calls_of: list[tuple[int, tuple[ToolCall, ...]]] = []
+    turns, bounds = columns.atoms.turns, columns.atoms.bounds
+    keyed: list[tuple[int, list[tuple[str, str]]]] = []
     latest: dict[tuple[str, str], int] = {}
-    for atom, (start, stop) in enumerate(pairwise(columns.atoms.bounds)):
-        if stop - start > 1:
-            calls = turns[start].tool_calls
-            calls_of.append((atom, calls))
-            if stop - start > len(calls):
-                latest.update({(call.name, call.arguments): atom for call in calls})
-    return [atom for atom, calls in calls_of if all(latest.get((c.name, c.arguments), 0) > atom for c in calls) and _yields(columns, atom)]
+    for atom in [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]:
+        keys = [(call.name, call.arguments) for call in turns[bounds[atom]].tool_calls]
+        keyed.append((atom, keys))
+        if bounds[atom + 1] - bounds[atom] > len(keys):
+            for key in keys:
+                latest[key] = atom
+    return [atom for atom, keys in keyed if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)]
 
 
 def _yields(columns: Columns, atom: int) -> bool:

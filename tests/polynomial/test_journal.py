@@ -95,7 +95,7 @@ def test_the_journal_handed_out_cannot_be_changed() -> None:
 def rich_session(engine: Engine = "machine") -> ContextSession:
     """Return a session that has been through everything."""
     session = ContextSession(
-        1500,
+        6000,
         engine=engine,
         auto=True,
         reserve=100,
@@ -108,7 +108,7 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
     session.add_system("Be brief. <|endoftext|> 日本")
     session.add_user_turn("Book a night train.", name="ann")
     session.add(Turn("user", "look", metadata={"a": {"b": [1, 2.5, None, True]}}, parts=[Part("openai", '{"type": "image_url"}')]))
-    add_all(session, [*tool_atom("search", 60, 40), *chat(30, 25)])
+    add_all(session, [*tool_atom("search", 60, 40), *chat(60, 25)])
     session.compress(0.2)
     session.recall([session.log()[5].resource_id])
     session.promote(session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it")
@@ -126,7 +126,7 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
     assert restored.policy == session.policy
     assert restored.messages() == session.messages()
     assert restored.to_json() == session.to_json()
-    for turn in chat(30, 30):
+    for turn in chat(60, 30):
         moment = session.add(turn).window.extract()
         assert moment is not None
         restored.add(Turn(turn.role, turn.content, timestamp=moment.timestamp))

@@ -1,0 +1,112 @@
+"""The diagrams say what the machine does, all of it and nothing else."""
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import product
+
+import pytest
+
+from polycontext.polynomial import ContextState, InputKind
+from polycontext.polynomial.diagram import ANY_TURN, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
+from polycontext.polynomial.diagram_svg import svg
+from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.table import Row, Table
+
+Move = tuple[str, str, str, str]
+
+
+def moves_of_the_table(table: Table = TABLE) -> set[Move]:
+    """Return every move that the machine can make: source, input, guard, target."""
+    return {
+        (source, kind, row.guards[0].__name__ if row.guards else OTHERWISE if len(rows) > 1 else "", row.target)
+        for source, by_kind in table.items()
+        for kind, rows in by_kind.items()
+        for row in rows
+    }
+
+
+def moves_of_a_label(source: str, target: str, label: str) -> set[Move]:
+    """Read a label back: the inputs, and the guard behind them."""
+    found = re.fullmatch(r"([^\[\]]+?)(?: \[(\w+)\])?", label)
+    assert found
+    named = found[1].split(", ")
+    kinds = [*TURN_KINDS, *named] if ANY_TURN in named else named
+    return {(source, kind, found[2] or "", target) for kind in kinds if kind != ANY_TURN}
+
+
+def test_mermaid_draws_every_move_and_no_other() -> None:
+    """Read back, the Mermaid text is the machine's table."""
+    drawn: set[Move] = set()
+    for source, target, label in re.findall(r"^    (\w+) --> (\w+) : (.+)$", mermaid(), re.MULTILINE):
+        drawn |= moves_of_a_label(source, target, label)
+    assert drawn == moves_of_the_table()
+
+
+def test_dot_draws_every_move_and_no_other() -> None:
+    """Read back, the Graphviz text is the machine's table."""
+    drawn: set[Move] = set()
+    for source, target, labels in re.findall(r'^    (\w+) -> (\w+) \[label="(.+)"\];$', dot(), re.MULTILINE):
+        for label in labels.split(r"\n"):
+            drawn |= moves_of_a_label(source, target, label)
+    assert drawn == moves_of_the_table()
+
+
+@pytest.mark.parametrize("state", ContextState)
+def test_an_input_that_is_not_drawn_is_illegal(state: ContextState) -> None:
+    """The inputs on the arrows that leave a state are its directions."""
+    drawn = {kind for source, kind, _, _ in moves_of_the_table() if source == state}
+    leaving = [label for arrow in arrows() if arrow.source is state for label in arrow.labels]
+    assert set().union(*({kind for _, kind, _, _ in moves_of_a_label(state, "", label)} for label in leaving)) == drawn
+    assert drawn == {str(kind) for kind in TABLE[state]}
+
+
+def test_parallel_arrows_are_joined() -> None:
+    """There is one arrow at most from one state to another."""
+    pairs = [(arrow.source, arrow.target) for arrow in arrows()]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) <= set(product(ContextState, repeat=2))
+
+
+def test_the_machine_starts_empty() -> None:
+    """The arrow from nowhere points at EMPTY in both texts."""
+    assert initial_state() is ContextState.EMPTY
+    assert "[*] --> EMPTY\n" in mermaid()
+    assert "start -> EMPTY;\n" in dot()
+
+
+def test_a_picture_is_well_formed_and_shows_all_states_and_labels() -> None:
+    """The SVG parses as XML; every state and every label stands in it."""
+    texts = [element.text for element in ET.fromstring(svg()).iter("{http://www.w3.org/2000/svg}text")]
+    assert {str(state) for state in ContextState} <= set(texts)
+    assert sorted(label for arrow in arrows() for label in arrow.labels) == sorted(
+        text for text in texts if text and text not in {*map(str, ContextState)} and ":" not in text
+    )
+
+
+def test_everything_drawn_lies_on_the_sheet() -> None:
+    """No coordinate of the SVG is outside of its view box."""
+    root = ET.fromstring(svg())
+    width, height = int(root.attrib["width"]), int(root.attrib["height"])
+    for path in root.iter("{http://www.w3.org/2000/svg}path"):
+        for x, y in re.findall(r"(-?\d+),(-?\d+)", path.attrib["d"]):
+            assert 0 <= int(x) <= width
+            assert 0 <= int(y) <= height
+
+
+def test_a_diagram_is_the_same_every_time() -> None:
+    """Same machine, same bytes."""
+    assert (mermaid(), dot(), svg()) == (mermaid(), dot(), svg())
+
+
+def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
+    """A table with several guards on one arrow keeps them apart."""
+
+    def is_late(step: object) -> bool:
+        return bool(step)
+
+    def is_early(step: object) -> bool:
+        return not step
+
+    rows = (Row(ContextState.EMPTY, (), (is_late,), ()), Row(ContextState.EMPTY, (), (is_early,), ()))
+    (arrow,) = arrows({ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}})
+    assert arrow.labels == ("compress, clear [is_late]", "clear [is_early]")
