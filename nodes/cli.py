@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PipeClosed:
         discard_output()
         return PIPE_CLOSED
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
         if TRACEBACK in os.environ:

@@ -63,7 +63,7 @@ def replay_files(names: Sequence[str], settings: ReplaySettings, options: Replay
         check_plot(options.plot)
     conversations = _selected(read_conversations(names, options.provider), options.only)
     with _progress(names, quiet=options.as_json and sys.stdout.isatty()) as bar:
-        reports = _replayed(conversations, settings, bar)
+        reports = _replayed(_single(conversations) if options.plot else conversations, settings, bar)
         last = _print_json(reports) if options.as_json else _print_tables(reports, options)
     if last is None:
         return 0
@@ -82,6 +82,13 @@ def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterat
             yield conversation
             return
     raise CommandError(USAGE, f"--only {only}; legal: 1 to {found}, as many conversations as there are")
+
+
+def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
+    for number, conversation in enumerate(conversations):
+        if number:
+            raise CommandError(USAGE, "--plot draws one conversation and there are several; choose one with --only N")
+        yield conversation
 
 
 def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, bar: "_Bar") -> Iterator[ReplayReport]:
@@ -109,7 +116,6 @@ def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> Re
     overview, last = Overview(), None
     try:
         for report in reports:
-            _refuse_second_plot(last, options)
             overview.add(report)
             last = report
             if options.show_all:
@@ -120,11 +126,6 @@ def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> Re
         elif last is not None and not options.show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last
-
-
-def _refuse_second_plot(last: ReplayReport | None, options: ReplayOptions) -> None:
-    if options.plot is not None and last is not None:
-        raise CommandError(USAGE, "--plot draws one conversation and there are several; choose one with --only N")
 
 
 def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:

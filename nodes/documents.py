@@ -89,6 +89,7 @@ def _decoded(source: str, line: int, data: bytes) -> str:
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
+    size, text = len(text.encode()), text.rstrip()  # what is missing at the end is missing on the last line
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -98,7 +99,7 @@ def _parsed(source: str, line: int, text: str) -> Document:
         raise ReadingError(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
     except ValueError:
         raise ReadingError(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
-    return Document(source, line, value, text, len(text.encode()))
+    return Document(source, line, value, text, size)
 
 
 def _offset(text: str, path: Path) -> int:

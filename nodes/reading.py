@@ -34,7 +34,7 @@ def size_of(names: Iterable[str]) -> int | None:
     """Return the bytes of the files together, None where that cannot be known."""
     try:
         return None if STANDARD_INPUT in names else sum(Path(name).stat().st_size for name in names)
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 

@@ -126,10 +126,10 @@ def structured(data: object, kind: type[T]) -> T:
         problem, _, path = transform_error(error, format_exception=_fault)[0].rpartition(" @ ")
         raise SnapshotError(path or "$", problem, f"the fields of {kind.__name__}") from None
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise SnapshotError("$", _fault(error, kind), f"the fields of {kind.__name__}") from None
+        raise SnapshotError("$", _fault(error), f"the fields of {kind.__name__}") from None
 
 
-def _fault(error: BaseException, kind: type | None) -> str:
+def _fault(error: BaseException, _kind: type | None = None) -> str:
     match error:
         case ForbiddenExtraKeysError():
             return f"unknown fields {', '.join(sorted(error.extra_fields))}"

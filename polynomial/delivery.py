@@ -40,7 +40,7 @@ class Delivery:
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
         """Return the view as the provider's messages; see the function `deliver`."""
         wire = get_format(provider)
-        _check_deliverable(window, wire.provider, allow_open)
+        _check_deliverable(window, wire.provider, allow_open=allow_open)
         if wire.render_turn is not None:
             # Such a list is valid by the order in which the window takes turns: nothing to check again.
             return Rendered(self._written(window, wire))
@@ -75,7 +75,7 @@ def _copy_calling(message: Message) -> Message:
 _CALLING = {"role", "content", "tool_calls"}
 
 
-def _check_deliverable(window: ContextWindow, provider: Provider, allow_open: bool) -> None:
+def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:
     if not len(window):
         raise InvalidMessagesError(provider, None, "empty-list", "the conversation is empty", "at least one turn")
     if window.open_calls and not allow_open:

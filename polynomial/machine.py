@@ -171,7 +171,8 @@ def _row(machine: type[ContextMachine], transition: Transition) -> Row:
 
 def _declared(transition: Transition) -> list[CallbackSpec]:
     """Return the callbacks that the declaration names, without those the library looks for by convention."""
-    return [spec for spec in transition._specs if isinstance(spec.func, str) and not spec.is_convention]
+    specs = transition._specs  # noqa: SLF001 - the library shows its callbacks nowhere else
+    return [spec for spec in specs if isinstance(spec.func, str) and not spec.is_convention]
 
 
 TABLE: Table = compile_table(ContextMachine)

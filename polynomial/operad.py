@@ -77,16 +77,16 @@ def _frozen(makers: Mapping[str, Callable[..., Operation]]) -> Mapping[str, Call
     return MappingProxyType(dict(makers))
 
 
+def _frozen_arities(arities: Mapping[str, int]) -> Mapping[str, int]:
+    return MappingProxyType(dict(arities))
+
+
 @frozen
 class Operad:
-    """Name the operations there are; some need parameters before they are operations."""
+    """Name the operations there are and their arities; some need parameters before they are operations."""
 
     makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
-
-    @property
-    def arities(self) -> dict[str, int]:
-        """Return the arity of every operation."""
-        return dict(_ARITIES)
+    arities: Mapping[str, int] = field(hash=False, converter=_frozen_arities)
 
     def operation(self, name: str, *parameters: Any) -> Operation:
         """Return the operation `name` with its parameters.
@@ -109,13 +109,14 @@ _ARITIES = {"empty": 0, "append": 1, "compress": 1, "merge": 2}
 def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
     """Return `first` followed by the turns of `second`, classes included; ids that are taken are given anew.
 
-    The budget, counter and classifier are the first one's. An empty window is the unit on either side.
+    The budget, counter and classifier are the first one's. A new window of the same kind is the unit on either side.
     """
-    if len(first) == 0:
+    same = first.counter is second.counter
+    if same and first.max_tokens == second.max_tokens and not first.linearity:
         return second
     for turn in second.all_turns():
-        fresh = evolve(turn, resource_id="") if turn.resource_id in first.linearity else turn
-        first = first.append(fresh, second.class_of(turn))
+        resource_id = "" if turn.resource_id in first.linearity else turn.resource_id
+        first = first.append(evolve(turn, resource_id=resource_id, tokens=turn.tokens if same else None), second.class_of(turn))
     return first
 
 
@@ -136,5 +137,5 @@ def _merge() -> Operation:
     return Operation("merge", _ARITIES["merge"], merge_windows)
 
 
-CONTEXT_OPERAD = Operad({"empty": _empty, "append": _append, "compress": _compress, "merge": _merge})
+CONTEXT_OPERAD = Operad({"empty": _empty, "append": _append, "compress": _compress, "merge": _merge}, _ARITIES)
 """Operations empty/0, append/1, compress/1, merge/2."""

@@ -7,7 +7,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, Turn, count_tools
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, count_tools
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 
 GIST_SHARE = 0.3
@@ -94,23 +94,23 @@ def project(
     window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
-    result = _within(projector, window, room, max_tokens, query)
+    result = _within(projector, window, room, query)
     rendered = _rendered(wire, parsed, window, result.window)
-    return _projection(parsed, window, result, rendered, max_tokens, max_tokens - room)
+    return _projection(parsed, result, rendered, room)
 
 
 def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
     """Append the parsed turns; gists of an earlier projection are taken for what they are."""
     task_seen = False
-    for number, turn in enumerate(parsed.turns, 1):
+    for position, turn in enumerate(parsed.turns):
         gist = is_gist_text(turn.text) and (turn.role is Role.TOOL or (turn.role is Role.USER and task_seen))
         task_seen = task_seen or turn.role is Role.USER
-        sources = (f"earlier-{number}",) if gist else ()
-        window = window.append(evolve(turn, resource_id=f"t{number}", sources=sources))
+        sources = (f"earlier-{position + 1}",) if gist else ()
+        window = window.append(evolve(turn, resource_id=_id(position), sources=sources))
     return window
 
 
-def _within(projector: ContextProjector, window: ContextWindow, room: int, max_tokens: int, query: str | None) -> CompressionResult:
+def _within(projector: ContextProjector, window: ContextWindow, room: int, query: str | None) -> CompressionResult:
     """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
     plan = projector.plan_within(window, room)
     least = plan.tokens_promised
@@ -121,7 +121,7 @@ def _within(projector: ContextProjector, window: ContextWindow, room: int, max_t
         if result.tokens_after <= room:
             return result
         least = result.tokens_after
-    raise ContextOverflowError(least + max_tokens - room, max_tokens, "the conversation")
+    raise ContextOverflowError(least + window.max_tokens - room, window.max_tokens, "the conversation")
 
 
 def _rendered(wire: WireFormat, parsed: Parsed, before: ContextWindow, after: ContextWindow) -> Rendered:
@@ -138,13 +138,9 @@ def _first_changed(parsed: Parsed, result: CompressionResult) -> int | None:
     return min((*cut, *added), default=None)
 
 
-def _projection(
-    parsed: Parsed, window: ContextWindow, result: CompressionResult, rendered: Rendered, max_tokens: int, besides: int
-) -> Projection:
-    def ids(positions: Sequence[int]) -> tuple[str, ...]:
-        turns: tuple[Turn, ...] = window.all_turns()
-        return tuple(turns[position].resource_id for position in positions)
-
+def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int) -> Projection:
+    max_tokens = result.window.max_tokens
+    besides = max_tokens - room
     return Projection(
         messages=rendered.messages,
         system=rendered.system,
@@ -156,5 +152,10 @@ def _projection(
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,
-        repaired=ids(parsed.repaired),
+        repaired=tuple(map(_id, parsed.repaired)),
     )
+
+
+def _id(position: int) -> str:
+    """Return the id of the turn at `position` of the input."""
+    return f"t{position + 1}"

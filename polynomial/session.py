@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import Classifier, ResourceClass, default_classifier
+from polycontext.linearity import Classifier, PolycontextError, ResourceClass, default_classifier
 from polycontext.polynomial import journal, snapshot
 from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.delivery import Delivery
@@ -38,9 +38,9 @@ from polycontext.pressure import (
     apply_edit,
     pressure_of,
 )
-from polycontext.window import ContextWindow, InvalidTurnError, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
-from polycontext.window.turn import EPOCH
+from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
 from polycontext.window.providers import Provider, Rendered
+from polycontext.window.turn import EPOCH
 
 Engine = Literal["machine", "table"]
 Clock = Callable[[], datetime]
@@ -235,8 +235,6 @@ class ContextSession:
             SnapshotError: no saved session, of an unknown schema, or with events that cannot have happened.
         """
         saved = snapshot.read(text)
-        threshold = threshold or snapshot.load_threshold(saved.threshold)
-        counter = counter or snapshot.load_counter(saved.counter)
         try:
             session = cls(
                 saved.max_tokens,
@@ -244,15 +242,17 @@ class ContextSession:
                 engine=_known_engine(saved.engine),
                 reserve=saved.taken,
                 projector=projector or ContextProjector(reach=saved.reach),
-                threshold=threshold,
+                threshold=threshold or snapshot.load_threshold(saved.threshold),
                 cooldown=saved.cooldown,
-                counter=counter,
+                counter=counter or snapshot.load_counter(saved.counter),
                 classifier=classifier,
                 preserved_share=saved.preserved_share,
                 clock=clock,
             )
-        except (InvalidTurnError, ContextOverflowError) as error:
-            raise SnapshotError("$", str(error), "the numbers of a session") from None
+        except SnapshotError:
+            raise
+        except PolycontextError as error:
+            raise SnapshotError("$", f"{type(error).__name__}: {error}", "what makes a session") from None
         session._machine.restore(*snapshot.replay_saved(saved.events, session.window))
         session._events = list(saved.events)
         for turn in journal.logged_turns(saved.events):

@@ -73,7 +73,7 @@ class Chooser:
             if self._heap and rank > self._heap[0][:2]:
                 heappush(self._heap, (*rank, index))
             else:
-                tokens -= self._open(index) + self._take(index)
+                tokens -= self._take(index) + self._open(index)
         return len(self.chosen) > before
 
     def _rank(self, index: int) -> tuple[bool, float]:

@@ -1,39 +1,49 @@
 """Shorten one text until it fits a number of tokens."""
 
+import re
+from collections.abc import Callable
+
 from polycontext.pressure._segments import safe_cut
 from polycontext.window import TokenCounter
 
+_WORD = re.compile(r"\S+")
+
 
 def clip(text: str, max_tokens: int, counter: TokenCounter) -> str:
-    """Return the longest start of `text` found that fits, cut between words where one fits, else between letters.
+    """Return the longest start of `text` found that fits, of whole words where one fits, else of letters.
 
     Law: ``counter.count(clip(text, n, counter)) <= n``, or the result is empty.
 
     >>> class Letters:
-    ...     exact = False
+    ...     exact = True
     ...
     ...     def count(self, text: str) -> int:
     ...         return len(text)
     >>> clip("the second word", 12, Letters()), clip("incomprehensible", 4, Letters())
     ('the second', 'inco')
     """
-    if counter.count(text) <= max_tokens:
-        return text
-    fits, over = 0, len(text)
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        if counter.count(text[:middle]) <= max_tokens:
-            fits = middle
+
+    def fits(end: int) -> bool:
+        return counter.count(text[:end]) <= max_tokens
+
+    ends = [0, *(match.end() for match in _WORD.finditer(text))]
+    words = _most(len(ends) - 1, lambda number: fits(ends[number]))
+    if words or len(ends) == 1:
+        return text[: ends[words]]
+    end = safe_cut(text, _most(ends[1], fits))
+    # A tokenizer may take more tokens for fewer letters, so that what safe_cut gives back need not fit.
+    while end and not fits(end):
+        end = safe_cut(text, end - 1)
+    return text[:end]
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
         else:
-            over = middle
-    return _tidy(text, fits, max_tokens, counter)
-
-
-def _tidy(text: str, end: int, max_tokens: int, counter: TokenCounter) -> str:
-    end = safe_cut(text, end)
-    parts_word = end < len(text) and not text[end].isspace()
-    word_end = text.rfind(" ", 0, end) if parts_word else end
-    for candidate in (text[: max(word_end, 0)].rstrip(), text[:end]):
-        if candidate and counter.count(candidate) <= max_tokens:
-            return candidate
-    return ""
+            high = middle
+    return low

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -53,9 +54,7 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
         kinds = [_KIND_OF[c] for c in classes]
     else:
         bounds = atoms.bounds
-        kinds = [
-            _KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in zip(bounds, bounds[1:], strict=False)
-        ]
+        kinds = [_KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in pairwise(bounds)]
     for atom, turn in _summaries(atoms):
         if kinds[atom] is not Kind.FIXED and is_summary(turn):
             kinds[atom] = Kind.SUMMARY

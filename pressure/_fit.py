@@ -18,6 +18,9 @@ OVERSHOOT = 1.35
 LEAST_SPARE = 64
 """How many tokens beyond the budget to choose at least, so that a tiny budget has pieces to try."""
 
+MOST_OVERESTIMATED = 4
+"""How many times their true cost segments may seem to cost: each is billed its lead-in and a gap, which joined ones share."""
+
 TOP_UP_TOKENS = 2000
 """Above this many tokens the start alone fills the budget to half a percent."""
 
@@ -35,7 +38,7 @@ class Fitter:
 
     def everything(self, max_tokens: int) -> str | None:
         """Return all segments printed if that fits, None otherwise."""
-        if sum(segment.cost for segment in self.segments) > 2 * max_tokens:
+        if sum(segment.cost for segment in self.segments) > MOST_OVERESTIMATED * max_tokens:
             return None
         text = self._print(range(len(self.segments)))
         return text if self.counter.count(text) <= max_tokens else None

@@ -59,11 +59,11 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
     """
     if job.kind is GistKind.POINTER:
         return Gisted(_counted(frame(job, "", resource_id), counter))
-    offered = _accepted(job, offer or "", resource_id, counter)
+    offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)
     ids = tuple(turn.resource_id for turn in job.sources)
-    return Gisted(_extracted(job, resource_id, counter), Rejection(ids, failure or offered))
+    return Gisted(_extracted(job, resource_id, counter), Rejection(ids, offered))
 
 
 def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
@@ -114,5 +114,5 @@ def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
         return None, None
     try:
         return ask(job), None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
         return None, f"the summariser failed: {type(error).__name__}: {error}"

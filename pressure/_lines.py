@@ -71,7 +71,7 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
         lines.extend(_gist_lines(turn, index) if _is_summary(turn) else _spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
         asked = turn.text.rstrip().endswith(("?", "\uff1f"))
-    return _unlabelled(lines) if len(turns) == 1 else lines
+    return [_unlabelled(lines[0])] if len(turns) == 1 and turns[0].role is Role.TOOL else lines
 
 
 def _is_summary(turn: Turn) -> bool:
@@ -111,11 +111,9 @@ def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index
         lines[place] = evolve(lines[place], turn=index, body=body)
 
 
-def _unlabelled(lines: list[Line]) -> list[Line]:
-    """Drop the label where one result is all there is: nobody needs to be told apart."""
-    if len(lines) == 1 and lines[0].kind is LineKind.CALL and not lines[0].call:
-        return [evolve(lines[0], kind=LineKind.PLAIN, label="")]
-    return lines
+def _unlabelled(line: Line) -> Line:
+    """Drop the label of the only result there is: nobody needs to be told apart."""
+    return evolve(line, kind=LineKind.PLAIN, label="")
 
 
 def _unframed(text: str) -> str:

@@ -18,10 +18,10 @@ def gist_allowance(tokens: int, cap: int) -> int:
 
 
 def summary_text(body: str, count: int) -> str:
-    """Frame the summary of `count` earlier messages; a user turn carries it, so that it is legal everywhere.
+    r"""Frame the summary of `count` earlier messages; a user turn carries it, so that it is legal everywhere.
 
     >>> summary_text("user: booked UA100", 3)
-    '[Summary of 3 earlier messages]\\nuser: booked UA100'
+    '[Summary of 3 earlier messages]\nuser: booked UA100'
     """
     return f"{HEADER} {count} earlier message{'' if count == 1 else 's'}]\n{body}"
 

@@ -139,7 +139,7 @@ def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> 
 def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:
     if step == 0:
         return []
-    in_blocks = set(chain.from_iterable(blocks))
+    in_blocks = set(chain.from_iterable(blocks)) if pointers else set[int]()
     jobs = [_block_job(ladder, block) for block in blocks]
     for atom in pointers:
         if atom not in in_blocks:
@@ -155,16 +155,24 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
     atoms, gains = ladder.columns.atoms, ladder.pointer_gains
-    turns, bounds = atoms.turns, atoms.bounds
-    sources = tuple(turn for atom in block for turn in turns[bounds[atom] : bounds[atom + 1]])
-    reads = sources
+    start, stop = atoms.bounds[block[0]], atoms.bounds[block[-1] + 1]
+    sources = reads = _standing(ladder, block)
     # A superseded atom weighs what its pointer weighed on the rung before.
-    weight = sum(atoms.tokens[atom] for atom in block)
+    weight = sum(map(atoms.tokens.__getitem__, block))
     if not gains.keys().isdisjoint(block):
         reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
         weight -= sum(gains.get(atom, 0) for atom in block)
-    start, stop = bounds[block[0]], bounds[block[-1] + 1]
     return GistJob(GistKind.BLOCK, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
+
+
+def _standing(ladder: Ladder, block: list[int]) -> tuple[Turn, ...]:
+    """Return the turns of a block, without those of dropped atoms between."""
+    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
+    if block[-1] - block[0] == len(block) - 1:
+        return tuple(turns[bounds[block[0]] : bounds[block[-1] + 1]])
+    if len(turns) == len(bounds) - 1:
+        return tuple(map(turns.__getitem__, block))
+    return tuple(turn for atom in block for turn in turns[bounds[atom] : bounds[atom + 1]])
 
 
 def _lone_jobs(ladder: Ladder, atom: int) -> list[GistJob]:

@@ -48,6 +48,6 @@ def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _require(name: str, value: object, condition: bool, legal: str) -> None:
+def _require(name: str, value: object, condition: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
     if not condition:
         raise ReachError(name, value, legal)

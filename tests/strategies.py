@@ -48,7 +48,17 @@ ACKNOWLEDGEMENTS = ("ok", "thanks!", "Great, thank you.")
 EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
 TOOLS = ("search", "search", "search", "read_file", "get_reservation_details_of_the_customer")
-ARGUMENTS = ("{}", "{}", "{}", "{}", '{"path": "src/app.py"}', '{"q": "night train"}', '{"q": "日本"}', '{"q": "' + "z" * 300 + '"}', "not json")
+ARGUMENTS = (
+    "{}",
+    "{}",
+    "{}",
+    "{}",
+    '{"path": "src/app.py"}',
+    '{"q": "night train"}',
+    '{"q": "日本"}',
+    '{"q": "' + "z" * 300 + '"}',
+    "not json",
+)
 
 
 def _prose(subject: int, sentences: int) -> str:
@@ -84,8 +94,12 @@ def calling_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
 @st.composite
 def atoms(draw: st.DrawFn, moment: datetime = START, *, may_stay_open: bool = False) -> list[Turn]:
     """Draw the turns of one atom: a plain turn, or calls with their results in any order."""
-    if draw(st.integers(0, 2)):
+    kind = draw(st.sampled_from(["plain", "plain", "calls", "the same call again"]))
+    if kind == "plain":
         return [draw(plain_turns(moment))]
+    if kind == "the same call again":
+        again = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("call_1", "search"),), timestamp=moment)
+        return [again, Turn(Role.TOOL, draw(PROSE), tool_call_id="call_1", timestamp=moment)]
     call = draw(calling_turns(moment))
     order = draw(st.permutations(call.tool_calls))
     answered = draw(st.integers(0, len(order))) if may_stay_open else len(order)

@@ -190,7 +190,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
         """Tell whether both windows are one and the same but for the focus; O(1)."""
-        return self._contents is other._contents
+        return self._contents is other._contents  # noqa: SLF001 - of the same class
 
     def all_turns(self) -> tuple[Turn, ...]:
         """Return every turn, in order, whatever the focus."""
@@ -275,7 +275,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def extends(self, other: "ContextWindow") -> bool:
         """Tell whether this window is `other` with turns appended; O(1)."""
-        mine, theirs = self._contents, other._contents
+        mine, theirs = self._contents, other._contents  # noqa: SLF001 - of the same class
         return mine.spine is theirs.spine and mine.length >= theirs.length
 
     def turns_from(self, index: int) -> list[Turn]:
@@ -409,5 +409,3 @@ def _rebuilt(turns: Sequence[Turn]) -> Spine:
         waiting = _check_order(turn, waiting)
         spine.extended(length, turn, turn.tokens or 0, joins=turn.role is Role.TOOL)
     return spine
-
-

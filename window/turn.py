@@ -8,8 +8,8 @@ known role.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from operator import attrgetter
 from math import isfinite
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -111,7 +111,7 @@ def _aware(value: object) -> datetime:
     try:
         return value if offset == _UTC_OFFSET and value.tzinfo is UTC else value.astimezone(UTC)
     except OverflowError:
-        raise InvalidTurnError("timestamp", f"{value} is out of range in UTC", f"{datetime.min} to {datetime.max} UTC") from None
+        raise InvalidTurnError("timestamp", f"{value} is out of range in UTC", "a moment from year 1 to 9999 in UTC") from None
 
 
 def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:

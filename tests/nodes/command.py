@@ -61,11 +61,11 @@ class Command:
         return Ran(code, captured.out, captured.err)
 
 
-def spawn(*arguments: object, stdin: bytes = b"", **environment: str) -> Ran:
+def spawn(*arguments: object, **environment: str) -> Ran:
     """Run `polycontext` as a process of its own."""
     code = "import sys; from polycontext.nodes.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, input=stdin, capture_output=True, env=os.environ | environment, check=False)
+    done = subprocess.run(command, input=b"", capture_output=True, env=os.environ | environment, check=False)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

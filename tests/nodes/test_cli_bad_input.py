@@ -23,7 +23,7 @@ class Bad:
 
 FAULTS = [
     Bad("not JSON", "hello there", "chat.json, line 1", "not JSON: Expecting value at column 1"),
-    Bad("cut short", '[\n {"role": "user",\n  "content": "hi"\n', "chat.json, line 4", "not JSON"),
+    Bad("cut short", '[\n {"role": "user",\n  "content": "hi"\n', "chat.json, line 3", "not JSON: Expecting ',' delimiter at column 18"),
     Bad("cut short in a line", '{"messages": [\n[]\n', "chat.jsonl, line 1", "not JSON", "chat.jsonl"),
     Bad("a bad line among good ones", as_lines([[user("a")]]) + "\n[nonsense]\n", "chat.jsonl, line 3", "not JSON", "chat.jsonl"),
     Bad("wrong shape: an object", {"a": 1}, "chat.json, line 1", "an object without \"messages\", its keys: 'a'"),

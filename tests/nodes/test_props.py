@@ -75,7 +75,7 @@ def test_status_follows_the_state() -> None:
 
 
 def test_a_pressured_machine_cannot_send() -> None:
-    """canSend is the machine's word; the action stays open where the session makes room by itself."""
+    """The flag canSend is the machine's word; the action stays open where the session makes room by itself."""
     for auto in (False, True):
         session = ContextSession(200, auto=auto)
         session.add_user_turn("word " * 150)
@@ -99,7 +99,7 @@ def test_props_are_json() -> None:
 
 @pytest.mark.parametrize("resource_class", list(ResourceClass))
 def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
-    """isPreserved is true for PRESERVED turns alone."""
+    """The flag isPreserved is true for PRESERVED turns alone."""
     session = ContextSession(400)
     session.add_user_turn("task")
     session.add_user_turn("more", resource_class=resource_class)

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from threading import Barrier, Thread
 from typing import Any
@@ -59,7 +59,7 @@ def pressured(summariser: Any) -> ContextSession:
 
 
 @contextmanager
-def impatient_threads() -> Iterator[None]:
+def impatient_threads() -> Generator[None]:
     """Let threads take turns far more often than they do by themselves."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -272,8 +272,9 @@ def test_async_twins_do_what_they_are_twins_of() -> None:
         await other.acompress(0.3)
         await other.arecall([other.log()[3].resource_id])
         await other.aclear()
+        await other.aadd_user_turn("x")
         with pytest.raises(OrderError):
-            await other.aadd_user_turn("x") and await other.aadd_tool_turn("y", tool_call_id="z")
+            await other.aadd_tool_turn("y", tool_call_id="z")
         with pytest.raises(ContextOverflowError):
             await other.aadd_user_turn(words(2000))
 

@@ -12,7 +12,7 @@ from polycontext.polynomial import ContextSession, ContextState, SnapshotError, 
 from polycontext.polynomial.session import Engine
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
-from tests.polynomial.conversations import WORDS, add_all, chat, session_moves, tool_atom, whole, words
+from tests.polynomial.conversations import WORDS, add_all, chat, session_moves, tool_atom, whole
 from tests.strategies import FAST, Move
 
 SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
@@ -56,7 +56,9 @@ def attempt(session: ContextSession, what: str, number: int) -> None:
 @pytest.mark.parametrize("engine", ["machine", "table"])
 @pytest.mark.parametrize("auto", [True, False])
 @given(moves=session_moves(), actions=ACTIONS, max_tokens=st.sampled_from([200, 500, 2000]))
-def test_replaying_the_journal_gives_the_same_session(moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool) -> None:
+def test_replaying_the_journal_gives_the_same_session(
+    moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool
+) -> None:
     """The events alone lead to the session's state and window, without classifier, clock or summariser."""
     session = drive(ContextSession(max_tokens, counter=FAST, engine=engine, auto=auto), moves, actions)
     empty = ContextWindow(max_tokens, counter=FAST, classifier=unasked)
@@ -109,6 +111,8 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
     session.add_user_turn("Book a night train.", name="ann")
     session.add(Turn("user", "look", metadata={"a": {"b": [1, 2.5, None, True]}}, parts=[Part("openai", '{"type": "image_url"}')]))
     add_all(session, [*tool_atom("search", 60, 40), *chat(60, 25)])
+    while session.state is ContextState.COMPRESSED:
+        session.add_user_turn("and then?")
     session.compress(0.2)
     session.recall([session.log()[5].resource_id])
     session.promote(session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it")
@@ -126,11 +130,13 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
     assert restored.policy == session.policy
     assert restored.messages() == session.messages()
     assert restored.to_json() == session.to_json()
+    revision = session.revision
     for turn in chat(60, 30):
         moment = session.add(turn).window.extract()
         assert moment is not None
         restored.add(Turn(turn.role, turn.content, timestamp=moment.timestamp))
     assert (restored.window, restored.state, restored.log()) == (session.window, session.state, session.log())
+    assert sum(type(event).__name__ == "CompressEvent" for event in restored.events()[revision:]) > 0
 
 
 @given(session_moves(), ACTIONS)
@@ -186,6 +192,9 @@ FAULTS = [
     ("auto", 1, "auto"),
     ("engine", "steam", r"\$\.engine"),
     ("cooldown", ..., "cooldown"),
+    ("counter", "abacus", "abacus"),
+    ("max_tokens", 0, "max_tokens"),
+    ("taken", 300, "300"),
     ("events", {}, "events"),
     ("events.1.turn.content", 5, r"events\[1\]"),
     ("events.1.turn.role", "poet", r"events\[1\]"),
@@ -224,7 +233,9 @@ def test_a_truncated_save_is_refused() -> None:
             ContextSession.from_json(text[:length])
 
 
-JUNK = st.none() | st.booleans() | st.integers(-5, 5) | st.just(10**30) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
+JUNK: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.just(10**30) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
+)
 
 
 @given(st.data())

@@ -27,7 +27,9 @@ TARGETS = st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0, -0.1, 5.0, float("nan")])
 CLASSES = st.none() | st.sampled_from(ResourceClass)
 POLICIES = st.builds(
     ContextPolicy,
-    st.sampled_from([ContextProjector(), ContextProjector(reach=Reach(keep_recent=0)), ContextProjector(reach=Reach(keep_recent_tokens=30))]),
+    st.sampled_from(
+        [ContextProjector(), ContextProjector(reach=Reach(keep_recent=0)), ContextProjector(reach=Reach(keep_recent_tokens=30))]
+    ),
     st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.5, 0.2), FixedThreshold(1.0)]),
     st.integers(0, 3),
     st.sampled_from([Signals(), Signals(error_rate=1.0), Signals(progress=1.0)]),

@@ -1,5 +1,6 @@
 """The session: guards, cooldown, overflow, order, revisions, signals, what is kept free, and what it hands out."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import given
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState, InputError
 from polycontext.polynomial.session import Engine
-from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector, FixedThreshold, Signals, TargetError
+from polycontext.pressure import AdaptiveThreshold, ConflictError, FixedThreshold, Signals, TargetError
 from polycontext.window import (
     InvalidMessagesError,
     InvalidTurnError,
@@ -230,13 +231,18 @@ def test_calls_come_in_the_shapes_of_providers() -> None:
     session = session_of()
     session.add_user_turn("find flights")
     function = {"name": "search", "arguments": '{"q": 1}'}
-    calls = [{"id": "a", "function": function}, {"id": "b", "name": "search", "input": {"q": 1}}, ToolCall("c", "search", '{"q":1}')]
+    calls: list[Any] = [
+        {"id": "a", "function": function},
+        {"id": "b", "name": "search", "input": {"q": 1}},
+        ToolCall("c", "search", '{"q":1}'),
+    ]
     turn = session.add_assistant_turn(tool_calls=calls).window.extract()
     assert turn is not None
     assert [(call.id, call.name, call.arguments.replace(" ", "")) for call in turn.tool_calls] == [(i, "search", '{"q":1}') for i in "abc"]
-    for broken in ({"id": "d"}, {"id": "d", "name": "f", "input": {1: object()}}, "search"):
+    faulty: list[Any] = [{"id": "d"}, {"id": "d", "name": "f", "input": {1: object()}}, "search"]
+    for broken in faulty:
         with pytest.raises(InvalidTurnError, match="tool_calls"):
-            session.add_assistant_turn(tool_calls=[broken])  # type: ignore[list-item]
+            session.add_assistant_turn(tool_calls=[broken])
 
 
 def test_text_that_cannot_be_stored_is_refused() -> None:
@@ -271,7 +277,7 @@ def test_a_stale_writer_gets_a_conflict() -> None:
     session = add_all(session_of(), chat(4))
     stale = session.revision - 1
     before = whole(session)
-    writers = [
+    writers: list[Callable[[], object]] = [
         lambda: session.add_user_turn("hi", expected_revision=stale),
         lambda: session.add_assistant_turn("hi", expected_revision=stale),
         lambda: session.add_system("hi", expected_revision=stale),
@@ -301,7 +307,8 @@ def test_a_failing_clock_changes_nothing() -> None:
 
     session = add_all(session_of(clock=clock), chat(5))
     before = whole(session)
-    for write in (session.compress, session.clear, lambda: session.add_user_turn("hi")):
+    writers: list[Callable[[], object]] = [session.compress, session.clear, lambda: session.add_user_turn("hi")]
+    for write in writers:
         with pytest.raises(OSError, match="no clock"):
             write()
         assert whole(session) == before

@@ -130,6 +130,7 @@ def test_the_table_is_compiled_whole_from_the_declaration() -> None:
 
 def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:
     """The library runs listeners after it has written the state; if one raises, the machine goes back."""
+
     class Broken:
         def after_user_turn(self) -> None:
             raise OSError("the listener's disk is full")

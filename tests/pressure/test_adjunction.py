@@ -1,11 +1,13 @@
 """The Galois connection on real windows: compressing is the meet with the plan's ceiling."""
 
+from itertools import pairwise
+
 from hypothesis import given
 
 from polycontext.pressure import ContextProjector, Fidelity, Reach, View, plan_at, view_of
 from polycontext.window import Atom, ContextWindow
-from tests.pressure.samples import HEAD, Head, is_clean
-from tests.strategies import TARGETS, lives, reaches
+from tests.pressure.samples import HEAD, is_clean
+from tests.strategies import TARGETS, Head, lives, reaches
 
 Life = tuple[ContextWindow, tuple[Atom, ...]]
 
@@ -76,7 +78,7 @@ def test_harsher_targets_hold_less(life: Life) -> None:
     results = [HEAD.compress(window, target) for target in (1.0, 0.7, 0.4, 0.1, 0.0)]
     if all(is_clean(result) for result in results):
         views = [view_of(result.window, log) for result in results]
-        assert all(harsh <= gentle for gentle, harsh in zip(views, views[1:], strict=False))
+        assert all(harsh <= gentle for gentle, harsh in pairwise(views))
 
 
 def test_expanding_needs_the_log() -> None:

@@ -85,6 +85,7 @@ def summarise(turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter =
 
 
 SMALL_TALK = [user(f"The weather in town number {n} was mild and rather pleasant all day long.") for n in range(30)]
+BUSY_TALK = [user(f"There is booking QX{n:02}KZ somewhere in the list of them.") for n in range(30)]
 
 
 # ---- what it promises, whatever the text
@@ -201,8 +202,14 @@ def test_the_work_is_linear_in_the_text(text: str) -> None:
 
 def test_standing_constraints_go_first() -> None:
     """A rule for the rest of the conversation outlives everything else that was said."""
-    turns = [*SMALL_TALK[:15], user("Fine so far. From now on never push to main. What a day!"), *SMALL_TALK[15:]]
+    turns = [*BUSY_TALK[:15], user("Fine so far. From now on never push to main. What a day!"), *BUSY_TALK[15:]]
     assert "From now on never push to main." in summarise(turns, 14)
+
+
+def test_only_users_and_the_system_lay_down_rules() -> None:
+    """What the model tells itself that it must do is not put first."""
+    turns = [*BUSY_TALK[:15], assistant("I must never go to the harbour at night."), *BUSY_TALK[15:]]
+    assert "harbour" not in summarise(turns, 20)
 
 
 def test_a_constraint_survives_being_summarised_again() -> None:
@@ -217,12 +224,11 @@ def test_a_wrapped_constraint_reads_as_one_line() -> None:
     assert rule.replace("\n", " ") in summarise([user(rule), *SMALL_TALK], 40)
 
 
-def test_rules_in_code_are_not_constraints() -> None:
-    """What stands in a fence or comes from a tool rules nothing."""
-    fenced = user("Look:\n```\nusers must never log in\n```")
-    told = called("read", "{}", "Users must never log in.")
-    rule = user("Always answer in French.")
-    summary = summarise([fenced, *told, rule, *SMALL_TALK], 10)
+@pytest.mark.parametrize("code", ["```\nusers must never log in\n```", "    users must never log in"])
+def test_rules_in_code_are_not_constraints(code: str) -> None:
+    """What stands in a fence or an indented block, or comes from a tool, rules nothing."""
+    turns = [user(f"Look:\n\n{code}"), *called("read", "{}", "Users must never log in."), *BUSY_TALK, user("Always answer in French.")]
+    summary = summarise(turns, 20)
     assert "user: Always answer in French." in summary
     assert "log in" not in summary
 
@@ -241,6 +247,12 @@ def test_a_call_comes_with_its_result() -> None:
     assert 'get_booking({"id": "ZFA04Y"}) -> ' in summarise(turns, 50)
 
 
+def test_a_result_matters_more_than_the_call_it_answers() -> None:
+    """Where there is no room for both, the values are kept and the arguments go."""
+    result = "There is booking ZFA04Y somewhere in the list of them."
+    assert summarise([*called("look", '{"number": 0}', result), user("Thank you very much for that.")], 18) == f"look -> {result}"
+
+
 def test_call_ids_that_come_back_pair_with_the_nearest_call() -> None:
     """A result belongs to the call before it, whatever earlier call had the same id."""
     turns = [*called("first", '{"n": 1}', "gate A1"), *called("second", '{"n": 2}', "gate B2")]
@@ -248,10 +260,32 @@ def test_call_ids_that_come_back_pair_with_the_nearest_call() -> None:
 
 
 def test_identifiers_that_are_used_again_outlive_those_that_are_not() -> None:
-    """An identifier that comes up in several turns is alive."""
-    dead = [user(f"There is booking QXA{n:02}Z somewhere in the list of them.") for n in range(20)]
-    alive = [user("There is booking ZFA04Y somewhere in the list of them."), assistant("Checked ZFA04Y."), user("Then change ZFA04Y.")]
-    assert "ZFA04Y" in summarise([*alive[:1], *dead, *alive[1:]], 16)
+    """An identifier that comes up in several turns is alive, even if others came up since."""
+    alive = [user("There is booking ZFA04Y somewhere in the list of them.") for _ in range(3)]
+    assert "ZFA04Y" in summarise([*alive, *BUSY_TALK[:3]], 16)
+    assert "ZFA04Y" not in summarise([*alive[:1], *BUSY_TALK[:3]], 16)
+
+
+def test_identifiers_that_somebody_said_outlive_those_only_a_tool_printed() -> None:
+    """Of two identifiers alike the one that the model took up is kept."""
+    results = [f"There is booking {name} somewhere in the list of them." for name in ("ZFA04Y", "QXA77Z")]
+    turns = [assistant("Then ZFA04Y it is, is it not, said the walrus to the carpenter, walking along on the sandy beach.")]
+    turns += [each for n, result in enumerate(results) for each in called("look", f'{{"n": {n}}}', result)]
+    summary = summarise(turns, 26)
+    assert "booking ZFA04Y" in summary
+    assert "QXA77Z" not in summary
+
+
+def test_a_second_telling_is_worth_little() -> None:
+    """What is covered already leaves its tokens to what is not."""
+    turns = [
+        user("Booking ZFA04Y is the one to change."),
+        *[user("Change booking ZFA04Y, that very one.")] * 5,
+        user("Mind booking QXA77Z."),
+    ]
+    summary = summarise(turns, 22)
+    assert "ZFA04Y" in summary
+    assert "QXA77Z" in summary
 
 
 PYTHON_TRACE = "\n".join(

@@ -9,7 +9,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
-from tests.strategies import lived_windows, reaches
+from tests.strategies import Head, lived_windows, reaches
 
 
 def plans(ladder: Ladder) -> list[Plan]:
@@ -24,7 +24,9 @@ def atom_class(window: ContextWindow, atom: Atom) -> ResourceClass:
 
 def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
     """Return what each plan of the chain lowers, by name."""
-    return [{atom: fidelity.name for atom, fidelity in plan.lowered.items()} for plan in plans(ContextProjector(reach=reach).ladder(window))]
+    return [
+        {atom: fidelity.name for atom, fidelity in plan.lowered.items()} for plan in plans(ContextProjector(reach=reach).ladder(window))
+    ]
 
 
 # --- a chain ---------------------------------------------------------------
@@ -207,3 +209,17 @@ def test_tail_results_are_cut_and_their_calls_kept() -> None:
     assert (first.tool_call_id, second.tool_call_id) == ("c0", "c1")
     assert (first.sources, second.sources) == (("t4",), ("t5",))
     assert done.tokens_after < done.tokens_before
+
+
+def test_gists_tighten_last_down_to_what_a_gist_needs() -> None:
+    """When nothing else can yield, allowances halve until each gist has only the room it needs to say what it stands for."""
+    window = extended(opened(8_000), [*talk(40), user("Well?")])
+    ladder = ContextProjector(Head(), Reach(keep_recent=1)).ladder(window)
+    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t43"})
+    loose, tight = plan_at(ladder, len(ladder.tokens) - len(ladder.tightenings) - 1, 0), plan_at(ladder, len(ladder.tokens) - 1, 0)
+    assert loose.jobs[0].allowance > 2 * tight.jobs[0].allowance
+    assert (tight.jobs[0].allowance, tight.tokens_promised, ladder.floor) == (40, fixed + 40, fixed + 40)
+    assert tight.lowered == loose.lowered
+    done = HEAD.commit(window, HEAD.fulfil(tight))
+    assert done.rejections == ()
+    assert done.tokens_after <= fixed + 40

@@ -1,5 +1,7 @@
 """Plans are pure, know their bill before any model is called, and refuse impossible targets."""
 
+from itertools import pairwise
+from math import nextafter
 from typing import Any
 
 import pytest
@@ -29,7 +31,9 @@ def test_the_bill_is_honest(window: ContextWindow, reach: Reach, target: float) 
     """Tokens before are those of the whole window, tokens wanted those of the target, the promise is between both ends."""
     plan = ContextProjector(reach=reach).plan_for(window, target)
     assert plan.tokens_before == sum(turn.tokens or 0 for turn in window.all_turns())
-    assert plan.tokens_wanted == max(n for n in (int(target * window.max_tokens) + d for d in (-1, 0, 1)) if n / window.max_tokens <= target)
+    assert plan.tokens_wanted == max(
+        n for n in (int(target * window.max_tokens) + d for d in (-1, 0, 1)) if n / window.max_tokens <= target
+    )
     assert plan.floor <= plan.tokens_promised <= plan.tokens_before
     assert plan.reached == (plan.tokens_promised <= plan.tokens_wanted)
     assert plan.is_empty == (plan.tokens_before <= plan.tokens_wanted or plan.floor == plan.tokens_before)
@@ -49,16 +53,18 @@ def test_jobs_and_drops_never_overlap(window: ContextWindow, reach: Reach, targe
     """What is planned are disjoint runs of turns in order, and the first of them is where the prompt cache ends."""
     plan = ContextProjector(reach=reach).plan_for(window, target)
     runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(splice.start, splice.stop) for splice in plan.drops])
-    assert all(left[1] <= right[0] for left, right in zip(runs, runs[1:], strict=False))
+    assert all(left[1] <= right[0] for left, right in pairwise(runs))
     assert plan.first_changed == (runs[0][0] if runs else None)
     assert all(job.allowance >= 1 and job.reads for job in plan.jobs)
 
 
-@given(st.floats(0.0, 1.0), st.integers(1, 10**7))
-def test_tokens_of_a_target_are_exact(target: float, max_tokens: int) -> None:
-    """The most tokens whose pressure is at most the target, in spite of floating point."""
-    tokens = _tokens_at(target, max_tokens)
-    assert tokens / max_tokens <= target < (tokens + 1) / max_tokens
+@given(st.integers(1, 10**7), st.data())
+def test_tokens_of_a_target_are_exact(max_tokens: int, data: st.DataObject) -> None:
+    """The most tokens whose pressure is at most the target, for any target and for those a hair beside a whole number of tokens."""
+    exact = data.draw(st.integers(1, max_tokens)) / max_tokens
+    for target in (exact, nextafter(exact, 0.0), min(nextafter(exact, 2.0), 1.0), data.draw(st.floats(0.0, 1.0))):
+        tokens = _tokens_at(target, max_tokens)
+        assert tokens / max_tokens <= target < (tokens + 1) / max_tokens
 
 
 @pytest.mark.parametrize("target", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", None])

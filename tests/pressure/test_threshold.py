@@ -64,7 +64,7 @@ def test_progress_raises_and_errors_and_loops_lower_the_mark(signals: Signals, l
     high = AdaptiveThreshold(base=0.75).high
 
     def moved(**change: Any) -> float:
-        fields = {"progress": signals.progress, "error_rate": signals.error_rate, "looping": signals.looping}
+        fields: dict[str, Any] = {"progress": signals.progress, "error_rate": signals.error_rate, "looping": signals.looping}
         return high(Signals(**{**fields, **change}))
 
     assert moved(progress=less) <= moved(progress=more)

@@ -1,5 +1,7 @@
 """The context window: what goes in is counted once, classified once, kept in order, and never changes afterwards."""
 
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -272,26 +274,45 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
 # --- threads --------------------------------------------------------------
 
 
+@pytest.fixture
+def _hurry() -> Iterator[None]:
+    """Let threads take turns as often as the interpreter allows."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("_hurry")
 def test_threads_may_append_to_the_same_window() -> None:
     """Each thread gets its own continuation; none sees another's turns, and the shared window stays as it is."""
-    base = filled([(USER, None), (ASSISTANT, None)] * 50, 10**6)
+    base = filled([(USER, None), (ASSISTANT, None)] * 5, 10**6)
     before = base.all_turns()
-    barrier = Barrier(8)
+    rounds, threads = 30, 8
+    shared = [filled([(turn, None) for turn in before], 10**6) for _ in range(rounds)]
+    barrier = Barrier(threads)
 
-    def continue_it(number: int) -> ContextWindow:
-        barrier.wait()
-        window = base
-        for step in range(100):
-            window = window.append(Turn(Role.USER, f"thread {number} step {step}"))
-        return window
+    def continue_them(number: int) -> list[ContextWindow]:
+        made = []
+        for window in shared:
+            barrier.wait()
+            made.append(extended(window, [Turn(Role.USER, f"thread {number} step {step}") for step in range(5)]))
+        return made
 
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(continue_it, range(8)))
-    assert base.all_turns() == before
-    for number, window in enumerate(made):
-        assert texts(window.all_turns()[100:]) == [f"thread {number} step {step}" for step in range(100)]
-        assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns())
-        assert list(window.linearity) == [turn.resource_id for turn in window.all_turns()]
+    with ThreadPoolExecutor(threads) as pool:
+        for number, made in enumerate(pool.map(continue_them, range(threads))):
+            for window in made:
+                assert texts(window.all_turns()[len(before) :]) == [f"thread {number} step {step}" for step in range(5)]
+                assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns())
+                assert list(window.linearity) == [turn.resource_id for turn in window.all_turns()]
+    assert all(texts(window.all_turns()) == texts(before) for window in shared)
+
+
+def extended(window: ContextWindow, turns: list[Turn]) -> ContextWindow:
+    """Return the window with all `turns` appended."""
+    for turn in turns:
+        window = window.append(turn)
+    return window
 
 
 # --- splices --------------------------------------------------------------
@@ -324,7 +345,9 @@ def test_a_splice_cannot_part_calls_from_results() -> None:
     assert len(window) == 5
 
 
-@pytest.mark.parametrize("splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]])
+@pytest.mark.parametrize(
+    "splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]]
+)
 def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
     """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
     with pytest.raises(SpliceError, match=r"within \d:4"):
@@ -368,3 +391,34 @@ def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.Dat
     assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
     assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
     assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(right.all_turns()[-1])
+
+
+@given(windows(max_atoms=6), windows(max_atoms=6))
+def test_a_window_extends_those_it_shares_its_turns_with(window: ContextWindow, other: ContextWindow) -> None:
+    """The newest continuation extends its ancestors; whenever it says so the ancestor's turns are a prefix; a stranger is not extended."""
+    grown = window
+    for call_id in window.open_calls:
+        grown = grown.append(Turn(Role.TOOL, "late", tool_call_id=call_id))
+    grown = grown.append(Turn(Role.USER, "on we go"))
+    assert grown.extends(window)
+    assert grown.extends(grown)
+    assert not window.extends(grown)
+    assert not grown.extends(other)
+    assert not grown.extends(grown.splice([Splice(0, 0)]))
+    assert grown.turns_from(len(window)) == list(grown.all_turns()[len(window) :])
+    assert grown.turns_from(len(grown)) == []
+
+
+def test_turns_read_from_an_index_end_with_the_window() -> None:
+    """Turns that a newer window appended to the shared columns are not shown by an older one."""
+    window = window_of(USER, ASSISTANT)
+    window.append(USER)
+    assert texts(window.turns_from(1)) == ["hi"]
+
+
+@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
+def test_order_can_be_checked_beforehand(before: list[Turn], turn: Turn, legal: str) -> None:
+    """The check refuses what `append` would refuse, and takes what it would take."""
+    with pytest.raises(OrderError, match=legal):
+        window_of(*before).check_order(turn)
+    window_of(USER).check_order(CALL)

@@ -17,7 +17,7 @@ ASKS: st.SearchStrategy[Ask] = st.sampled_from(
         lambda s: s.extract(),
         lambda s: s.pos,
         lambda s: s.peek(0) - s.peek(s.last),
-        lambda s: sum(s),
+        sum,
         lambda s: sum(s.experiment(lambda p: range(p + 1))),
         lambda s: s.extract() * s.last + s.pos,
     ]
@@ -201,7 +201,12 @@ def test_values_are_computed_when_first_read_and_then_kept() -> None:
 def test_duplicate_is_lazy() -> None:
     """The store of all stores of a huge one is free until it is read."""
     read: list[int] = []
-    huge = Store(lambda p: read.append(p) or p, last=10**12, pos=5)
+
+    def function(position: int) -> int:
+        read.append(position)
+        return position
+
+    huge = Store(function, last=10**12, pos=5)
     twice = huge.duplicate().duplicate()
     assert read == []
     assert twice[10**12].peek(7).extract() == 7

@@ -140,7 +140,7 @@ def test_a_turn_cannot_be_changed() -> None:
 def test_the_calls_are_copied_from_what_was_given() -> None:
     """A list of calls that changes later does not change the turn."""
     calls = [CALL]
-    turn = Turn(Role.ASSISTANT, None, tool_calls=calls)  # type: ignore[arg-type]
+    turn = Turn(Role.ASSISTANT, None, tool_calls=calls)
     calls.append(ToolCall("c2", "run"))
     assert turn.tool_calls == (CALL,)
     assert call_ids(turn.tool_calls) == ("c1",)
@@ -157,7 +157,7 @@ def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes
 
 def test_what_a_turn_is_without_being_told() -> None:
     """A turn needs a role and a content; it stands for nothing but itself and is not counted yet."""
-    turn = Turn("user", "hi")  # type: ignore[arg-type]
+    turn = Turn("user", "hi")
     assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (Role.USER, "", None, EPOCH)
     assert (turn.sources, turn.level, turn.is_gist, dict(turn.metadata)) == ((), 0, False, {})
 

@@ -158,7 +158,7 @@ class WindowAgainstLists(RuleBasedStateMachine):
     @precondition(lambda self: self.made)
     @invariant()
     def the_sums_are_right(self) -> None:
-        """Running sums and open calls are those of the turns that can be read."""
+        """Compare sums and atoms with the turns that can be read."""
         window, _ = self.made[-1]
         assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns()[: window.position])
         assert [turn for atom in window.atoms() for turn in atom.turns] == list(window.all_turns())

@@ -1,0 +1,72 @@
+"""Delivery: handing out again and again gives what rendering anew gives, and what is handed out is the caller's own."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import PolycontextError
+from polycontext.polynomial import ContextSession, deliver
+from polycontext.window import Part, ToolCall, Turn
+from polycontext.window.providers import Provider, Rendered, get_format
+from tests.polynomial.conversations import WORDS, session_moves
+from tests.strategies import FAST, Move
+
+PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
+
+
+@given(session_moves(), st.lists(PROVIDERS, min_size=1, max_size=30), st.sampled_from([250, 1000]))
+def test_delivering_again_is_rendering_anew(moves: list[Move], asked: list[list[Provider]], budget: int) -> None:
+    """However often and for whomever a growing, compressed or cleared view is handed out, it is the rendering of its turns."""
+    session = ContextSession(budget, counter=FAST, engine="table")
+    for number, (turn, resource_class) in enumerate(moves):
+        try:
+            session.add(turn, resource_class)
+            if number % 7 == 6:
+                session.clear()
+        except PolycontextError:
+            continue
+        for provider in asked[number % len(asked)]:
+            assert handed_out(session, provider) == anew(session, provider)
+
+
+def handed_out(session: ContextSession, provider: Provider) -> Rendered | str:
+    """Return what the session hands out, or why it does not."""
+    try:
+        return session.request(provider, allow_open=True)
+    except PolycontextError as error:
+        return str(error)
+
+
+def anew(session: ContextSession, provider: Provider) -> Rendered | str:
+    """Return what the window's turns look like, written from scratch."""
+    try:
+        rendered = deliver(session.window, provider, allow_open=True)
+    except PolycontextError as error:
+        return str(error)
+    assert rendered == get_format(provider).render(session.window.all_turns())
+    return rendered
+
+
+def spoilt(value: Any) -> None:
+    """Change everything inside `value` that can be changed."""
+    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    for child in children:
+        spoilt(child)
+    if isinstance(value, dict | list):
+        value.clear()
+
+
+def test_what_is_handed_out_is_the_callers_own() -> None:
+    """A caller may change every part of a message list; the next one is as if nothing had happened."""
+    session = ContextSession(5000, counter=WORDS)
+    session.add(Turn("user", "look", parts=[Part("openai", '{"type": "image_url", "image_url": {"url": "data:,"}}')]))
+    session.add(Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], metadata={"openai": {"extra": {"deep": [1]}}}, name="bob"))
+    session.add(Turn("tool", "found", tool_call_id="c"))
+    session.add(Turn("assistant", None, tool_calls=[ToolCall("d", "f")]))
+    session.add(Turn("tool", "found", tool_call_id="d"))
+    for provider in Provider:
+        before = session.messages(provider)
+        spoilt(session.messages(provider))
+        assert session.messages(provider) == before
+        assert len(str(before)) > 100

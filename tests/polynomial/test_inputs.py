@@ -1,0 +1,152 @@
+"""Inputs and outputs: what fits which direction, tool calls as providers write them, plug-ins."""
+
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import CallerError, ResourceClass
+from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputError, InputKind, MissingPluginError, TableMachine
+from polycontext.polynomial.calls import as_tool_call
+from polycontext.polynomial.plugins import load_renderer
+from polycontext.pressure import ContextProjector
+from polycontext.window import ContextWindow, InvalidTurnError, OrderError, ToolCall, Turn
+from tests.polynomial.conversations import WORDS, chat, words
+
+TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
+
+
+@pytest.mark.parametrize("kind", TURN_KINDS)
+def test_turn_kinds_take_text_or_a_turn_of_their_role(kind: InputKind) -> None:
+    """Text becomes a turn of the kind's role; a turn of that role is taken as it is."""
+    role = kind.removesuffix("_turn")
+    assert ContextInput(kind, "hello").turn == Turn(role, "hello")
+    turn = Turn(role, "hello", name="ann")
+    assert ContextInput(kind, turn).turn is turn
+    assert ContextInput.of_turn(turn).kind is kind
+
+
+def test_every_direction_has_a_maker() -> None:
+    """Each kind of input is made by a method of its name."""
+    made = [
+        ContextInput.user_turn("hi"),
+        ContextInput.assistant_turn("hi", [ToolCall("c", "f")]),
+        ContextInput.tool_turn("hi", "c"),
+        ContextInput.system("hi"),
+        ContextInput.compress(),
+        ContextInput.clear(),
+    ]
+    assert [each.kind for each in made] == list(InputKind)
+    assert made[1].turn.tool_calls == (ToolCall("c", "f"),)
+    assert made[4].payload == 0.7
+
+
+MISFITS: list[tuple[str, Any]] = [
+    ("user_turn", None),
+    ("user_turn", 5),
+    ("user_turn", Turn("assistant", "hi")),
+    ("tool_turn", "text without the call it answers"),
+    ("tool_turn", Turn("user", "hi")),
+    ("system", Turn("user", "hi")),
+    ("compress", None),
+    ("compress", "half"),
+    ("compress", True),
+    ("clear", "everything"),
+    ("clear", 0.5),
+]
+
+
+@pytest.mark.parametrize(("kind", "payload"), MISFITS)
+def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None:
+    """The error names the kind, the payload and what would be legal; it is the caller's."""
+    with pytest.raises(InputError) as caught:
+        ContextInput(InputKind(kind), payload)
+    assert caught.value.kind == kind
+    assert caught.value.legal in str(caught.value)
+    assert isinstance(caught.value, CallerError)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    """There are six kinds of input and no other."""
+    with pytest.raises(ValueError, match="poem"):
+        ContextInput(InputKind("poem"), "o")
+
+
+def test_the_callers_class_overrules_the_classifier() -> None:
+    """A class that comes with the input stands in the ledger."""
+    machine = TableMachine(ContextWindow(1000, counter=WORDS))
+    output = machine.advance(ContextInput(InputKind.USER_TURN, "hello", ResourceClass.DROPPABLE))
+    assert output.window.linearity.get("t1") is ResourceClass.DROPPABLE
+
+
+def test_a_plan_that_was_fulfilled_elsewhere_can_be_committed() -> None:
+    """`compress` takes a fulfilled plan; the output says what it did."""
+    window = ContextWindow(1000, counter=WORDS)
+    for turn in chat(20):
+        window = window.append(turn)
+    projector = ContextProjector()
+    machine = TableMachine(window, state=ContextState.ACCUMULATING)
+    output = machine.advance(ContextInput(InputKind.COMPRESS, projector.fulfil(projector.plan_for(window, 0.2))))
+    assert output.compressed
+    assert output.compression is not None
+    assert output.window is output.compression.window is machine.window
+    assert output.pressure < 0.48
+
+
+def test_restoring_a_machine_puts_it_anywhere() -> None:
+    """State and window are set together, as a journal has them."""
+    window = ContextWindow(100, counter=WORDS).append(Turn("user", words(80)))
+    machine = TableMachine(ContextWindow(100, counter=WORDS))
+    machine.restore(ContextState.PRESSURED, window)
+    assert (machine.context_state, machine.window) == (ContextState.PRESSURED, window)
+
+
+def test_an_output_is_a_value() -> None:
+    """Outputs with the same window and state are equal; they tell messages of a view that ends on open calls too."""
+    window = ContextWindow(100, counter=WORDS).append(Turn("user", "hi")).append(Turn("assistant", None, tool_calls=[ToolCall("c", "f")]))
+    output = ContextOutput(window, ContextState.ACCUMULATING)
+    assert output == ContextOutput(window, ContextState.ACCUMULATING)
+    assert [message["role"] for message in output.messages] == ["user", "assistant"]
+    assert not output.compressed
+    with pytest.raises(OrderError):
+        window.append(Turn("user", "still there?"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall("c", "search", '{"q":"日本"}'),
+        {"id": "c", "type": "function", "function": {"name": "search", "arguments": '{"q":"日本"}'}},
+        {"id": "c", "function": {"name": "search", "arguments": {"q": "日本"}}},
+        {"type": "tool_use", "id": "c", "name": "search", "input": {"q": "日本"}},
+        {"id": "c", "name": "search", "arguments": '{"q":"日本"}'},
+    ],
+    ids=["ours", "OpenAI", "OpenAI, parsed", "Anthropic", "flat"],
+)
+def test_known_shapes_of_calls(call: Any) -> None:
+    """All known shapes give the same call."""
+    assert as_tool_call(call) == ToolCall("c", "search", '{"q":"日本"}')
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        None,
+        "search",
+        5,
+        {},
+        {"id": "c"},
+        {"id": "c", "function": "search"},
+        {"id": 5, "name": "f", "input": {}},
+        {"id": "c", "name": "f", "input": {1}},
+    ],
+)
+def test_unknown_shapes_of_calls_are_refused(call: Any) -> None:
+    """Anything else is refused as a turn's fault."""
+    with pytest.raises(InvalidTurnError, match="tool_calls"):
+        as_tool_call(call)
+
+
+def test_a_missing_renderer_is_named() -> None:
+    """An entry point that nobody announced is the installation's fault and is named."""
+    with pytest.raises(MissingPluginError, match=r"'opera' in group 'polycontext\.renderers'"):
+        load_renderer("opera")

@@ -1,0 +1,386 @@
+"""`project`: properties on generated and adversarial message lists, and the faults of others as regression tests."""
+
+import copy
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from polycontext.linearity.constraints import states_constraint
+from polycontext.polynomial import ContextOverflowError, Projection, project
+from polycontext.pressure import ReachError
+from polycontext.window import InvalidMessagesError, InvalidTurnError, TiktokenCounter, TokenCounter, Turn
+from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import (
+    WORDS,
+    Message,
+    assistant,
+    call,
+    generated_messages,
+    recount,
+    result,
+    session_moves,
+    system,
+    user,
+    words,
+)
+from tests.strategies import FAST, Move
+
+BUDGETS = st.sampled_from([60, 150, 300, 1000, 5000])
+EXACT = TiktokenCounter()
+
+
+def long_chat(count: int = 40, size: int = 30) -> list[Message]:
+    """Return a system message, a task, and `count` messages."""
+    turns = [assistant(words(size, f"a{n}_")) if n % 2 == 0 else user(words(size, f"u{n}_")) for n in range(count)]
+    return [system("Be brief."), user("Book a night train to Vienna."), *turns]
+
+
+def is_subsequence(some: Sequence[object], all_of: Sequence[object]) -> bool:
+    """Tell whether `some` stand in `all_of` in this order."""
+    rest = iter(all_of)
+    return all(any(each == other for other in rest) for each in some)
+
+
+def ends_open(messages: Sequence[Message]) -> bool:
+    """Tell whether the list ends on calls without results."""
+    try:
+        get_format("openai").check(messages)
+    except InvalidMessagesError:
+        return True
+    return False
+
+
+# --- properties -------------------------------------------------------------------
+
+
+@given(generated_messages(), BUDGETS, st.sampled_from([0, 2, 6]))
+def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: list[Message], budget: int, keep_recent: int) -> None:
+    """Valid for the provider, within budget by a recount, order kept, system messages, first and last user message byte for byte."""
+    before = copy.deepcopy(messages)
+    try:
+        projection = project(messages, budget, counter=FAST, keep_recent=keep_recent)
+    except ContextOverflowError as error:
+        assert error.tokens > error.max_tokens == budget
+        assert recount(messages, FAST) >= error.tokens
+        return
+    finally:
+        assert messages == before
+    get_format("openai").check(projection.messages, allow_open_tail=ends_open(messages))
+    assert recount(projection.messages, FAST) == projection.tokens_after <= budget
+    assert recount(messages, FAST) == projection.tokens_before
+    users = [m for m in messages if m["role"] == "user"]
+    kept = [m for m in messages if m["role"] == "system" or m is users[0] or m is users[-1]]
+    assert is_subsequence(kept, projection.messages)
+    originals = [m for m in projection.messages if m in messages]
+    assert is_subsequence(originals, messages)
+
+
+@given(generated_messages(), BUDGETS)
+def test_a_projection_is_deterministic_and_idempotent(messages: list[Message], budget: int) -> None:
+    """The same input gives the same output; projecting the output changes nothing."""
+    try:
+        first = project(messages, budget, counter=FAST)
+    except ContextOverflowError:
+        return
+    again = project(copy.deepcopy(messages), budget, counter=FAST)
+    assert again == first
+    twice = project(first.messages, budget, counter=FAST)
+    assert twice.messages == first.messages
+    assert not twice.changed
+    assert twice.tokens_before == twice.tokens_after == first.tokens_after
+
+
+@given(generated_messages(), BUDGETS)
+def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> None:
+    """Every turn is kept, gisted or dropped; the first changed index is the first message that differs."""
+    try:
+        projection = project(messages, budget, counter=FAST)
+    except ContextOverflowError:
+        return
+    told = [*projection.kept, *projection.gisted, *projection.dropped]
+    assert sorted(told) == sorted(f"t{number}" for number in range(1, len(messages) + 1))
+    assert {json.dumps(messages[int(i[1:]) - 1]) for i in projection.kept} <= {json.dumps(m) for m in projection.messages}
+    same = next((n for n, (old, new) in enumerate(zip(messages, projection.messages, strict=False)) if old != new), None)
+    if same is None and len(messages) != len(projection.messages):
+        same = min(len(messages), len(projection.messages))
+    assert projection.first_changed == same
+    assert projection.changed == (same is not None) == (projection.messages != messages)
+    assert projection.reached
+    assert projection.floor <= max(projection.tokens_after, projection.tokens_before)
+    json.dumps(projection.report())
+
+
+@given(generated_messages())
+def test_a_list_that_fits_comes_back_as_it_is(messages: list[Message]) -> None:
+    """With room enough nothing is cut, and what comes back shares nothing with the input."""
+    projection = project(messages, 1_000_000, counter=FAST)
+    assert projection.messages == messages
+    assert (projection.changed, projection.gisted, projection.dropped) == (False, (), ())
+    projection.messages[0]["content"] = "changed"
+    assert messages[0]["content"] != "changed"
+
+
+@given(session_moves(), BUDGETS)
+def test_anthropic_lists_are_projected_alike(moves: list[Move], budget: int) -> None:
+    """The same promises hold for Anthropic's lists: blocks, results in user messages, system apart."""
+    wire = get_format("anthropic")
+    messages = wire.render(turn for turn, _ in moves).inline()
+    before = copy.deepcopy(messages)
+    try:
+        projection = project(messages, budget, provider="anthropic", counter=FAST)
+    except ContextOverflowError as error:
+        assert error.tokens > error.max_tokens == budget
+        return
+    finally:
+        assert messages == before
+    wire.check(projection.messages, allow_open_tail=True)
+    assert recount(projection.messages, FAST, Provider.ANTHROPIC) <= budget
+    assert is_subsequence([m for m in messages if m["role"] == "system"], projection.messages)
+    assert messages[1 if messages[0]["role"] == "system" else 0] in projection.messages
+    twice = project(projection.messages, budget, provider="anthropic", counter=FAST)
+    assert twice.messages == projection.messages
+
+
+# --- overflow -----------------------------------------------------------------------
+
+
+def test_overflow_names_what_it_takes_and_what_is_there() -> None:
+    """The error's numbers are the least request and the budget; with the budget it names the projection succeeds."""
+    messages = [system(words(30, "s")), user(words(50, "task")), *long_chat()[2:], user(words(60, "last"))]
+    with pytest.raises(ContextOverflowError) as caught:
+        project(messages, 100, counter=WORDS)
+    assert caught.value.max_tokens == 100
+    assert caught.value.tokens > 34 + 54 + 64 + 3
+    assert project(messages, caught.value.tokens, counter=WORDS).tokens_after <= caught.value.tokens
+    with pytest.raises(ContextOverflowError):
+        project(messages, caught.value.tokens - 1, counter=WORDS)
+
+
+@given(generated_messages(), BUDGETS)
+def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], budget: int) -> None:
+    """What a refusal says it takes is enough, unless the larger budget has room to preserve another standing constraint."""
+    assume(not any(states_constraint(m["content"] or "") for m in messages[2:]))
+    try:
+        project(messages, budget, counter=FAST)
+    except ContextOverflowError as error:
+        assert project(messages, error.tokens, counter=FAST).tokens_after <= error.tokens
+
+
+def test_reserve_and_tools_are_part_of_the_budget() -> None:
+    """The reply's reserve and the tools' definitions are billed with the request; a negative reserve is refused."""
+    tools = [{"type": "function", "function": {"name": "search", "description": words(40), "parameters": {"type": "object"}}}]
+    plain, with_both = project(long_chat(), 900, counter=WORDS), project(long_chat(), 900, counter=WORDS, tools=tools, reserve=100)
+    assert with_both.tokens_before > plain.tokens_before + 140
+    assert recount(with_both.messages, WORDS) < 900 - 140
+    with pytest.raises(InvalidTurnError, match="reserve"):
+        project(long_chat(), 900, counter=WORDS, reserve=-1)
+
+
+@pytest.mark.parametrize("budget", [0, -5, True, 1.5, None])
+def test_an_impossible_budget_is_refused(budget: Any) -> None:
+    """A budget is a whole number of tokens, at least 1."""
+    with pytest.raises(InvalidTurnError, match="max_tokens"):
+        project(long_chat(), budget, counter=WORDS)
+
+
+def test_an_impossible_tail_is_refused() -> None:
+    """`keep_recent` is a number of turns."""
+    with pytest.raises(ReachError, match="keep_recent"):
+        project(long_chat(), 500, counter=WORDS, keep_recent=-1)
+
+
+# --- input that breaks a rule -----------------------------------------------------------
+
+
+BROKEN = [
+    ("empty list", [], None, "empty-list"),
+    ("no list", {"role": "user", "content": "hi"}, None, None),
+    ("no message", ["hi"], 0, None),
+    ("unknown role", [user("hi"), {"role": "poet", "content": "o"}], 1, "unknown-role"),
+    ("no content", [user("hi"), {"role": "assistant", "content": None}], 1, "missing-content"),
+    ("orphan result", [user("hi"), result("c1", "found")], 1, "orphan-result"),
+    ("second result", [user("hi"), call("c1"), result("c1", "x"), result("c1", "y")], 3, "duplicate-result"),
+    ("unanswered call", [user("hi"), call("c1", "c2"), result("c1", "x"), user("well?")], 1, "unanswered-call"),
+    ("late result", [user("hi"), call("c1"), user("well?"), result("c1", "x")], 1, "unanswered-call"),
+    ("lone surrogate", [user("hi"), assistant("caf\ud800")], 1, None),
+    ("surrogate in arguments", [user("hi"), call("c\udfff")], 1, None),
+]
+
+
+@pytest.mark.parametrize(("messages", "index", "rule"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+def test_broken_input_is_refused_naming_index_and_rule(messages: Any, index: int | None, rule: str | None) -> None:
+    """What comes in broken is refused by the index of the message and the rule; the input is untouched."""
+    before = copy.deepcopy(messages)
+    with pytest.raises(InvalidMessagesError) as caught:
+        project(messages, 1000, counter=WORDS)
+    assert caught.value.index == index
+    assert rule in (None, caught.value.rule)
+    assert messages == before
+
+
+def test_an_open_tail_is_kept_word_for_word() -> None:
+    """A history may end on open calls: they stay, with the results that have come, even under pressure."""
+    tail = [call("c1", "c2"), result("c2", words(30, "found"))]
+    projection = project([*long_chat(), *tail], 400, counter=WORDS, keep_recent=0)
+    assert projection.messages[-2:] == tail
+    assert projection.changed
+
+
+def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
+    """With ``repair=True`` an unanswered call gets a marked result, which the report names; the prompt cache ends there."""
+    messages = [user("hi"), call("c1", "c2"), result("c2", "x"), user("well?")]
+    projection = project(messages, 1000, counter=WORDS, repair=True)
+    get_format("openai").check(projection.messages)
+    assert [m["role"] for m in projection.messages] == ["user", "assistant", "tool", "tool", "user"]
+    assert projection.repaired == ("t4",)
+    assert projection.messages[3]["tool_call_id"] == "c1"
+    assert (projection.first_changed, projection.changed) == (3, True)
+    assert project(projection.messages, 1000, counter=WORDS).messages == projection.messages
+
+
+# --- what a query is for ---------------------------------------------------------------
+
+
+def test_the_summary_prefers_what_the_query_asks_for() -> None:
+    """What the next answer is about survives rather than what is not."""
+    facts = [
+        f"The {name} counter {number} lies behind gate {number * 7}." for number, name in enumerate(["blue", "green", "red", "grey"] * 12)
+    ]
+    messages = [
+        system("Be brief."),
+        user("Learn the airport."),
+        *(user(fact) if n % 2 else assistant(fact) for n, fact in enumerate(facts)),
+    ]
+    asked = "\n".join(m["content"] for m in project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages)
+    assert "gate 294" in asked
+    assert (
+        project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages
+        != project(messages, 320, counter=EXACT).messages
+    )
+
+
+# --- the faults of others, as regression tests -----------------------------------------------
+
+
+def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
+    """Trimming by default arguments loses the system message and orphans results elsewhere; not here, at any budget."""
+    messages = [
+        *long_chat(6),
+        *(m for n in range(20) for m in (call(f"c{n}"), result(f"c{n}", words(25, f"r{n}_")), user(words(5, f"q{n}_")))),
+    ]
+    for budget in range(100, 1000, 20):
+        try:
+            projected = project(messages, budget, counter=WORDS).messages
+        except ContextOverflowError:
+            continue
+        get_format("openai").check(projected)
+        assert projected[:2] == messages[:2]
+
+
+def test_parallel_results_of_one_call_are_never_parted() -> None:
+    """No cut goes between the results of parallel calls."""
+    ids = [f"c{n}" for n in range(6)]
+    atom = [call(*ids), *(result(i, words(40, i)) for i in ids)]
+    for budget in range(150, 700, 10):
+        try:
+            projected = project([user("go"), *atom, assistant("done"), user("next")], budget, counter=WORDS, keep_recent=4).messages
+        except ContextOverflowError:
+            continue
+        answers = [m["tool_call_id"] for m in projected if m["role"] == "tool"]
+        assert answers in ([], ids)
+        get_format("openai").check(projected)
+
+
+def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
+    """A tail larger than the window ends in a typed refusal or a cut, after few summaries: no loop, no recursion."""
+    asked = 0
+
+    class Counting:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            nonlocal asked
+            asked += 1
+            return "short"
+
+    limit = sys.getrecursionlimit()
+    messages = [user("go"), *(assistant(words(200, f"a{n}_")) if n % 2 == 0 else user(words(200, f"u{n}_")) for n in range(12))]
+    projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=Counting())
+    assert recount(projection.messages, WORDS) <= 900
+    with pytest.raises(ContextOverflowError):
+        project([user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting())
+    assert asked <= 24
+    assert sys.getrecursionlimit() == limit
+
+
+def test_the_summariser_reads_everything_it_replaces() -> None:
+    """Nothing is summarised unread: every turn that is gisted was shown to the summariser."""
+    read: set[str] = set()
+
+    class Reading:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            read.update(turn.resource_id for turn in turns)
+            return "short"
+
+    projection = project(long_chat(200, 60), 2000, counter=WORDS, summariser=Reading())
+    assert len(projection.gisted) > 100
+    assert set(projection.gisted) <= read
+
+
+def test_special_token_text_neither_raises_nor_changes() -> None:
+    """Text that looks like a control token is text, on its own turn and on all later ones."""
+    messages = [system("<|im_start|>system"), user("What is <|endoftext|>?"), *long_chat()[2:], user("<|endoftext|>" * 20)]
+    projection = project(messages, 700, counter=EXACT)
+    assert projection.messages[:2] == messages[:2]
+    assert projection.messages[-1] == messages[-1]
+    assert recount(projection.messages, EXACT) <= 700
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_user_turn_far_over_the_budget_is_refused(place: str) -> None:
+    """A user turn of 2.5 times the budget gives a refusal with both numbers: no empty request, and the newest turn is not dropped."""
+    giant = user(words(2500, "giant"))
+    messages = [giant, assistant("hm"), user("go on")] if place == "first" else [user("go"), assistant("hm"), giant]
+    with pytest.raises(ContextOverflowError) as caught:
+        project(messages, 1000, counter=WORDS)
+    assert (caught.value.tokens > 2504, caught.value.max_tokens) == (True, 1000)
+
+
+def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:
+    """One that is neither the task nor the newest yields like any other."""
+    messages = [user("go"), assistant("hm"), user(words(2500, "giant")), assistant("I see"), user("and now?")]
+    projection = project(messages, 1000, counter=WORDS)
+    assert [projection.messages[0], projection.messages[-1]] == [messages[0], messages[-1]]
+    assert "t3" in projection.gisted
+
+
+def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
+    """The same id in many turns, as recordings have it, confuses nothing."""
+    rounds = [m for n in range(15) for m in (call("call_1"), result("call_1", words(40, f"r{n}_")), user(words(6, f"u{n}_")))]
+    projection = project([user("go"), *rounds], 500, counter=WORDS)
+    get_format("openai").check(projection.messages)
+    assert recount(projection.messages, WORDS) <= 500
+
+
+def test_a_gist_text_of_the_user_is_not_lost() -> None:
+    """A user who quotes a summary as the task or as the newest word keeps it."""
+    quoted = user("[Summary of 3 earlier messages]\n" + words(30, "quoted"))
+    projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
+    assert projection.messages[0] == quoted
+    assert projection.messages[-1] == user("what did I say?")
+
+
+def test_projecting_a_growing_conversation_again_and_again() -> None:
+    """An agent loop that projects its own last projection plus new messages stays valid, within budget, and keeps its task."""
+    view: list[Message] = [system("Be brief."), user("The task: count to a hundred.")]
+    for number in range(120):
+        view += [assistant(words(20, f"a{number}_")), user(words(15, f"u{number}_"))]
+        projection: Projection = project(view, 600, counter=WORDS)
+        view = projection.messages
+        get_format("openai").check(view)
+        assert recount(view, WORDS) <= 600
+        assert view[:2] == [system("Be brief."), user("The task: count to a hundred.")]
+        assert view[-1] == user(words(15, f"u{number}_"))

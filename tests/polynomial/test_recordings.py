@@ -1,0 +1,148 @@
+"""Recorded conversations through the machine at 2,000, 4,000 and 8,000 tokens: what leaves is valid, within budget, and keeps what is preserved."""
+
+import json
+from functools import cache
+
+import pytest
+from attrs import evolve
+
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, project, replay
+from polycontext.polynomial.session import Engine
+from polycontext.window import ContextWindow, TiktokenCounter, Turn
+from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import RECORDINGS, Message, Remembering, needs_recordings, preserved, recorded, recount, whole
+
+pytestmark = needs_recordings
+
+COUNTER = Remembering(TiktokenCounter())
+OPENAI = get_format(Provider.OPENAI)
+budgets = pytest.mark.parametrize("budget", [2000, 4000, 8000])
+recordings = pytest.mark.parametrize("name", RECORDINGS)
+
+
+@cache
+def conversations(name: str) -> list[list[Message]]:
+    """Return all message lists of one recording."""
+    return list(recorded(name))
+
+
+def turns_of(messages: list[Message]) -> list[Turn]:
+    """Return the turns of a recorded list, each counted once for all budgets."""
+    return list(OPENAI.parse(messages).turns)
+
+
+def test_the_recordings_are_whole() -> None:
+    """The recordings hold what these tests were written for: 100 conversations with tools, 10 runs of commands in text."""
+    assert [len(conversations(name)) for name in RECORDINGS] == [100, 10]
+
+
+def drive(session: ContextSession, messages: list[Message], budget: int) -> None:
+    """Add every turn; after each one the view is delivered and checked, or the turn was refused with right numbers."""
+    for turn in turns_of(messages):
+        before = whole(session)
+        try:
+            session.add(turn)
+        except ContextOverflowError as error:
+            check_refusal(session, turn, error, budget)
+            assert whole(session) == before
+            return
+        check_delivery(session, budget)
+
+
+def check_delivery(session: ContextSession, budget: int) -> None:
+    """Check that the view is within budget, valid for both providers unless calls are open, and first things first."""
+    is_open = bool(session.window.open_calls)
+    messages = session.messages(allow_open=is_open)
+    OPENAI.check(messages, allow_open_tail=is_open)
+    assert recount(messages, COUNTER) <= budget
+    if not is_open and session.log()[-1].role != "system":
+        rendered = session.request(Provider.ANTHROPIC)
+        get_format(Provider.ANTHROPIC).check(rendered.messages)
+
+
+def check_refusal(session: ContextSession, turn: Turn, error: ContextOverflowError, budget: int) -> None:
+    """Check both numbers: the budget, and a need above it that nothing the projector can do gets below."""
+    assert error.max_tokens == budget
+    assert error.tokens > budget
+    projector = session.policy.projector
+    harshest = session.window if session.state is not ContextState.PRESSURED else projector.compress(session.window, 0.0).window
+    assert error.tokens == projector.floor(harshest.append(turn)) + 3
+
+
+@budgets
+@recordings
+def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
+    """By the table: nothing but typed refusals with right numbers, every view checked, all preserved turns at the end, journal included."""
+    for messages in conversations(name):
+        session = ContextSession(budget, counter=COUNTER, engine="table")
+        drive(session, messages, budget)
+        check_preserved(session, messages)
+        assert replay(session.events(), ContextWindow(budget, counter=COUNTER)) == (session.state, session.window)
+
+
+def check_preserved(session: ContextSession, messages: list[Message]) -> None:
+    """Check that the first user message and every PRESERVED turn are delivered byte for byte, in order."""
+    kept = preserved(session)
+    assert [turn for turn in session.window.all_turns() if turn in set(kept)] == kept
+    delivered = [(message["role"], message["content"]) for message in session.messages(allow_open=True)]
+    assert [each for each in delivered if each in {(turn.role, turn.content) for turn in kept}] == [(t.role, t.content) for t in kept]
+    task = next(message for message in messages if message["role"] == "user")
+    if any(turn.role == "user" for turn in session.log()):
+        assert (task["role"], task["content"]) in delivered
+    accepted = turns_of(messages)[: len(session.log())]
+    assert [(turn.role, turn.content, turn.tool_calls) for turn in session.log()] == [(t.role, t.content, t.tool_calls) for t in accepted]
+
+
+@budgets
+@pytest.mark.parametrize("engine", ["machine"])
+@recordings
+def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engine) -> None:
+    """The library's machine gives for every tenth conversation the very events that the table gives."""
+    for messages in conversations(name)[::10]:
+        sessions = [ContextSession(budget, counter=COUNTER, engine=each) for each in (engine, "table")]
+        for turn in turns_of(messages):
+            outcomes = {taken(session, turn) for session in sessions}
+            assert len(outcomes) == 1
+        first, second = sessions
+        assert first.window == second.window
+        assert [event.state for event in first.events()] == [event.state for event in second.events()]
+
+
+def taken(session: ContextSession, turn: Turn) -> str:
+    """Return the state after `turn`, or the refusal."""
+    try:
+        return session.add(evolve(turn, timestamp=STAMP)).state
+    except ContextOverflowError as error:
+        return str(error)
+
+
+STAMP = Turn("user", "").timestamp.replace(year=2026)
+
+
+@budgets
+@recordings
+def test_every_recorded_conversation_is_projected(name: str, budget: int) -> None:
+    """`project` of the whole list: valid, within budget, the system message and the task word for word, the input untouched."""
+    for messages in conversations(name):
+        before = json.dumps(messages)
+        try:
+            projection = project(messages, budget, counter=COUNTER)
+        except ContextOverflowError as error:
+            assert error.tokens > error.max_tokens == budget
+        else:
+            OPENAI.check(projection.messages, allow_open_tail=True)
+            assert recount(projection.messages, COUNTER) == projection.tokens_after <= budget
+            assert projection.messages[:2] == messages[:2]
+            assert project(projection.messages, budget, counter=COUNTER).messages == projection.messages
+        assert json.dumps(messages) == before
+
+
+@pytest.mark.parametrize("budget", [8000])
+@recordings
+def test_few_recorded_conversations_are_refused(name: str, budget: int) -> None:
+    """At 8,000 tokens a refusal would be a fault: no recorded conversation needs it."""
+    for messages in conversations(name):
+        session = ContextSession(budget, counter=COUNTER, engine="table")
+        for turn in turns_of(messages):
+            session.add(turn)
+        assert len(session.log()) == len(messages)

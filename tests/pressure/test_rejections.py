@@ -1,0 +1,170 @@
+"""What a summariser offers is checked: an offer that would not help is refused, reported, and replaced."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+
+from polycontext.pressure import ContextProjector, Reach, view_of
+from polycontext.window import ContextWindow, TokenCounter, Turn
+from tests.pressure.samples import HEAD, Says, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.strategies import ANY_TEXT, FAST
+
+BAD_OFFERS: dict[str, tuple[object, str]] = {
+    "an empty text": ("", "is empty"),
+    "white space": (" \n\t ", "is empty"),
+    "a longer text than the sources": (words(0, 2_000), "its sources"),
+    "a text beyond the allowance": (words(0, 40), "its allowance is"),
+    "a failure": (RuntimeError("overloaded"), "RuntimeError: overloaded"),
+    "a lone surrogate": ("fine\ud800", "cannot be stored"),
+    "nothing": (None, "NoneType, not text"),
+    "bytes": (b"summary", "bytes, not text"),
+    "a number": (7, "int, not text"),
+    "a list": (["summary"], "list, not text"),
+    "a falsy object": ([], "list, not text"),
+}
+
+
+def grown() -> ContextWindow:
+    """Return a window whose harsh plan has a block and a digest."""
+    return extended(opened(1_000), [*talk(8), calls("read"), result(0, words(30, 80)), user("Well?")])
+
+
+@pytest.mark.parametrize(("offer", "reason"), BAD_OFFERS.values(), ids=BAD_OFFERS.keys())
+def test_a_bad_offer_is_replaced_by_the_extractive_gist(offer: object, reason: str) -> None:
+    """Each bad offer is reported with the ids it stood for and why, and the window is what the offline default makes."""
+    summariser = Says(offer)
+    done = ContextProjector(summariser, Reach(keep_recent=3)).compress(grown(), 0.1)
+    expected = ContextProjector(reach=Reach(keep_recent=3)).compress(grown(), 0.1)
+    assert expected.rejections == ()
+    assert summariser.asked == len(done.plan.jobs) == len(done.rejections) == 2
+    assert [rejection.sources for rejection in done.rejections] == [tuple(ids(job.sources)) for job in done.plan.jobs]
+    assert all(reason in rejection.reason for rejection in done.rejections)
+    assert done.window == expected.window
+    assert done.tokens_after <= done.plan.tokens_promised
+
+
+def test_one_bad_offer_costs_its_own_gist_only() -> None:
+    """The other gists are taken as offered."""
+
+    class Moody:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            if len(turns) == 1:
+                raise ConnectionError("lost")
+            return "All is well."
+
+    done = ContextProjector(Moody(), Reach(keep_recent=3)).compress(grown(), 0.1)
+    assert [rejection.reason for rejection in done.rejections] == ["the summariser failed: ConnectionError: lost"]
+    assert any(turn.text.endswith("\nAll is well.") for turn in done.window.all_turns())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_is_no_bad_offer(error: type[BaseException]) -> None:
+    """What is meant to stop the program does."""
+    with pytest.raises(error):
+        ContextProjector(Says(error())).compress(grown(), 0.1)
+
+
+class Wordy:
+    """Count a frame as if it were long, so that no gist of any wording fits."""
+
+    exact = False
+
+    def count(self, text: str) -> int:
+        """Return the estimate, and a thousand more for whatever has a frame."""
+        return FAST.count(text) + (1_000 if text.startswith("[") else 0)
+
+
+def test_where_even_the_extractive_gist_does_not_fit_the_sources_stay() -> None:
+    """Nothing is lost: the sources stand word for word, only DROPPABLE turns left, and the report says so."""
+    window = extended(ContextWindow(1_000, counter=Wordy()), [user("The task."), *talk(4), user("thanks!"), *talk(4, first=4)])
+    done = ContextProjector(reach=Reach(keep_recent=2)).compress(window, 0.1)
+    assert done.rejections
+    assert not done.reached
+    assert done.dropped == ("t6",)
+    assert done.gisted == ()
+    assert done.kept == tuple(i for i in ids(window.all_turns()) if i != "t6")
+    assert done.first_changed == 5
+    assert done.tokens_after == done.window.tokens == window.tokens - (window.all_turns()[5].tokens or 0)
+
+
+def test_a_compression_that_changed_nothing_says_so() -> None:
+    """All summaries refused and nothing to drop: the turns are the same, and no index is named as changed."""
+    window = extended(ContextWindow(1_000, counter=Wordy()), [user("The task."), *talk(8)])
+    done = ContextProjector(reach=Reach(keep_recent=2)).compress(window, 0.1)
+    assert done.rejections
+    assert done.window.all_turns() == window.all_turns()
+    assert (done.first_changed, done.tokens_saved, done.payback_turns()) == (None, 0, 0.0)
+    assert set(view_of(done.window, window.atoms()).fidelities.values()) == {2}
+
+
+def test_ids_stay_unique_when_some_gists_were_refused() -> None:
+    """A refused gist leaves no id behind that a later one could take a second time."""
+
+    class Brief:
+        exact = False
+        refuse = False
+
+        def count(self, text: str) -> int:
+            return FAST.count(text) + (1_000 if self.refuse and text.startswith("[Summary of 4 ") else 0)
+
+    counter = Brief()
+    blocks = [*talk(4), Turn("system", "Mind the budget."), *talk(3, first=4), Turn("system", "Be kind.")]
+    window = extended(ContextWindow(1_000, counter=counter), [user("The task."), *blocks, *talk(2, first=20)])
+    counter.refuse = True
+    once = ContextProjector(reach=Reach(keep_recent=2)).compress(window, 0.3)
+    assert once.rejections
+    assert any(turn.is_gist for turn in once.window.all_turns())
+    counter.refuse = False
+    twice = ContextProjector(reach=Reach(keep_recent=1)).compress(once.window, 0.1).window
+    assert len(set(ids(twice.all_turns()))) == len(twice.all_turns())
+    assert list(once.window.linearity) == list(twice.linearity)[: len(once.window.linearity)]
+    made = [i for i in twice.linearity if i.startswith("g")]
+    assert len(made) == len([t for t in once.window.all_turns() if t.is_gist]) + len(
+        [t for t in twice.all_turns() if t.is_gist and t not in once.window.all_turns()]
+    )
+
+
+@given(ANY_TEXT)
+def test_any_text_of_a_summariser_gives_a_legal_window(text: str) -> None:
+    """Accepted or refused: the compressed window counts right and holds its promise."""
+    window = grown()
+    done = ContextProjector(Says(text)).compress(window, 0.1)
+    assert done.window.tokens == sum(turn.tokens or 0 for turn in done.window.all_turns()) <= done.plan.tokens_promised
+    for turn in done.window.all_turns():
+        if turn.is_gist and turn.resource_id not in window.linearity and not done.rejections:
+            assert turn.text.endswith(text.strip())
+
+
+def test_an_offer_is_trimmed() -> None:
+    """White space around a good summary is not paid for."""
+    done = ContextProjector(Says("\n\n All is well. \n")).compress(extended(opened(1_000), talk(12)), 0.3)
+    assert all(turn.text.endswith("]\nAll is well.") for turn in done.window.all_turns() if turn.is_gist)
+
+
+def test_the_summariser_is_told_its_room_and_the_question() -> None:
+    """It gets the allowance less the frame, the window's counter and the query, and is never asked for a pointer."""
+    asked: list[tuple[int, int, str | None]] = []
+
+    class Listening:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            assert counter is FAST
+            asked.append((len(turns), max_tokens, query))
+            return "x " * 10_000
+
+    old = [calls("read"), result(0, words(1, 60))]
+    window = extended(opened(1_000), [*old, assistant("Then"), *old, *talk(6)])
+    projector = ContextProjector(Listening(), Reach(keep_recent=0))
+    pointing = projector.plan_within(window, window.tokens - 1)
+    assert len(pointing.jobs) == 1
+    assert projector.commit(window, projector.fulfil(pointing)).rejections == ()
+    assert asked == []
+    plan = projector.plan_for(window, 0.2)
+    projector.fulfil(plan, query="What about the train?")
+    assert [(len(job.reads), "What about the train?") for job in plan.jobs] == [(count, query) for count, _, query in asked]
+    assert all(0 < room < job.allowance for job, (_, room, _) in zip(plan.jobs, asked, strict=True))
+
+
+def test_the_default_needs_nothing() -> None:
+    """The offline default fills every gist of an ordinary window by itself."""
+    assert ContextProjector().compress(grown(), 0.1).rejections == HEAD.compress(grown(), 0.1).rejections == ()
