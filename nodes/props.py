@@ -74,7 +74,11 @@ class ComponentRenderer:
             "pressure": output.pressure,
             "status": _status(output),
             "canSend": can_send,
-            "actions": {"send": can_send or (auto and not waits), "compress": InputKind.COMPRESS in legal, "clear": InputKind.CLEAR in legal},
+            "actions": {
+                "send": can_send or (auto and not waits),
+                "compress": InputKind.COMPRESS in legal,
+                "clear": InputKind.CLEAR in legal,
+            },
         }
 
     def _is_shown(self, turn: Turn) -> bool:

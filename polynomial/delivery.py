@@ -84,4 +84,3 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
     tokens = window.seek(len(window)).tokens + REQUEST_OVERHEAD
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, "the view")
-

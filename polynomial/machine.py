@@ -75,9 +75,7 @@ class ContextMachine(StateChart[ContextModel]):
     assistant_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
     tool_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
     compress = accumulating.to(compressed, on="compress_window") | pressured.to(compressed, on="compress_window")
-    clear = (
-        accumulating.to(empty, on="clear_window") | pressured.to(empty, on="clear_window") | compressed.to(empty, on="clear_window")
-    )
+    clear = accumulating.to(empty, on="clear_window") | pressured.to(empty, on="clear_window") | compressed.to(empty, on="clear_window")
 
     def __init__(
         self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any

@@ -136,9 +136,7 @@ def coproduct(
     return PolyAgent(positions, directions, transition, _tagged(first, second))
 
 
-def product(
-    first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
-) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
+def product(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
     """Return ×: both are there, and each input moves one of them."""
 
     def directions(position: tuple[S, S2]) -> frozenset[Any]:

@@ -102,7 +102,9 @@ def replay_saved(events: list[Event], window: ContextWindow) -> tuple[ContextSta
         try:
             window, state = apply_event(window, event), event.state
         except (PolycontextError, IndexError) as error:
-            raise SnapshotError(f"$.events[{index}]", f"{type(error).__name__}: {error}", "an event that may follow the ones before") from None
+            raise SnapshotError(
+                f"$.events[{index}]", f"{type(error).__name__}: {error}", "an event that may follow the ones before"
+            ) from None
         if isinstance(event, TurnEvent) and window.extract() != event.turn:
             raise SnapshotError(f"$.events[{index}].turn", "a turn without its id or token count", "what to_json wrote")
     return state, window

@@ -67,8 +67,8 @@ def _body_segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> 
     cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
     for start, end in split(text, line.standing):
         terms, anchor = book.read(text, start, end, line.turn, said=said)
-        if error := _shared(failed.errors, start, end):
-            terms = (*terms, book.mark(text[slice(*error)], line.turn))
+        for told in (_shared(failed.errors, start, end), _shared(failed.frames, start, end)):
+            terms = (*terms, book.mark(text[slice(*told)], line.turn)) if told else terms
         boost = bonuses.answer if line.answers else 1.0
         for spans, bonus in cues:
             boost *= bonus if _shared(spans, start, end) else 1.0

@@ -111,4 +111,4 @@ def _word_start(text: str, place: int) -> int:
         start -= 1
         if place - start > _WORD_REACH:
             return safe_cut(text, place)
-    return start - 1 if start > 0 and text[start - 1] in _OPENING else start
+    return start - 1 if start > 0 and text[start - 1] in _OPENING else safe_cut(text, start)

@@ -35,6 +35,7 @@ FAULTS = [
     Bad("messages are no list", '{\n"messages": {}}', "chat.json, line 2, messages", "an object is no list"),
     Bad("a message is no object", '[{"role": "user", "content": "a"},\n 3]', "chat.json, line 2, messages[1]", "not-an-object"),
     Bad("unknown role", '[\n{"role": "user", "content": "a"},\n{"role": "poet", "content": "b"}]', "line 3, messages[1]", "'poet'"),
+    Bad("unknown role below blank lines", '[\n\n\n{"role": "poet", "content": "b"}]', "line 4, messages[0]", "'poet'"),
     Bad("orphan tool result", [user("a"), result("x", "b")], "chat.json, line 1, messages[1]", "orphan-result: no call 'x'"),
     Bad("unanswered call", [user("a"), assistant(None, "x"), user("b")], "chat.json, line 1, messages[1]", "unanswered-call"),
     Bad("second result", [user("a"), assistant(None, "x"), result("x", "1"), result("x", "2")], "messages[3]", "duplicate-result"),
@@ -125,7 +126,9 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), OPTIONS, ids=[" ".join(map(str, arguments[:1] + arguments[2:])) for arguments, _ in OPTIONS])
+@pytest.mark.parametrize(
+    ("arguments", "words"), OPTIONS, ids=[" ".join(map(str, arguments[:1] + arguments[2:])) for arguments, _ in OPTIONS]
+)
 def test_a_bad_option_is_named(polycontext: Command, arguments: tuple[object, ...], words: str) -> None:
     """Options outside of their range are refused in one line, before anything is read."""
     ran = polycontext(*arguments)

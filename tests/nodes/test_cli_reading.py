@@ -107,7 +107,11 @@ def test_text_and_images_alone_are_openai() -> None:
     assert detect_provider([message, 3, {"content": None}]) is Provider.OPENAI
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda deeper: st.lists(deeper) | st.dictionaries(st.text(), deeper)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda deeper: st.lists(deeper) | st.dictionaries(st.text(), deeper)
+    )
+)
 def test_no_json_breaks_the_reader(value: object) -> None:
     """Any JSON value is a conversation or is refused with a place; nothing else is raised."""
     document = Document("any", 1, value, json.dumps(value))

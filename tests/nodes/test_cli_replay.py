@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -24,7 +23,9 @@ def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
     """Every turn has a row with its role, class, tokens, pressure, state and beginning; then comes the summary."""
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert (ran.code, ran.err) == (0, "")
-    assert [int(number) for number in re.findall(r"^ {0,3}(\d+)  (?:system|user|assistant|tool) ", ran.out, re.MULTILINE)] == list(range(1, 40))
+    assert [int(number) for number in re.findall(r"^ {0,3}(\d+)  (?:system|user|assistant|tool) ", ran.out, re.MULTILINE)] == list(
+        range(1, 40)
+    )
     assert re.search(r"^   1  system +PRESERVED +\d+  [█░]{10} +\d+ %  ACCUMULATING  You are the stock", ran.out, re.MULTILINE)
     assert re.search(r"^ +compress +-\d+  [█░]{10} +\d+ %  COMPRESSED +gisted [\d, -]+(; dropped [\d, -]+)?", ran.out, re.MULTILINE)
     for name in ("states", "compressions", "prefix kept", "message lists", "refused", "pressure"):
@@ -211,7 +212,7 @@ def test_a_plot_shows_states_marks_and_compressions(polycontext: Command, tmp_pa
 
 def test_a_plot_takes_any_title(polycontext: Command, tmp_path: Path) -> None:
     """Signs that the font has not, and dollars, break nothing."""
-    path = saved(tmp_path, "chat.json", {"messages": chat(3), "id": "$x_1 會議 \\frac{"})
+    path = saved(tmp_path, "chat.json", {"messages": chat(3), "id": "$x_1$ 會議 $\\frac{$"})
     assert polycontext("replay", path, "--plot", tmp_path / "out.png").code == 0
 
 
@@ -299,21 +300,19 @@ def test_an_interrupt_within_a_replay_is_its_own_exit_code(polycontext: Command,
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signal")
 def test_an_interrupt_ends_without_a_traceback() -> None:
-    """Ctrl-C gives exit code 130."""
+    """Ctrl-C while it waits for the next line gives exit code 130 and no word."""
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from polycontext.nodes.cli import main; print('ready', flush=True); sys.exit(main())"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "replay", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    code += "from polycontext.nodes.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "replay", "-", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
         assert process.stdout
         assert process.stderr
-        process.stdout.readline()
-        for _ in range(100):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.1)
-            if process.poll() is not None:
-                break
-        assert b"Traceback" not in process.stderr.read()
+        process.stdin.write(as_lines([[user("a")]]).encode())
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["summary"]["turns"] == 1
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b""
     assert process.returncode == 130
 
 

@@ -132,6 +132,7 @@ def test_tasks_take_turns(engine: Engine) -> None:
     async def adding(name: int) -> None:
         for number in range(6):
             await session.aadd_user_turn(f"{name}/{number} {words(30)}")
+            await asyncio.sleep(0)
 
     async def all_of(names: range) -> None:
         await asyncio.gather(*map(adding, names))
@@ -142,6 +143,24 @@ def test_tasks_take_turns(engine: Engine) -> None:
     assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
     assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
     assert replay(session.events(), ContextWindow(1000, counter=WORDS)) == (session.state, session.window)
+
+
+@pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
+def test_an_interrupted_summary_changes_nothing(write: str) -> None:
+    """Ctrl-C in the middle of a summary leaves window, state, ledger, log and journal as they were."""
+
+    class Interrupted:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            raise KeyboardInterrupt
+
+    session = add_all(session_with(Interrupted()), chat(13, 45)) if "over" in write else pressured(Interrupted())
+    before = whole(session)
+    with pytest.raises(KeyboardInterrupt):
+        if write == "compress":
+            session.compress()
+        else:
+            session.add_user_turn(words(400, "big"))
+    assert whole(session) == before
 
 
 @pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])

@@ -91,6 +91,9 @@ def test_everything_drawn_lies_on_the_sheet() -> None:
         for x, y in re.findall(r"(-?\d+),(-?\d+)", path.attrib["d"]):
             assert 0 <= int(x) <= width
             assert 0 <= int(y) <= height
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        assert 0 < int(text.attrib["x"]) < width
+        assert 0 < int(text.attrib["y"]) < height
 
 
 def test_a_diagram_is_the_same_every_time() -> None:

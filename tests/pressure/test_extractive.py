@@ -197,6 +197,21 @@ def test_the_work_is_linear_in_the_text(text: str) -> None:
     assert counter.times < len(text) / 10
 
 
+@pytest.mark.parametrize("max_tokens", [1_000, 3_000])
+@pytest.mark.parametrize(
+    "text", ["ValueError: x\n" * 3_000, "漢字" * 3_000, " ".join(f"Walk {n} along src/way_{n}.py." for n in range(1_000))]
+)
+def test_the_tokens_are_used(text: str, max_tokens: int) -> None:
+    """A summary of much text leaves few of its tokens unused."""
+    assert EXACT.count(summarise([user(text)], max_tokens)) >= 0.9 * max_tokens
+
+
+def test_what_still_fits_after_the_first_that_does_not_is_added() -> None:
+    """A long piece that finds no room does not keep a shorter one out that matters less."""
+    long = "Yesterday evening brought heavy thunderstorms and fallen branches nearly everywhere."
+    assert summarise([user("Booking ZFA04Y."), user(long), user("Summer is over.")], 20) == "user: Booking ZFA04Y.\nuser: Summer is over."
+
+
 # ---- what it keeps
 
 
@@ -242,9 +257,10 @@ def test_identifiers_in_json_keep_what_binds_them() -> None:
 
 
 def test_a_call_comes_with_its_result() -> None:
-    """A short call is printed where its result is, so that the values have an owner."""
-    turns = [*SMALL_TALK, *called("get_booking", '{"id": "ZFA04Y"}', '{"gate": "B7", "seat": "12F", "card": "visa_4421486"}'), *SMALL_TALK]
-    assert 'get_booking({"id": "ZFA04Y"}) -> ' in summarise(turns, 50)
+    """A short call is printed where its result is, however little it says, so that the values have an owner."""
+    result = "Booking ZFA04Y, seat QK12F, card visa_4421486."
+    summary = summarise([*BUSY_TALK, *called("look", '{"number": 0}', result)], 60)
+    assert f'look({{"number": 0}}) -> {result}' in summary
 
 
 def test_a_result_matters_more_than_the_call_it_answers() -> None:
@@ -307,10 +323,14 @@ NODE_TRACE = "\n".join(
     [(PYTHON_TRACE, '"/app/store.py", line 88', "KeyError: 'session'"), (NODE_TRACE, "store.js:88:5", "TypeError: order is undefined")],
 )
 def test_a_stack_trace_keeps_its_error_and_the_frame_nearest_to_it(trace: str, frame: str, error: str) -> None:
-    """Of a stack trace the error line and the frame that raised it come first."""
-    summary = summarise([*SMALL_TALK, *called("run", '{"command": "make"}', trace)], 70)
+    """Of a stack trace the error line and the frame that raised it outlive much else, by their bonus."""
+    turns = [*called("run", '{"command": "make"}', trace), *BUSY_TALK]
+    summary = summarise(turns, 80)
     assert error in summary
     assert frame in summary
+    without = ExtractiveSummariser(failure_bonus=0).summarise(turns, 80, counter=EXACT)
+    assert error not in without
+    assert frame not in without
 
 
 def test_chinese_is_cut_into_sentences() -> None:
@@ -330,6 +350,14 @@ def test_the_answer_to_a_question_weighs_more() -> None:
     summary = ExtractiveSummariser(answer_bonus=9).summarise(turns, 12, counter=EXACT)
     assert summary == "user: Cherry trees grew behind the station."
     assert ExtractiveSummariser(answer_bonus=0).summarise(turns, 12, counter=EXACT) != summary
+
+
+def test_words_that_settle_a_matter_weigh_more() -> None:
+    """Of two turns alike the one that decides something is kept."""
+    turns = [user("We decided against walnut trees there."), user("We wondered about cherry trees there.")]
+    summary = ExtractiveSummariser(decision_bonus=9).summarise(turns, 11, counter=EXACT)
+    assert summary == "user: We decided against walnut trees there."
+    assert ExtractiveSummariser(decision_bonus=0).summarise(turns, 11, counter=EXACT) != summary
 
 
 def test_a_query_raises_what_speaks_of_it() -> None:

@@ -80,7 +80,7 @@ def test_a_safe_cut_parts_no_letter_from_its_marks(text: str, cut: int) -> None:
     cut = min(cut, len(text))
     place = safe_cut(text, cut)
     assert place <= cut
-    if place not in (cut, len(text)):
+    if 0 < place < cut:
         assert text[place] not in "\u0301\u200d🏽"
 
 
@@ -93,6 +93,7 @@ def test_a_lead_in_leaves_room_for_what_binds(text: str, data: st.DataObject) ->
     assert 0 <= lead <= start
     assert anchor - lead >= min(anchor, LEAD)
     assert anchor - lead <= max(anchor - start, 3 * LEAD)
+    assert lead == start or text[lead - 1] in "\"'`([{<_" or safe_cut(text, lead) == lead
     assert lead_in(text, start, None) == start
 
 
@@ -101,6 +102,12 @@ def test_a_lead_in_starts_with_a_whole_word() -> None:
     text = '{"passenger": "Mia Li", "payment_identifier": "visa_4421486"}'
     start = text.index('"visa')
     assert text[lead_in(text, start, start + 1) : start] == '"payment_identifier": '
+
+
+def test_a_lead_in_into_a_giant_word_parts_no_letter_from_its_mark() -> None:
+    """Where the word is too long to take in, the lead-in starts at a letter."""
+    text = "a" * 30 + "\u0301" + "b" * LEAD
+    assert lead_in(text, len(text) - 3, len(text) - 1) == 29
 
 
 @pytest.mark.parametrize(

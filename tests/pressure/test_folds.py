@@ -13,7 +13,7 @@ from tests.pressure.samples import HEAD, assistant, calls, extended, gist_tokens
 from tests.strategies import Head
 
 
-def busy(rounds: int) -> Iterator[list[Turn]]:
+def busy(rounds: int, *, pins: bool = True) -> Iterator[list[Turn]]:
     """Return atoms of an agent at work: talk, chitchat, calls made again, parallel results, now and then a pinned turn."""
     for n in range(rounds):
         yield [user(words(n, 6))]
@@ -21,7 +21,7 @@ def busy(rounds: int) -> Iterator[list[Turn]]:
         yield [assistant(words(n + 3, 12))]
         if n % 4 == 0:
             yield [user("thanks!")]
-        if n % 25 == 24:
+        if pins and n % 25 == 24:
             yield [Turn(Role.SYSTEM, f"Phase {n} begins.")]
 
 
@@ -58,11 +58,11 @@ def test_sources_are_never_lost(summariser: Summariser) -> None:
 @pytest.mark.parametrize("summariser", [Head(), ExtractiveSummariser()], ids=["head", "extractive"])
 @pytest.mark.parametrize("max_tokens", [2_000, 6_000])
 def test_the_text_of_gists_is_bounded(summariser: Summariser, max_tokens: int) -> None:
-    """However long the conversation, all gists together stay about their share (0.2) of the window and do not grow with it."""
+    """However long the conversation, gists that may fold keep to their share (0.2) of the window."""
     compressions = 0
-    for window, _, _ in lived(opened(max_tokens), busy(80), summariser):
+    for window, _, _ in lived(opened(max_tokens), busy(120, pins=False), summariser):
         compressions += window.turns_since_compression == 0
-        assert gist_tokens(window) <= 0.25 * max_tokens
+        assert gist_tokens(window) <= 0.2 * max_tokens
         assert pressure_of(window) <= 1.0
     assert compressions >= 4
 

@@ -141,7 +141,8 @@ def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
     old = [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))]
     elsewhere = extended(opened(), [*old, calls("read", arguments='{"p": 2}'), result(0, words(2))])
     unanswered = extended(opened(), [*old, calls("read", arguments='{"p": 1}')])
-    for window in (elsewhere, unanswered):
+    half = extended(opened(), [*old, calls("read", "run", arguments='{"p": 1}'), result(1, "done")])
+    for window in (elsewhere, unanswered, half):
         assert ContextProjector(reach=Reach(keep_recent=0)).ladder(window).pointers == []
 
 

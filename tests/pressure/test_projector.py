@@ -172,6 +172,13 @@ def test_a_promoted_gist_stays_word_for_word() -> None:
     assert gist in window.all_turns()
 
 
+@given(lived_windows())
+def test_the_projector_reads_pressure_and_floor(window: ContextWindow) -> None:
+    """Both are of the whole window, whatever the focus; the floor is what the harshest plan promises."""
+    assert HEAD.pressure(window.seek(0)) == pressure_of(window)
+    assert HEAD.floor(window.seek(0)) == HEAD.plan_for(window, 0.0).floor
+
+
 # --- automatic compression --------------------------------------------------
 
 
@@ -241,6 +248,18 @@ def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
     assert (done.rejections, done.gisted, done.tokens_after) == ((), expected.gisted, expected.tokens_after)
     assert {job.kind for job in done.plan.jobs} >= {GistKind.BLOCK, GistKind.DIGEST}
     assert slow.most > 1
+
+
+def test_a_pointer_is_never_asked_for() -> None:
+    """A superseded result needs no words, so no summariser is woken for it."""
+    old = [calls("read"), result(0, words(1, 60))]
+    window = extended(opened(1_000), [*old, *talk(2), *old, *talk(6)])
+    projector = ContextProjector(Slow(fails=True))
+    plan = projector.plan_within(window, window.tokens - 1)
+    assert [job.kind for job in plan.jobs] == [GistKind.POINTER]
+    done = projector.commit(window, asyncio.run(projector.afulfil(plan)))
+    assert done.rejections == ()
+    assert done.tokens_after == plan.tokens_promised
 
 
 def test_a_synchronous_summariser_does_not_block_the_loop() -> None:

@@ -1,19 +1,13 @@
 """The context window: what goes in is counted once, classified once, kept in order, and never changes afterwards."""
 
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
 from attrs import evolve
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PositionError, Role, Splice, TiktokenCounter, ToolCall, Turn
-from polycontext.window.context_window import SpliceError
+from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens import count_turn
 from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 
@@ -222,6 +216,14 @@ def test_a_refused_turn_changes_nothing(window: ContextWindow, text: str) -> Non
     assert (window.all_turns(), window.tokens, window.position, window.serial, list(window.linearity.items())) == before
 
 
+@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
+def test_order_can_be_checked_beforehand(before: list[Turn], turn: Turn, legal: str) -> None:
+    """The check refuses what `append` would refuse, and takes what it would take."""
+    with pytest.raises(OrderError, match=legal):
+        window_of(*before).check_order(turn)
+    window_of(USER).check_order(CALL)
+
+
 # --- classes --------------------------------------------------------------
 
 
@@ -269,156 +271,3 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
         pinned.promote("t2", ResourceClass.REQUIRED)
     with pytest.raises(UnknownResourceError):
         pinned.promote("t9", ResourceClass.PRESERVED)
-
-
-# --- threads --------------------------------------------------------------
-
-
-@pytest.fixture
-def _hurry() -> Iterator[None]:
-    """Let threads take turns as often as the interpreter allows."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("_hurry")
-def test_threads_may_append_to_the_same_window() -> None:
-    """Each thread gets its own continuation; none sees another's turns, and the shared window stays as it is."""
-    base = filled([(USER, None), (ASSISTANT, None)] * 5, 10**6)
-    before = base.all_turns()
-    rounds, threads = 30, 8
-    shared = [filled([(turn, None) for turn in before], 10**6) for _ in range(rounds)]
-    barrier = Barrier(threads)
-
-    def continue_them(number: int) -> list[ContextWindow]:
-        made = []
-        for window in shared:
-            barrier.wait()
-            made.append(extended(window, [Turn(Role.USER, f"thread {number} step {step}") for step in range(5)]))
-        return made
-
-    with ThreadPoolExecutor(threads) as pool:
-        for number, made in enumerate(pool.map(continue_them, range(threads))):
-            for window in made:
-                assert texts(window.all_turns()[len(before) :]) == [f"thread {number} step {step}" for step in range(5)]
-                assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns())
-                assert list(window.linearity) == [turn.resource_id for turn in window.all_turns()]
-    assert all(texts(window.all_turns()) == texts(before) for window in shared)
-
-
-def extended(window: ContextWindow, turns: list[Turn]) -> ContextWindow:
-    """Return the window with all `turns` appended."""
-    for turn in turns:
-        window = window.append(turn)
-    return window
-
-
-# --- splices --------------------------------------------------------------
-
-
-def gist(resource_id: str, *sources: str) -> Turn:
-    """Return a counted gist."""
-    return Turn(Role.USER, "summary", resource_id=resource_id, sources=sources, tokens=5)
-
-
-def test_a_splice_replaces_runs_of_turns() -> None:
-    """What stands outside the runs stays as it is, in order; the focus is at the end; ids go on behind the new turns."""
-    window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
-    ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
-    spliced = window.seek(1).splice([Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger)
-    assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
-    assert (spliced.position, spliced.serial) == (3, 6)
-    assert spliced.tokens == window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
-    assert spliced.linearity is ledger
-    assert len(window) == 5
-
-
-def test_a_splice_cannot_part_calls_from_results() -> None:
-    """A splice that would leave an orphan on either side is refused and changes nothing."""
-    window = window_of(USER, CALL, result("a"), result("b"), ASSISTANT)
-    for start, stop in [(1, 2), (2, 3), (3, 4), (1, 3)]:
-        with pytest.raises(OrderError):
-            window.splice([Splice(start, stop)])
-    assert len(window.splice([Splice(1, 4)])) == 2
-    assert len(window) == 5
-
-
-@pytest.mark.parametrize(
-    "splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]]
-)
-def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
-    """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
-    with pytest.raises(SpliceError, match=r"within \d:4"):
-        window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
-
-
-@pytest.mark.parametrize("turn", [Turn(Role.USER, "x", tokens=5), gist("g9", "t1"), Turn(Role.USER, "x", resource_id="t1")])
-def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
-    """A new turn without an id, a class in the ledger or a count is refused."""
-    with pytest.raises(SpliceError, match="lacks a count or a class"):
-        window_of(USER, ASSISTANT).splice([Splice(0, 2, (turn,))])
-
-
-def test_the_count_since_the_last_compression() -> None:
-    """It is unknown before the first one, 0 right after, and goes up by one a turn; other splices leave it."""
-    window = window_of(USER, ASSISTANT)
-    assert window.turns_since_compression is None
-    compressed = window.splice([], compressed=True)
-    assert compressed.turns_since_compression == 0
-    later = compressed.append(USER).append(ASSISTANT)
-    assert later.turns_since_compression == 2
-    assert later.splice([]).turns_since_compression == 2
-    assert later.cleared().turns_since_compression is None
-
-
-def test_contents_are_shared_by_windows_that_differ_in_focus_alone() -> None:
-    """`has_contents_of` sees through the focus, and not through equal twins."""
-    window = window_of(USER, ASSISTANT)
-    assert window.seek(0).has_contents_of(window)
-    assert not window_of(USER, ASSISTANT).has_contents_of(window)
-
-
-@given(windows(max_atoms=6), st.data())
-def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.DataObject) -> None:
-    """Two continuations of one window know nothing of each other."""
-    if window.open_calls:
-        return
-    left, right = window.append(Turn(Role.USER, "left")), window.append(Turn(Role.USER, "right"))
-    deeper = left.append(Turn(Role.ASSISTANT, "left again"))
-    assert texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
-    assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
-    assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
-    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(right.all_turns()[-1])
-
-
-@given(windows(max_atoms=6), windows(max_atoms=6))
-def test_a_window_extends_those_it_shares_its_turns_with(window: ContextWindow, other: ContextWindow) -> None:
-    """The newest continuation extends its ancestors; whenever it says so the ancestor's turns are a prefix; a stranger is not extended."""
-    grown = window
-    for call_id in window.open_calls:
-        grown = grown.append(Turn(Role.TOOL, "late", tool_call_id=call_id))
-    grown = grown.append(Turn(Role.USER, "on we go"))
-    assert grown.extends(window)
-    assert grown.extends(grown)
-    assert not window.extends(grown)
-    assert not grown.extends(other)
-    assert not grown.extends(grown.splice([Splice(0, 0)]))
-    assert grown.turns_from(len(window)) == list(grown.all_turns()[len(window) :])
-    assert grown.turns_from(len(grown)) == []
-
-
-def test_turns_read_from_an_index_end_with_the_window() -> None:
-    """Turns that a newer window appended to the shared columns are not shown by an older one."""
-    window = window_of(USER, ASSISTANT)
-    window.append(USER)
-    assert texts(window.turns_from(1)) == ["hi"]
-
-
-@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
-def test_order_can_be_checked_beforehand(before: list[Turn], turn: Turn, legal: str) -> None:
-    """The check refuses what `append` would refuse, and takes what it would take."""
-    with pytest.raises(OrderError, match=legal):
-        window_of(*before).check_order(turn)
-    window_of(USER).check_order(CALL)

@@ -226,3 +226,10 @@ def test_a_failing_function_fails_again() -> None:
     with pytest.raises(ZeroDivisionError):
         s.extract()
     assert s.extract() == 0
+
+
+def test_a_store_says_what_it_is_without_computing_anything() -> None:
+    """The representation names the last position and the focus, and reads no value."""
+    read: list[int] = []
+    assert repr(Store(read.append, last=4, pos=2)) == "Store(last=4, pos=2)"
+    assert read == []

@@ -188,3 +188,13 @@ def test_equal_turns_hash_alike(text: str, other: str) -> None:
     turn, twin = (Turn(Role.USER, text, metadata={"k": {"z": [1]}}) for _ in range(2))
     assert turn == twin
     assert len({turn, twin, Turn(Role.USER, other)}) == 2
+
+
+@given(TEXTS, st.datetimes(timezones=st.just(UTC)))
+def test_stamping_a_turn_gives_it_a_time_and_takes_its_count(text: str, moment: datetime) -> None:
+    """The stamped turn is the same turn at that time, to be counted anew; the old one stays."""
+    turn = Turn(Role.USER, text, tokens=5, metadata={"k": 1})
+    assert turn.stamped(moment) == evolve(turn, timestamp=moment, tokens=None)
+    assert (turn.timestamp, turn.tokens) == (EPOCH, 5)
+    with pytest.raises(InvalidTurnError, match="naive"):
+        turn.stamped(moment.replace(tzinfo=None))

@@ -1,0 +1,90 @@
+"""What a law is: a plain function that raises when two sides differ, and can be listed and run by anybody.
+
+A law states in its docstring what holds, for all inputs. It takes the subject and
+whatever the statement quantifies over, compares both sides, and raises a
+`LawViolation` that shows them. It knows no test framework: a property test, the
+command line and a user's own script call it alike.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, TypeVar
+
+from attrs import define, frozen
+
+from polycontext.linearity.errors import PolycontextError
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+@define(slots=False, eq=False)
+class LawViolation(PolycontextError, AssertionError):
+    """Show a broken law: both sides, and the inputs they were made from."""
+
+    law: str
+    left: object
+    right: object
+    inputs: Mapping[str, object]
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name} = {value!r}" for name, value in self.inputs.items())
+        return f"{self.law}: {self.left!r} is not {self.right!r}" + (f"; given {given}" if given else "")
+
+
+@frozen
+class Law:
+    """Name a law: its room, its statement, where it is from, what it takes, and the function that checks it."""
+
+    name: str
+    room: str
+    statement: str
+    source: str
+    parameters: tuple[str, ...]
+    check: Callable[..., None]
+
+
+def law(source: str) -> Callable[[F], F]:
+    """Mark a function as a law, with the paper, seed or design section it is from."""
+
+    def mark(function: F) -> F:
+        function.__law_source__ = source  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def laws_of(module: ModuleType) -> tuple[Law, ...]:
+    """Return the laws that `module` defines, in the order they stand there.
+
+    >>> from polycontext.linearity import laws
+    >>> [law.room for law in laws_of(laws)][:1]
+    ['linearity']
+    """
+    found = [value for value in vars(module).values() if hasattr(value, "__law_source__") and value.__module__ == module.__name__]
+    return tuple(_law(module, function) for function in found)
+
+
+def _law(module: ModuleType, function: Any) -> Law:
+    statement = inspect.getdoc(function) or ""
+    room = module.__name__.split(".")[1]
+    parameters = tuple(inspect.signature(function).parameters)
+    return Law(function.__name__, room, statement, function.__law_source__, parameters, function)
+
+
+def agree(left: object, right: object, **inputs: object) -> None:
+    """Raise `LawViolation`, in the name of the calling law, unless both sides are equal."""
+    if left != right:
+        raise LawViolation(_caller(), left, right, inputs)
+
+
+def holds(condition: bool, claim: str, found: object, **inputs: object) -> None:  # noqa: FBT001 - reads as a sentence
+    """Raise `LawViolation`, in the name of the calling law, unless `condition`; `claim` says what should be, `found` what is."""
+    if not condition:
+        raise LawViolation(_caller(), found, claim, inputs)
+
+
+def _caller() -> str:
+    frame = inspect.currentframe()
+    outer = frame.f_back.f_back if frame and frame.f_back else None
+    return outer.f_code.co_name if outer else "law"

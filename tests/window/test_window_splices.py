@@ -1,0 +1,76 @@
+"""Splices: runs of turns are replaced whole, and nothing is repeated, lost or orphaned."""
+
+import pytest
+
+from polycontext.linearity import ResourceClass
+from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
+from polycontext.window.context_window import SpliceError
+from tests.strategies import filled
+
+USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
+CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))
+
+
+def result(call_id: str) -> Turn:
+    """Return the result of a call."""
+    return Turn(Role.TOOL, "found", tool_call_id=call_id)
+
+
+def window_of(*turns: Turn) -> ContextWindow:
+    """Return the window of these turns."""
+    return filled([(turn, None) for turn in turns])
+
+
+def gist(resource_id: str, *sources: str) -> Turn:
+    """Return a counted gist."""
+    return Turn(Role.USER, "summary", resource_id=resource_id, sources=sources, tokens=5)
+
+
+def test_a_splice_replaces_runs_of_turns() -> None:
+    """What stands outside the runs stays as it is, in order; the focus is at the end; ids go on behind the new turns."""
+    window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
+    ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
+    spliced = window.seek(1).splice([Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger)
+    assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
+    assert (spliced.position, spliced.serial) == (3, 6)
+    assert spliced.tokens == window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
+    assert spliced.linearity is ledger
+    assert len(window) == 5
+
+
+def test_a_splice_cannot_part_calls_from_results() -> None:
+    """A splice that would leave an orphan on either side is refused and changes nothing."""
+    window = window_of(USER, CALL, result("a"), result("b"), ASSISTANT)
+    for start, stop in [(1, 2), (2, 3), (3, 4), (1, 3)]:
+        with pytest.raises(OrderError):
+            window.splice([Splice(start, stop)])
+    assert len(window.splice([Splice(1, 4)])) == 2
+    assert len(window) == 5
+
+
+@pytest.mark.parametrize(
+    "splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]]
+)
+def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
+    """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
+    with pytest.raises(SpliceError, match=r"within \d:4"):
+        window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
+
+
+@pytest.mark.parametrize("turn", [Turn(Role.USER, "x", tokens=5), gist("g9", "t1"), Turn(Role.USER, "x", resource_id="t1")])
+def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
+    """A new turn without an id, a class in the ledger or a count is refused."""
+    with pytest.raises(SpliceError, match="lacks a count or a class"):
+        window_of(USER, ASSISTANT).splice([Splice(0, 2, (turn,))])
+
+
+def test_the_count_since_the_last_compression() -> None:
+    """It is unknown before the first one, 0 right after, and goes up by one a turn; other splices leave it."""
+    window = window_of(USER, ASSISTANT)
+    assert window.turns_since_compression is None
+    compressed = window.splice([], compressed=True)
+    assert compressed.turns_since_compression == 0
+    later = compressed.append(USER).append(ASSISTANT)
+    assert later.turns_since_compression == 2
+    assert later.splice([]).turns_since_compression == 2
+    assert later.cleared().turns_since_compression is None
