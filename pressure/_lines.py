@@ -9,6 +9,7 @@ gist among the turns is read back into the lines it was printed as.
 import re
 from collections.abc import Sequence
 from enum import Enum
+from itertools import pairwise
 
 from attrs import evolve, frozen
 
@@ -90,10 +91,14 @@ def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
     standing = standing_spans(text, body) if role in _LAWGIVERS else ()
-    for start, end in standing:
-        # A constraint that was wrapped reads as one line again; the length stays.
-        body = body[:start] + body[start:end].replace("\n", " ") + body[end:] if "\n" in body[start:end] else body
-    return Line(LineKind.SPOKEN, label, index, body, role=role, answers=answers, standing=standing)
+    return Line(LineKind.SPOKEN, label, index, _unwrapped(body, standing), role=role, answers=answers, standing=standing)
+
+
+def _unwrapped(body: str, spans: Sequence[Span]) -> str:
+    """Return `body`, as long as it was, with each of `spans` on one line: a wrapped constraint is one sentence again."""
+    edges = [0, *(edge for span in spans for edge in span), len(body)]
+    pieces = [body[start:end] for start, end in pairwise(edges)]
+    return "".join(piece.replace("\n", " ") if number % 2 else piece for number, piece in enumerate(pieces))
 
 
 def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
@@ -157,7 +162,7 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in spans:
         if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            merged[-1] = (min(start, merged[-1][0]), max(end, merged[-1][1]))
         else:
             merged.append((start, end))
     return merged

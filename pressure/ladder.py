@@ -72,7 +72,7 @@ class Ladder:
 
     @property
     def floor(self) -> int:
-        """Return the tokens that no plan gets below."""
+        """Return the tokens that no plan promises to get below; gists may turn out shorter than promised."""
         return self.tokens[-1]
 
 
@@ -83,7 +83,7 @@ def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
     standing = sum(atoms.tokens[atom] for atom in _summaries(columns))
     ladder = Ladder(window, reach, columns, reach.gist_cap(window.max_tokens, standing))
     crowded = standing > 0.75 * reach.gist_share * window.max_tokens
-    ladder.folds = _folds(columns, 2 if crowded else reach.fan_in + 1)
+    ladder.folds = _folds(columns, 2, any_level=True) if crowded else _folds(columns, reach.fan_in + 1)
     ladder.tokens.append(sum(atoms.tokens))
     ladder.counts.append(0)
     _Climb(ladder).climb()
@@ -156,13 +156,10 @@ class _Climb:
         cap, small, base, steps = self.ladder.cap, MIN_GIST_TOKENS, self.left, self.steps
         first = bisect_right(sums, small)
         promised = [base - s + (small if s < 4 * small else cap if s > 4 * cap else s // 4) for s in sums[first:]]
-        skip = 0
-        while skip < len(promised) and promised[skip] >= self.ladder.tokens[-1]:
-            skip += 1
         self.steps = steps + len(sums)
         self.left = promised[-1]
-        self.ladder.tokens.extend(promised[skip:])
-        self.ladder.counts.extend(range(steps + first + skip + 1, self.steps + 1))
+        self.ladder.tokens.extend(promised)
+        self.ladder.counts.extend(range(steps + first + 1, self.steps + 1))
 
     def _drop_tail(self, zone: Iterable[int]) -> None:
         for atom in self._droppable(zone):
@@ -237,11 +234,11 @@ def _runs(columns: Columns, zone: range) -> list[list[int]]:
     return runs if runs[-1] else runs[:-1]
 
 
-def _folds(columns: Columns, wanted: int) -> list[Fold]:
-    """Return what folds when `wanted` gists of one level side by side are enough."""
+def _folds(columns: Columns, wanted: int, *, any_level: bool = False) -> list[Fold]:
+    """Return what folds when `wanted` gists of one level side by side are enough; of any level where room is short."""
     runs: list[list[int]] = []
     for atom in _summaries(columns):
-        if runs and runs[-1][-1] == atom - 1 and _level(columns, atom - 1) == _level(columns, atom):
+        if runs and runs[-1][-1] == atom - 1 and (any_level or _level(columns, atom - 1) == _level(columns, atom)):
             runs[-1].append(atom)
         else:
             runs.append([atom])

@@ -55,7 +55,7 @@ class Plan:
     `lowered` names the atoms whose ceiling is below VERBATIM. Tokens are whole
     windows; `first_changed` is the index of the first turn that changes (what a
     provider's prompt cache still holds ends there), None if nothing does. `reached`
-    tells whether `tokens_promised` is within `tokens_wanted`; `floor` is what no plan
+    tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
     for this window gets below, `irreducible` the turns that make it up.
 
     Law: tokens promised >= tokens achieved by any accepted fulfilment.

@@ -2,7 +2,7 @@
 
 from polycontext.window.atoms import Atom, AtomColumns, open_calls
 from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
-from polycontext.window.context_window import ContextWindow, Splice
+from polycontext.window.context_window import ContextWindow, Splice, SpliceError
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError, OrderError, PositionError
 from polycontext.window.store import Store, StoreComonad
 from polycontext.window.tiktoken_counter import InexactCountWarning, TiktokenCounter, UnknownEncodingError, default_counter
@@ -25,6 +25,7 @@ __all__ = [
     "PositionError",
     "Role",
     "Splice",
+    "SpliceError",
     "Store",
     "StoreComonad",
     "TiktokenCounter",

@@ -276,7 +276,7 @@ def test_parallel_and_sequential_interchange() -> None:
 
 
 SHORTER: Lens[Any, Any, Any, Any] = Lens(lambda b: f"<{b}>", str.lower, frozenset({"OPEN", "CLOSE", "LOCK", "UNLOCK"}))
-NUMBERED: Lens[Any, Any, Any, Any] = Lens(lambda b: [b], ["OPEN", "CLOSE", "BREAK", "LOCK"].__getitem__, frozenset(range(4)))
+NUMBERED: Lens[Any, Any, Any, Any] = Lens(lambda b: [b], ["OPEN", "CLOSE", "open", "LOCK"].__getitem__, frozenset(range(4)))
 IDENTITY: Lens[Any, Any, Any, Any] = Lens(same, same, frozenset({"open", "close", "lock", "unlock"}))
 
 

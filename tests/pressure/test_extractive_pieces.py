@@ -202,6 +202,19 @@ def test_a_clipped_text_fits_and_starts_as_the_text_does(text: str, max_tokens: 
     assert FAST.count(clipped) <= max_tokens
 
 
+def test_clipping_steps_back_where_fewer_letters_cost_more() -> None:
+    """A counter need not grow with the text: what is returned was counted."""
+
+    class Odd:
+        exact = True
+
+        def count(self, text: str) -> int:
+            """Charge dearly for a text that ends in b."""
+            return len(text) + 10 * text.endswith("b")
+
+    assert clip("abe\u0301" + "x" * 20, 3, Odd()) == "a"
+
+
 def test_clipping_takes_what_it_can() -> None:
     """One more word would not fit."""
     words = "alpha beta gamma delta epsilon zeta eta theta"
