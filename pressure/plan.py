@@ -56,7 +56,7 @@ class Plan:
     windows; `first_changed` is the index of the first turn that changes (what a
     provider's prompt cache still holds ends there), None if nothing does. `reached`
     tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
-    for this window gets below, `irreducible` the turns that make it up.
+    for this window promises.
 
     Law: tokens promised >= tokens achieved by any accepted fulfilment.
     """

@@ -36,6 +36,7 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
         exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102  the point of this file
         return
     test = doctest.DocTestParser().get_doctest(code, namespace, page_name(page), str(page), line)
+    test.globs = namespace  # a doctest copies what it is given; the blocks of a page are one program
     assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
 
 
