@@ -1,67 +1,233 @@
-"""The laws of the ledger as plain functions: true where they hold, usable on any ledger or classifier, free of any test framework."""
+"""The laws of the ledger and of classification: a class is only ever raised, and nothing is forgotten.
+
+Raising an id means promoting it, or tagging it if it is new, and leaving it where
+the ledger refuses with a `DemotionError`. An id that was never tagged stands below
+every class, so raising is the join of a chain: associative, commutative and
+idempotent, whatever the order.
+
+Every law takes any ledger, any id and any class: what may not be done is part of its statement.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from attrs import evolve
 
 from polycontext.linearity.classifier import Classifier
 from polycontext.linearity.constraints import constraint_sentences, states_constraint
-from polycontext.linearity.errors import DemotionError
+from polycontext.linearity.errors import DemotionError, PolycontextError, UndroppableError, UnknownResourceError
+from polycontext.linearity.law import agree, holds, law
 from polycontext.linearity.ledger import LinearityMap
 from polycontext.linearity.resource_class import ResourceClass
 
+_LEDGER = "design §4; seed 004 §2.3"
+_JOIN = "design §4, read as a join-semilattice"
 
-def raises_or_refuses(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> bool:
-    """Hold when promoting a known id ends at a higher class or in a `DemotionError` (design §4)."""
-    before = ledger.get(resource_id)
+
+def _class_of(ledger: LinearityMap, resource_id: str) -> ResourceClass | None:
+    return ledger.get(resource_id) if resource_id in ledger else None
+
+
+def _classes(ledger: LinearityMap) -> dict[str, ResourceClass]:
+    return {resource_id: ledger.get(resource_id) for resource_id in ledger}
+
+
+def _reading(ledger: LinearityMap) -> tuple[object, ...]:
+    return tuple(ledger.items()), ledger.stats(), _classes(ledger)
+
+
+def _outcome(attempt: Callable[[], object]) -> object:
+    """Return what `attempt` returns, or the kind of error that refuses it."""
     try:
-        after = ledger.promote(resource_id, resource_class).get(resource_id)
+        return attempt()
+    except PolycontextError as error:
+        return type(error)
+
+
+def _raised(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> LinearityMap:
+    try:
+        return ledger.promote(resource_id, resource_class) if resource_id in ledger else ledger.tag(resource_id, resource_class)
     except DemotionError:
-        return resource_class <= before
-    return before < after is resource_class
+        return ledger
 
 
-def keeps_the_old(ledger: LinearityMap, change: Callable[[LinearityMap], LinearityMap]) -> bool:
-    """Hold when `ledger` reads the same before and after `change` made another from it."""
-    before = ledger.to_json(), ledger.stats(), tuple(ledger)
-    change(ledger)
-    return before == (ledger.to_json(), ledger.stats(), tuple(ledger))
+def _all_raised(ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]) -> LinearityMap:
+    for resource_id, resource_class in requests:
+        ledger = _raised(ledger, resource_id, resource_class)
+    return ledger
 
 
-def tags_once(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> bool:
-    """Hold when tagging twice is tagging once; for an id that is new or not of a higher class."""
-    once = ledger.tag(resource_id, resource_class)
-    return once.tag(resource_id, resource_class) == once
+@law(_LEDGER)
+def promote_raises_or_refuses(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """Promote ends at the class asked for if it is higher; the same or a lower class and an unknown id are refused."""
+    before = _class_of(ledger, resource_id)
+    expected = UnknownResourceError if before is None else resource_class if resource_class > before else DemotionError
+    found = _outcome(lambda: ledger.promote(resource_id, resource_class).get(resource_id))
+    agree(found, expected, ledger=ledger, resource_id=resource_id, resource_class=resource_class)
 
 
-def partitions(ledger: LinearityMap) -> bool:
-    """Hold when every id is in exactly one part, the one `get` names, in ledger order, and `stats` counts the parts."""
-    parts = ledger.partition()
-    agree = all(parts[c] == tuple(i for i in ledger if ledger.get(i) is c) == ledger.by_class(c) for c in ResourceClass)
-    return agree and {c: len(ids) for c, ids in parts.items()} == ledger.stats().counts
+@law(_LEDGER)
+def tag_never_lowers(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """Tag ends at the class asked for, and a class below the one the id has is refused."""
+    before = _class_of(ledger, resource_id)
+    expected = DemotionError if before is not None and resource_class < before else resource_class
+    found = _outcome(lambda: ledger.tag(resource_id, resource_class).get(resource_id))
+    agree(found, expected, ledger=ledger, resource_id=resource_id, resource_class=resource_class)
 
 
-def drop_keeps_the_tag(ledger: LinearityMap, resource_id: str) -> bool:
-    """Hold when dropping a DROPPABLE resource counts one drop and changes nothing else."""
-    after = ledger.drop(resource_id)
-    counted = after.stats().drops == ledger.stats().drops + 1
-    return counted and list(after.items()) == list(ledger.items()) and after.stats().promotions == ledger.stats().promotions
+@law(_LEDGER)
+def tagging_twice_is_tagging_once(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """A second tag with the class the id has changes nothing, not even a counter."""
+    once = _raised(ledger, resource_id, resource_class)
+    resource_class = once.get(resource_id)
+    twice = once.tag(resource_id, resource_class)
+    agree(_reading(twice), _reading(once), ledger=ledger, resource_id=resource_id, resource_class=resource_class)
 
 
-def round_trips(ledger: LinearityMap) -> bool:
-    """Hold when a ledger written as JSON text and read again is the same, counters included."""
-    again = LinearityMap.from_json(json.loads(json.dumps(ledger.to_json())))
-    return again == ledger and again.stats() == ledger.stats()
+@law(_JOIN)
+def raising_ends_at_the_join(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """Raising an id ends at the higher of both classes, and every other id keeps its own."""
+    before = _classes(ledger)
+    expected = {**before, resource_id: max(resource_class, before.get(resource_id, resource_class))}
+    agree(
+        _classes(_raised(ledger, resource_id, resource_class)),
+        expected,
+        ledger=ledger,
+        resource_id=resource_id,
+        resource_class=resource_class,
+    )
 
 
-def is_repeatable(classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]) -> bool:
-    """Hold when a classifier says the same of the same turn again and leaves the metadata as it was."""
+@law(_JOIN)
+def raising_is_idempotent(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """Raising an id twice to one class is raising it once: same tags, same counters."""
+    once = _raised(ledger, resource_id, resource_class)
+    twice = _raised(once, resource_id, resource_class)
+    agree(_reading(twice), _reading(once), ledger=ledger, resource_id=resource_id, resource_class=resource_class)
+
+
+@law(_JOIN)
+def raising_is_associative(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+    """Raising to one class and then to another is raising to the higher of them; promotions are steps, and may count differently."""
+    stepwise = _raised(_raised(ledger, resource_id, resource_class), resource_id, other_class)
+    at_once = _raised(ledger, resource_id, max(resource_class, other_class))
+    inputs = {"ledger": ledger, "resource_id": resource_id, "resource_class": resource_class, "other_class": other_class}
+    agree(_classes(stepwise), _classes(at_once), **inputs)
+
+
+@law(_JOIN)
+def raising_is_commutative(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_id: str, other_class: ResourceClass
+) -> None:
+    """Of two raises, of one id or of two, either may come first: the classes are the same."""
+    one_first = _all_raised(ledger, [(resource_id, resource_class), (other_id, other_class)])
+    other_first = _all_raised(ledger, [(other_id, other_class), (resource_id, resource_class)])
+    requests = ((resource_id, resource_class), (other_id, other_class))
+    agree(_classes(one_first), _classes(other_first), ledger=ledger, requests=requests)
+
+
+@law(_JOIN)
+def raising_is_order_independent(ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]) -> None:
+    """Any number of raises, in the order given, backwards or sorted, end at the highest class asked for each id."""
+    highest = _classes(ledger)
+    for resource_id, resource_class in requests:
+        highest[resource_id] = max(resource_class, highest.get(resource_id, resource_class))
+    orders = [requests, requests[::-1], sorted(requests), sorted(requests)[::-1]]
+    found = [_classes(_all_raised(ledger, order)) for order in orders]
+    agree(found, [highest] * len(orders), ledger=ledger, requests=requests)
+
+
+@law(_JOIN)
+def raising_is_monotone(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+    """Asking for less never ends higher: the classes after the lower of two requests are at most those after the higher."""
+    low, high = sorted((resource_class, other_class))
+    below, above = _classes(_raised(ledger, resource_id, low)), _classes(_raised(ledger, resource_id, high))
+    ordered = below.keys() == above.keys() and all(below[each] <= above[each] for each in below)
+    holds(ordered, f"at most {above}", below, ledger=ledger, resource_id=resource_id, low=low, high=high)
+
+
+@law("design §4")
+def no_change_shows_in_an_older_ledger(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+    """A ledger reads the same after others were made from it by tagging, promoting and dropping."""
+    before = _reading(ledger)
+    _all_raised(ledger, [(resource_id, each) for each in ResourceClass])
+    _outcome(lambda: _raised(ledger, resource_id, resource_class).drop(resource_id))
+    agree(_reading(ledger), before, resource_id=resource_id, resource_class=resource_class)
+
+
+@law("design §4")
+def forks_are_independent(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+    """Two ledgers made from one never see each other's changes."""
+    before = _class_of(ledger, resource_id)
+    left = _raised(ledger, resource_id, resource_class)
+    right = _raised(ledger, resource_id, other_class)
+    expected = [each if before is None else max(before, each) for each in (resource_class, other_class)]
+    inputs = {"ledger": ledger, "resource_id": resource_id, "resource_class": resource_class, "other_class": other_class}
+    agree([left.get(resource_id), right.get(resource_id)], expected, **inputs)
+
+
+@law(_LEDGER)
+def every_id_is_in_the_part_of_its_class(ledger: LinearityMap) -> None:
+    """Every id is in exactly one part, the one `get` names, in the order of the ledger; `by_class` returns the parts."""
+    expected = {each: tuple(i for i in ledger if ledger.get(i) is each) for each in ResourceClass}
+    agree(ledger.partition(), expected, ledger=ledger)
+    agree({each: ledger.by_class(each) for each in ResourceClass}, expected, ledger=ledger)
+
+
+@law(_LEDGER)
+def stats_count_the_parts(ledger: LinearityMap) -> None:
+    """The counts a class are the sizes of the parts, together the length, and the droppable ratio is their quotient."""
+    stats, sizes = ledger.stats(), {each: len(ids) for each, ids in ledger.partition().items()}
+    agree((stats.counts, stats.total), (sizes, len(ledger)), ledger=ledger)
+    agree(stats.droppable_ratio, sizes[ResourceClass.DROPPABLE] / len(ledger) if len(ledger) else 0.0, ledger=ledger)
+
+
+@law("design §4")
+def all_lookups_agree(ledger: LinearityMap) -> None:
+    """`get`, `tag_of`, `classes_of`, `items`, iteration, membership and length tell the same story."""
+    ids, items = list(ledger), dict(ledger.items())
+    agree((list(items), len(ledger), all(each in ledger for each in ids)), (ids, len(ids), True), ledger=ledger)
+    agree([ledger.tag_of(each) for each in ids], list(items.values()), ledger=ledger)
+    classes = [tag.resource_class for tag in items.values()]
+    agree(([ledger.get(each) for each in ids], ledger.classes_of(ids)), (classes, classes), ledger=ledger)
+
+
+@law(_LEDGER)
+def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id: str) -> None:
+    """Dropping a DROPPABLE resource counts one drop, and its tag stays; any other class and an unknown id are refused."""
+    match _class_of(ledger, resource_id):
+        case None:
+            expected: object = UnknownResourceError
+        case ResourceClass.DROPPABLE:
+            stats = ledger.stats()
+            expected = tuple(ledger.items()), evolve(stats, drops=stats.drops + 1), _classes(ledger)
+        case _:
+            expected = UndroppableError
+    agree(_outcome(lambda: _reading(ledger.drop(resource_id))), expected, ledger=ledger, resource_id=resource_id)
+
+
+@law(_LEDGER)
+def the_ledger_survives_json(ledger: LinearityMap) -> None:
+    """A ledger written as JSON text and read again is the same: ids in order, tags and counters."""
+    again = type(ledger).from_json(json.loads(json.dumps(ledger.to_json())))
+    agree((_reading(again), again == ledger), (_reading(ledger), True), ledger=ledger)
+
+
+@law("design §4")
+def classification_repeats(classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]) -> None:
+    """A classifier gives the same turn the same resource class again, and leaves the metadata as they were."""
     before = dict(metadata)
-    return classifier(role, content, metadata) is classifier(role, content, metadata) and dict(metadata) == before
+    first = classifier(role, content, metadata)
+    again = classifier(role, content, metadata)
+    holds(isinstance(first, ResourceClass), "a resource class", first, role=role, content=content, metadata=before)
+    agree((again, dict(metadata)), (first, before), role=role, content=content, metadata=before)
 
 
-def sentences_agree(content: str) -> bool:
-    """Hold when a text states a constraint exactly if it has a sentence that does, and each of those is found in it."""
-    found = constraint_sentences(content)
-    text = "".join(content.split())
-    return states_constraint(content) == bool(found) and all("".join(sentence.split()) in text for sentence in found)
+@law("design §4")
+def a_constraint_can_be_quoted(content: str) -> None:
+    """A text states a constraint exactly if some of its sentences do, and each of those stands in it, white space aside."""
+    quotes, text = constraint_sentences(content), "".join(content.split())
+    agree(states_constraint(content), bool(quotes), content=content)
+    strangers = [quote for quote in quotes if "".join(quote.split()) not in text]
+    agree(strangers, [], content=content)

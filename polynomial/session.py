@@ -5,7 +5,7 @@ clock, and lets each accepted input become one event. Reading never changes anyt
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import RLock
@@ -485,7 +485,7 @@ class ContextSession:
         return is_over_budget(self.window) and InputKind.COMPRESS in VALID_DIRECTIONS[self.state]
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[_Mark]:
+    def _all_or_nothing(self) -> Generator[_Mark]:
         """Put everything back if what is done inside raises."""
         mark = self._mark()
         try:

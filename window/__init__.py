@@ -2,8 +2,9 @@
 
 from polycontext.window.atoms import Atom, AtomColumns, open_calls
 from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
-from polycontext.window.context_window import ContextWindow, Splice, SpliceError
+from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError, OrderError, PositionError
+from polycontext.window.splice import Splice, SpliceError
 from polycontext.window.store import Store, StoreComonad
 from polycontext.window.tiktoken_counter import InexactCountWarning, TiktokenCounter, UnknownEncodingError, default_counter
 from polycontext.window.tokens import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact

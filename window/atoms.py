@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from attrs import frozen
 
+from polycontext.window.errors import OrderError
 from polycontext.window.turn import Role, Turn
 
 
@@ -77,3 +78,19 @@ def open_calls(turns: Sequence[Turn]) -> tuple[str, ...]:
             return tuple(call.id for call in turn.tool_calls if call.id not in answered)
         answered.add(turn.tool_call_id)
     return ()
+
+
+def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the calls that are open once `turn` has come after `waiting` ones.
+
+    Raises:
+        OrderError: a result for no open call or a second one, any other turn while calls are open.
+    """
+    if turn.role is Role.TOOL:
+        if turn.tool_call_id not in waiting:
+            problem = f"its call {turn.tool_call_id!r} is not open (unknown, or already answered)"
+            raise OrderError(turn.role, problem, f"results for {list(waiting)}" if waiting else "no result, since no call is open")
+        return tuple(call for call in waiting if call != turn.tool_call_id)
+    if waiting:
+        raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
+    return tuple(call.id for call in turn.tool_calls)

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, Self
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from polycontext.linearity import CallerError, Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.window._spine import Spine
-from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_calls
-from polycontext.window.errors import InvalidTurnError, OrderError, PositionError
+from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
+from polycontext.window.errors import InvalidTurnError, PositionError
+from polycontext.window.splice import Splice, check_splices, rebuilt, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tiktoken_counter import default_counter
 from polycontext.window.tokens import TokenCounter, count_turn
@@ -23,27 +24,6 @@ from polycontext.window.turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
-
-
-@frozen
-class Splice:
-    """Replace the turns ``start:stop`` of a window by `turns`."""
-
-    start: int
-    stop: int
-    turns: tuple[Turn, ...] = ()
-
-
-@define(slots=False, eq=False)
-class SpliceError(CallerError, ValueError):
-    """Refuse a splice that would repeat, lose or corrupt turns."""
-
-    splice: Splice
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"splice of turns {self.splice.start}:{self.splice.stop}: {self.problem}; legal: {self.legal}"
 
 
 @frozen
@@ -235,7 +215,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             InvalidTurnError: the resource id is taken.
         """
         old = self._contents
-        still_open = _check_order(turn, old.open_calls)
+        still_open = open_after(turn, old.open_calls)
         turn = self._admitted(turn)
         tokens = turn.tokens or 0
         if resource_class is None:
@@ -271,7 +251,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def check_order(self, turn: Turn) -> None:
         """Raise `OrderError` if `turn` may not come now: a result for no open call, any other turn while calls are open."""
-        _check_order(turn, self._contents.open_calls)
+        open_after(turn, self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
         """Tell whether this window is `other` with turns appended; O(1)."""
@@ -303,11 +283,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         """
         old = self._contents
         ledger = old.linearity if linearity is None else linearity
-        _check_splices(splices, old.length, ledger)
-        turns = _spliced(self.all_turns(), splices)
+        check_splices(splices, old.length, ledger)
+        turns = spliced(self.all_turns(), splices)
         contents = evolve(
             old,
-            spine=_rebuilt(turns),
+            spine=rebuilt(turns),
             length=len(turns),
             linearity=ledger,
             open_calls=open_calls(turns),
@@ -365,47 +345,3 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def __repr__(self) -> str:
         return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
-
-
-def _check_order(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the calls that are open once `turn` has come."""
-    if turn.role is Role.TOOL:
-        if turn.tool_call_id not in waiting:
-            problem = f"its call {turn.tool_call_id!r} is not open (unknown, or already answered)"
-            raise OrderError(turn.role, problem, f"results for {list(waiting)}" if waiting else "no result, since no call is open")
-        return tuple(call for call in waiting if call != turn.tool_call_id)
-    if waiting:
-        raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
-    return tuple(call.id for call in turn.tool_calls)
-
-
-def _check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) -> None:
-    done = 0
-    for splice in splices:
-        if not done <= splice.start <= splice.stop <= length:
-            raise SpliceError(splice, "it overlaps, runs backwards or lies outside", f"disjoint runs in order within {done}:{length}")
-        for turn in splice.turns:
-            if turn.tokens is None or turn.resource_id not in ledger:
-                raise SpliceError(splice, f"new turn {turn.resource_id!r} lacks a count or a class", "counted turns whose ids are tagged")
-        done = splice.stop
-
-
-def _spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:
-    result: list[Turn] = []
-    done = 0
-    for splice in splices:
-        result.extend(turns[done : splice.start])
-        result.extend(splice.turns)
-        done = splice.stop
-    result.extend(turns[done:])
-    return result
-
-
-def _rebuilt(turns: Sequence[Turn]) -> Spine:
-    """Build fresh columns; every turn passes the same order check as when it was appended."""
-    spine = Spine()
-    waiting: tuple[str, ...] = ()
-    for length, turn in enumerate(turns):
-        waiting = _check_order(turn, waiting)
-        spine.extended(length, turn, turn.tokens or 0, joins=turn.role is Role.TOOL)
-    return spine

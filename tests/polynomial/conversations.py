@@ -54,6 +54,11 @@ def words(count: int, name: str = "w") -> str:
     return " ".join(f"{name}{number}" for number in range(count))
 
 
+def session_of(max_tokens: int = 1000, **options: Any) -> ContextSession:
+    """Return a session that counts words."""
+    return ContextSession(max_tokens, counter=WORDS, **options)
+
+
 def recount(messages: Sequence[Message], counter: TokenCounter, provider: Provider | str = Provider.OPENAI) -> int:
     """Count a request anew from its messages alone."""
     parsed = get_format(provider).parse(messages)
@@ -113,6 +118,12 @@ def call(*ids: str, name: str = "search") -> Message:
 def result(call_id: str, content: str) -> Message:
     """Return the result of a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def long_chat(count: int = 40, size: int = 30) -> list[Message]:
+    """Return a system message, a task, and `count` messages."""
+    turns = [assistant(words(size, f"a{n}_")) if n % 2 == 0 else user(words(size, f"u{n}_")) for n in range(count)]
+    return [system("Be brief."), user("Book a night train to Vienna."), *turns]
 
 
 TASKS = st.sampled_from(["Book a night train to Vienna.", "Fix the failing test in src/app.py, and never touch main.py.", "文脈"])

@@ -155,11 +155,9 @@ def test_an_interrupted_summary_changes_nothing(write: str) -> None:
 
     session = add_all(session_with(Interrupted()), chat(13, 45)) if "over" in write else pressured(Interrupted())
     before = whole(session)
+    act: Callable[[], object] = session.compress if write == "compress" else lambda: session.add_user_turn(words(400, "big"))
     with pytest.raises(KeyboardInterrupt):
-        if write == "compress":
-            session.compress()
-        else:
-            session.add_user_turn(words(400, "big"))
+        act()
     assert whole(session) == before
 
 

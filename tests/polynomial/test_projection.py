@@ -2,7 +2,6 @@
 
 import copy
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity.constraints import states_constraint
-from polycontext.polynomial import ContextOverflowError, Projection, project
+from polycontext.polynomial import ContextOverflowError, project
 from polycontext.pressure import ReachError
-from polycontext.window import InvalidMessagesError, InvalidTurnError, TiktokenCounter, TokenCounter, Turn
+from polycontext.window import InvalidMessagesError, InvalidTurnError, TiktokenCounter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,
@@ -21,6 +20,7 @@ from tests.polynomial.conversations import (
     assistant,
     call,
     generated_messages,
+    long_chat,
     recount,
     result,
     session_moves,
@@ -32,12 +32,6 @@ from tests.strategies import FAST, Move
 
 BUDGETS = st.sampled_from([60, 150, 300, 1000, 5000])
 EXACT = TiktokenCounter()
-
-
-def long_chat(count: int = 40, size: int = 30) -> list[Message]:
-    """Return a system message, a task, and `count` messages."""
-    turns = [assistant(words(size, f"a{n}_")) if n % 2 == 0 else user(words(size, f"u{n}_")) for n in range(count)]
-    return [system("Be brief."), user("Book a night train to Vienna."), *turns]
 
 
 def is_subsequence(some: Sequence[object], all_of: Sequence[object]) -> bool:
@@ -263,125 +257,3 @@ def test_the_summary_prefers_what_the_query_asks_for() -> None:
         project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages
         != project(messages, 320, counter=EXACT).messages
     )
-
-
-# --- the faults of others, as regression tests -----------------------------------------------
-
-
-def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
-    """Trimming by default arguments loses the system message and orphans results elsewhere; not here, at any budget."""
-    messages = [
-        *long_chat(6),
-        *(m for n in range(20) for m in (call(f"c{n}"), result(f"c{n}", words(25, f"r{n}_")), user(words(5, f"q{n}_")))),
-    ]
-    for budget in range(100, 1000, 20):
-        try:
-            projected = project(messages, budget, counter=WORDS).messages
-        except ContextOverflowError:
-            continue
-        get_format("openai").check(projected)
-        assert projected[:2] == messages[:2]
-
-
-def test_parallel_results_of_one_call_are_never_parted() -> None:
-    """No cut goes between the results of parallel calls."""
-    ids = [f"c{n}" for n in range(6)]
-    atom = [call(*ids), *(result(i, words(40, i)) for i in ids)]
-    for budget in range(150, 700, 10):
-        try:
-            projected = project([user("go"), *atom, assistant("done"), user("next")], budget, counter=WORDS, keep_recent=4).messages
-        except ContextOverflowError:
-            continue
-        answers = [m["tool_call_id"] for m in projected if m["role"] == "tool"]
-        assert answers in ([], ids)
-        get_format("openai").check(projected)
-
-
-def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
-    """A tail larger than the window ends in a typed refusal or a cut, after few summaries: no loop, no recursion."""
-    asked = 0
-
-    class Counting:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-            nonlocal asked
-            asked += 1
-            return "short"
-
-    limit = sys.getrecursionlimit()
-    messages = [user("go"), *(assistant(words(200, f"a{n}_")) if n % 2 == 0 else user(words(200, f"u{n}_")) for n in range(12))]
-    projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=Counting())
-    assert recount(projection.messages, WORDS) <= 900
-    with pytest.raises(ContextOverflowError):
-        project([user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting())
-    assert asked <= 24
-    assert sys.getrecursionlimit() == limit
-
-
-def test_the_summariser_reads_everything_it_replaces() -> None:
-    """Nothing is summarised unread: every turn that is gisted was shown to the summariser."""
-    read: set[str] = set()
-
-    class Reading:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-            read.update(turn.resource_id for turn in turns)
-            return "short"
-
-    projection = project(long_chat(200, 60), 2000, counter=WORDS, summariser=Reading())
-    assert len(projection.gisted) > 100
-    assert set(projection.gisted) <= read
-
-
-def test_special_token_text_neither_raises_nor_changes() -> None:
-    """Text that looks like a control token is text, on its own turn and on all later ones."""
-    messages = [system("<|im_start|>system"), user("What is <|endoftext|>?"), *long_chat()[2:], user("<|endoftext|>" * 20)]
-    projection = project(messages, 700, counter=EXACT)
-    assert projection.messages[:2] == messages[:2]
-    assert projection.messages[-1] == messages[-1]
-    assert recount(projection.messages, EXACT) <= 700
-
-
-@pytest.mark.parametrize("place", ["first", "last"])
-def test_a_user_turn_far_over_the_budget_is_refused(place: str) -> None:
-    """A user turn of 2.5 times the budget gives a refusal with both numbers: no empty request, and the newest turn is not dropped."""
-    giant = user(words(2500, "giant"))
-    messages = [giant, assistant("hm"), user("go on")] if place == "first" else [user("go"), assistant("hm"), giant]
-    with pytest.raises(ContextOverflowError) as caught:
-        project(messages, 1000, counter=WORDS)
-    assert (caught.value.tokens > 2504, caught.value.max_tokens) == (True, 1000)
-
-
-def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:
-    """One that is neither the task nor the newest yields like any other."""
-    messages = [user("go"), assistant("hm"), user(words(2500, "giant")), assistant("I see"), user("and now?")]
-    projection = project(messages, 1000, counter=WORDS)
-    assert [projection.messages[0], projection.messages[-1]] == [messages[0], messages[-1]]
-    assert "t3" in projection.gisted
-
-
-def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
-    """The same id in many turns, as recordings have it, confuses nothing."""
-    rounds = [m for n in range(15) for m in (call("call_1"), result("call_1", words(40, f"r{n}_")), user(words(6, f"u{n}_")))]
-    projection = project([user("go"), *rounds], 500, counter=WORDS)
-    get_format("openai").check(projection.messages)
-    assert recount(projection.messages, WORDS) <= 500
-
-
-def test_a_gist_text_of_the_user_is_not_lost() -> None:
-    """A user who quotes a summary as the task or as the newest word keeps it."""
-    quoted = user("[Summary of 3 earlier messages]\n" + words(30, "quoted"))
-    projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
-    assert projection.messages[0] == quoted
-    assert projection.messages[-1] == user("what did I say?")
-
-
-def test_projecting_a_growing_conversation_again_and_again() -> None:
-    """An agent loop that projects its own last projection plus new messages stays valid, within budget, and keeps its task."""
-    view: list[Message] = [system("Be brief."), user("The task: count to a hundred.")]
-    for number in range(120):
-        view += [assistant(words(20, f"a{number}_")), user(words(15, f"u{number}_"))]
-        projection: Projection = project(view, 600, counter=WORDS)
-        view = projection.messages
-        get_format("openai").check(view)
-        assert recount(view, WORDS) <= 600
-        assert view[:2] == [system("Be brief."), user("The task: count to a hundred.")]
-        assert view[-1] == user(words(15, f"u{number}_"))

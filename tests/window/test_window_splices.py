@@ -4,7 +4,7 @@ import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
-from polycontext.window.context_window import SpliceError
+from polycontext.window.splice import SpliceError
 from tests.strategies import filled
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")

@@ -1,0 +1,34 @@
+"""The optional extras: what a part of polycontext needs beside the core, and what to install where it is missing."""
+
+from importlib.util import find_spec
+
+from attrs import define
+
+from polycontext.linearity import CallerError
+
+
+@define(slots=False, eq=False)
+class MissingExtraError(CallerError, ModuleNotFoundError):
+    """Say which extra to install for a part that needs more than the core."""
+
+    purpose: str
+    module: str
+    extra: str
+
+    @property
+    def name(self) -> str:
+        """Return the module that is missing, as `ModuleNotFoundError` calls it."""
+        return self.module
+
+    def __str__(self) -> str:
+        return f"no {self.module} for {self.purpose}; legal: install polycontext[{self.extra}]"
+
+
+def require(module: str, *, extra: str, purpose: str) -> None:
+    """Return where `module` is installed.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    if find_spec(module) is None:
+        raise MissingExtraError(purpose, module, extra)

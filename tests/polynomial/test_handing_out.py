@@ -1,0 +1,129 @@
+"""What a session hands out: valid, within budget, with everything preserved in it, or refused."""
+
+import pytest
+from hypothesis import given
+
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
+from polycontext.window.providers import Provider, UnknownProviderError, get_format
+from tests.polynomial.conversations import (
+    add_all,
+    chat,
+    preserved,
+    recount,
+    session_moves,
+    session_of,
+    tool_atom,
+    user,
+    whole,
+    words,
+)
+from tests.strategies import FAST, Move
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_an_empty_conversation(provider: Provider) -> None:
+    """There is no empty request: neither without turns, nor with nothing but what Anthropic takes apart."""
+    session = session_of()
+    with pytest.raises(InvalidMessagesError, match="empty"):
+        session.messages(provider)
+    session.add_system("be brief")
+    if provider is Provider.ANTHROPIC:
+        with pytest.raises(InvalidMessagesError, match="empty"):
+            session.messages(provider)
+    else:
+        get_format(provider).check(session.messages(provider))
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provider) -> None:
+    """A request must not end on calls without results; to look at, it may."""
+    session = session_of()
+    session.add_user_turn("find flights")
+    session.add_assistant_turn(tool_calls=[ToolCall("c0", "search")])
+    with pytest.raises(InvalidMessagesError, match="c0") as caught:
+        session.messages(provider)
+    assert (caught.value.index, caught.value.rule) == (1, "unanswered-call")
+    get_format(provider).check(session.messages(provider, allow_open=True), allow_open_tail=True)
+
+
+def test_messages_refuses_a_view_over_its_budget() -> None:
+    """Without `auto` a view may be over budget; it is not handed out then, and the numbers are right."""
+    session = session_of(100, auto=False)
+    session.add_user_turn("the task")
+    session.add_assistant_turn(words(60))
+    session.compress(1.0)
+    session.add_user_turn(words(28))
+    with pytest.raises(ContextOverflowError) as caught:
+        session.messages()
+    assert (caught.value.tokens, caught.value.max_tokens) == (session.window.tokens + 3, 100)
+
+
+def test_messages_of_an_unknown_provider_is_refused() -> None:
+    """A provider nobody knows is named together with the known ones."""
+    with pytest.raises(UnknownProviderError, match="openai, anthropic"):
+        add_all(session_of(), chat(1)).messages("altavista")
+
+
+def says_it_as_it_is(turn: Turn) -> bool:
+    """Tell whether Anthropic can be told `turn` without the stand-ins it needs for blank text and broken arguments, which nobody counts."""
+    return bool(turn.text.strip()) and all(call.arguments.startswith("{") for call in turn.tool_calls)
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(moves=session_moves())
+def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, moves: list[Move]) -> None:
+    """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
+    session = ContextSession(300, counter=FAST, engine="table")
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+        if {turn.role for turn in session.window.all_turns()} != {"system"} and not session.window.open_calls:
+            rendered = session.request(provider)
+            get_format(provider).check(rendered.messages)
+            if provider is Provider.OPENAI or all(map(says_it_as_it_is, session.window.all_turns())):
+                assert recount(rendered.inline(), FAST, provider) <= 300
+
+
+@given(session_moves())
+def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
+    """At the end all PRESERVED turns of the log stand in the view, unchanged and in order."""
+    session = ContextSession(400, counter=FAST, engine="table")
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+    kept = preserved(session)
+    view = set(session.window.all_turns())
+    assert [turn for turn in session.log() if turn in view and turn in set(kept)] == kept
+    messages = session.messages(allow_open=True)
+    assert all(get_format("openai").render([turn]).messages[0] in messages for turn in kept)
+
+
+def test_special_tokens_are_text() -> None:
+    """Text that looks like a control token is counted and handed out as it stands."""
+    session = ContextSession(1000, counter=TiktokenCounter())
+    session.add_user_turn("<|endoftext|> what does <|im_start|> mean?")
+    assert session.messages() == [user("<|endoftext|> what does <|im_start|> mean?")]
+
+
+def test_the_output_is_what_readers_see() -> None:
+    """An output holds window, state, pressure and messages, and says whether this input compressed."""
+    session = session_of()
+    output = session.add_user_turn("hello")
+    assert (output.messages, output.pressure, output.compressed) == ((user("hello"),), 0.005, False)
+    assert session.output == output
+    assert session.compress().compressed
+
+
+def test_reading_changes_nothing() -> None:
+    """However often a session is read, it stays as it is."""
+    session = add_all(session_of(400), [*chat(7), *tool_atom("search", 30, 3)])
+    before = whole(session)
+    for _ in range(3):
+        _ = session.pressure, session.state, session.window, session.policy, session.output, session.log(), session.events()
+        _ = session.messages(), session.messages("anthropic"), session.request("anthropic")
+    assert whole(session) == before
