@@ -4,9 +4,9 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import large_window, turn_cost
+from benchmarks import large_window, summariser_quality, turn_cost
 
-NAMES = {"turn_cost": turn_cost.run, "large_window": large_window.run}
+NAMES = {"turn_cost": turn_cost.run, "large_window": large_window.run, "summariser_quality": summariser_quality.run}
 
 
 def main(names: list[str]) -> int:
