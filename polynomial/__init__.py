@@ -31,6 +31,7 @@ from polycontext.polynomial.session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.polynomial.step import ContextPolicy
 from polycontext.polynomial.transition import VALID_DIRECTIONS, TableMachine, context_transition
+from polycontext.polynomial.verification import PinError, Verification, verify
 
 __all__ = [
     "CONTEXT_OPERAD",
@@ -55,12 +56,14 @@ __all__ = [
     "MissingPluginError",
     "Operad",
     "Operation",
+    "PinError",
     "PolyAgent",
     "Projection",
     "Right",
     "SnapshotError",
     "TableMachine",
     "UnknownOperationError",
+    "Verification",
     "context_transition",
     "coproduct",
     "deliver",
@@ -70,4 +73,5 @@ __all__ = [
     "replay",
     "sequential",
     "through",
+    "verify",
 ]

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from polycontext.linearity import LedgerFormatError, LinearityMap, ResourceClass
-from tests.linearity.strategies import ledgers
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 

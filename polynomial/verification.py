@@ -1,0 +1,213 @@
+"""`verify`: tell whether a compaction, by whatever tool, kept what it had to keep.
+
+It looks at two message lists and nothing else, so it judges `project`, a framework's
+trimming and a cut by hand alike.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import define, frozen
+
+from polycontext.linearity import CallerError
+from polycontext.polynomial._matching import found_in_order
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider, WireFormat, get_format
+
+_SYSTEM = ("system", "developer")
+
+
+@define(slots=False, eq=False)
+class PinError(CallerError, IndexError):
+    """Refuse to pin a message that is not there."""
+
+    index: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"pinned message {self.index} is not there; legal: " + (f"0..{self.length - 1}" if self.length else "none, the list is empty")
+
+
+@frozen
+class Verification:
+    """Report what a compaction kept and what it broke; indices are those of the list that the field names.
+
+    `kept`: messages of `before` that stand in `after`, byte for byte and in their order; `total`: how many there were.
+    `pinned_lost`: messages of `before` that had to stay and are gone. `reordered`: messages of `after` out of their
+    order. `mispaired`: results in `after` behind a call that was another's. `broken`: the provider's rule that
+    `after` breaks. `invented`: messages of `after` that `before` does not hold, such as summaries; they are allowed.
+    """
+
+    kept: tuple[int, ...]
+    total: int
+    pinned_lost: tuple[int, ...] = ()
+    reordered: tuple[int, ...] = ()
+    mispaired: tuple[int, ...] = ()
+    broken: InvalidMessagesError | None = None
+    invented: tuple[int, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nothing was lost, moved, mispaired or broken."""
+        return not (self.pinned_lost or self.reordered or self.mispaired or self.broken)
+
+    def __str__(self) -> str:
+        faults = (
+            _listed("lost pinned before", self.pinned_lost),
+            _listed("out of order after", self.reordered),
+            _listed("results of another call after", self.mispaired),
+            f"invalid: {self.broken}" if self.broken else "",
+        )
+        kept = f"kept {len(self.kept)} of {self.total} messages"
+        said = [fault for fault in faults if fault] + [kept] + ([f"{len(self.invented)} new"] if self.invented else [])
+        return ("ok: " if self.ok else "not ok: ") + "; ".join(said)
+
+
+def _listed(what: str, indices: Sequence[int]) -> str:
+    return what + "".join(f"[{index}]" for index in indices) if indices else ""
+
+
+def verify(
+    before: Sequence[Mapping[str, Any]],
+    after: Sequence[Mapping[str, Any]],
+    *,
+    provider: Provider | str = Provider.OPENAI,
+    pinned: Iterable[int] | None = None,
+) -> Verification:
+    """Compare the message list that went into a compaction with the one that came out.
+
+    `pinned` are indices of `before` that must stay byte for byte; by default those of the system messages
+    and of the first user message that holds more than results. `after` must be valid for the provider, as
+    a history is: it may end on open calls, or begin with the assistant, where `before` does. `before` may be broken.
+
+    Raises:
+        PinError: a pinned index is none of `before`.
+        InvalidMessagesError: `before` is no list of JSON objects.
+
+    Law: ``verify(messages, project(messages, n).messages).ok``.
+
+    >>> history = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Count."}, {"role": "assistant", "content": "1"}]
+    >>> print(verify(history, history[-1:]))
+    not ok: lost pinned before[0][1]; kept 1 of 3 messages
+    >>> print(verify(history, [*history[:2], {"role": "assistant", "content": "[Summary]"}]))
+    ok: kept 2 of 3 messages; 1 new
+    """
+    wire = get_format(provider)
+    old = _own_keys(wire, before)
+    new = [_key(message) for message in after] if _is_list(after) else []
+    pins = _pins(before) if pinned is None else _checked(pinned, len(before))
+    found = found_in_order(old, new, frozenset(pins))
+    moved = _moved(old, new, found, pins)
+    return Verification(
+        kept=tuple(found.values()),
+        total=len(old),
+        pinned_lost=tuple(sorted(pins - set(found.values()) - set(moved.values()))),
+        reordered=tuple(moved),
+        mispaired=_mispaired(before, old, after, new),
+        broken=_fault(wire, before, after),
+        invented=tuple(index for index in range(len(new)) if index not in found and index not in moved),
+    )
+
+
+def _is_list(messages: object) -> bool:
+    return isinstance(messages, list | tuple)
+
+
+def _key(message: object) -> str | None:
+    """Return a text that two messages share exactly if they are the same JSON; None for what is no JSON."""
+    try:
+        return json.dumps(message, sort_keys=True, default=_as_object) if isinstance(message, Mapping) else None
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _as_object(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON data")
+
+
+def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    if not _is_list(messages):
+        raise InvalidMessagesError(wire.provider, None, "not-a-list", f"{type(messages).__name__} is no list", "a list of messages")
+    keys = [_key(message) for message in messages]
+    if None in keys:
+        raise InvalidMessagesError(wire.provider, keys.index(None), "not-json", "it is no JSON object", "an object of JSON data")
+    return keys
+
+
+def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
+    system = {index for index, message in enumerate(messages) if message.get("role") in _SYSTEM}
+    task = (index for index, message in enumerate(messages) if message.get("role") == "user" and not _holds_only_results(message))
+    return system | {index for index in [next(task, None)] if index is not None}
+
+
+def _checked(pinned: Iterable[int], length: int) -> set[int]:
+    pins = set(pinned)
+    for index in sorted(pins):
+        if not 0 <= index < length:
+            raise PinError(index, length)
+    return pins
+
+
+def _moved(old: Sequence[str | None], new: Sequence[str | None], found: Mapping[int, int], pins: set[int]) -> dict[int, int]:
+    """Return the messages that are there, but not where their order has them: index in `new` to index in `old`."""
+    left = defaultdict[str | None, list[int]](list)
+    for index in sorted(set(range(len(old))) - set(found.values()), key=lambda index: (index not in pins, index), reverse=True):
+        left[old[index]].append(index)
+    strays = (index for index in range(len(new)) if index not in found)
+    return {index: left[new[index]].pop() for index in strays if left.get(new[index])}
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    content = message.get("content")
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list | tuple) else []
+
+
+def _answers(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "tool" or any(block.get("type") == "tool_result" for block in _blocks(message))
+
+
+def _holds_only_results(message: Mapping[str, Any]) -> bool:
+    blocks = _blocks(message)
+    return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
+
+
+def _pairs(messages: Sequence[Any], keys: Sequence[str | None]) -> list[tuple[int, tuple[str | None, str | None]]]:
+    """Return every message with results: its index, and the keys of the message that called and of itself."""
+    caller, pairs = None, []
+    for index, (message, key) in enumerate(zip(messages, keys, strict=True)):
+        if not isinstance(message, Mapping):
+            continue
+        if message.get("role") == "assistant":
+            caller = key
+        elif _answers(message):
+            pairs.append((index, (caller, key)))
+    return pairs
+
+
+def _mispaired(before: Sequence[Any], old: Sequence[str | None], after: Sequence[Any], new: Sequence[str | None]) -> tuple[int, ...]:
+    known, legal = Counter(old), {pair for _, pair in _pairs(before, old)}
+    pairs = _pairs(after, new) if new else []
+    return tuple(index for index, pair in pairs if pair not in legal and all(known[key] for key in pair))
+
+
+def _fault(wire: WireFormat, before: object, after: object) -> InvalidMessagesError | None:
+    """Return the rule that `after` breaks, judged as strictly as `before` can be."""
+    open_tail = _passes(wire, before, open_tail=True, strict=False) and not _passes(wire, before, open_tail=False, strict=False)
+    strict = _passes(wire, before, open_tail=open_tail, strict=True)
+    return _refusal(wire, after, open_tail=open_tail, strict=strict)
+
+
+def _passes(wire: WireFormat, messages: object, *, open_tail: bool, strict: bool) -> bool:
+    return _refusal(wire, messages, open_tail=open_tail, strict=strict) is None
+
+
+def _refusal(wire: WireFormat, messages: object, *, open_tail: bool, strict: bool) -> InvalidMessagesError | None:
+    try:
+        wire.check(messages, allow_open_tail=open_tail, strict_first=strict)
+    except InvalidMessagesError as error:
+        return error
+    return None
