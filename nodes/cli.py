@@ -1,10 +1,10 @@
-"""The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`.
+"""The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`, `polycontext laws`.
 
 This module holds the options and the exit codes; each command's work is in a
 module of its own, loaded when it is asked for, so that `--help` is quick.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
-met, `--strict` met a refused turn); 2 the input or the options are at fault; 130
+met, `--strict` met a refused turn, a law is broken); 2 the input or the options are at fault; 130
 interrupted; 141 nobody reads the output any more.
 """
 
@@ -135,6 +135,32 @@ def diagram(
     from polycontext.nodes.cli_diagram import DiagramFormat, draw, draw_into
 
     return draw(DiagramFormat(form), output) if into is None else draw_into(into)
+
+
+@app.command(
+    help="Run the laws that polycontext claims, on generated inputs or on an object of yours.\n\n"
+    "Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found. "
+    "Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\\[laws].",
+    epilog="[bold]Examples[/bold]\n\n"
+    "polycontext laws\n\n"
+    "polycontext laws --room window --examples 1000 --json\n\n"
+    "polycontext laws --subject my_agent.summaries:ShortSummariser",
+)
+def laws(
+    room: Annotated[list[str] | None, typer.Option(metavar="ROOM", help="Run the laws of this room only; may be given again.")] = None,
+    law: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Run this law only; may be given again.")] = None,
+    examples: Annotated[int, typer.Option(min=1, metavar="N", help="How many inputs each law is tried on.")] = 100,
+    subject: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:OBJECT", help="Your window, counter, classifier, summariser, ...: run what laws there are about it."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="Draw other examples.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run laws; the help text stands above."""
+    from polycontext.nodes.cli_laws import LawOptions, check_laws
+
+    return check_laws(LawOptions(examples, tuple(room or ()), tuple(law or ()), subject, seed, as_json))
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -60,7 +60,7 @@ def found_in_order(before: Sequence[str | None], after: Sequence[str | None], pr
     >>> found_in_order(["a", "a"], ["a"], {1})
     {0: 1}
     """
-    head, tail = _ends_in_common(before, after, {before[index] for index in preferred})
+    head, tail = _ends_in_common(before, after, preferred)
     places: defaultdict[str | None, list[int]] = defaultdict(list)
     for index in range(len(before) - tail - 1, head - 1, -1):
         places[before[index]].append(index)
@@ -88,13 +88,15 @@ def _longest(
     return best.below(size)
 
 
-def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], choosy: Set[str | None]) -> tuple[int, int]:
-    """Return how many entries at both ends match one another whatever is between, leaving out those where it matters which one."""
+def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], preferred: Set[int]) -> tuple[int, int]:
+    """Return how many entries at both ends match one another whatever is between: equal ones, unless a preferred one lies further in."""
     shorter = min(len(before), len(after))
+    last = {before[place]: place for place in sorted(preferred)}
     head = 0
-    while head < shorter and before[head] == after[head] is not None and before[head] not in choosy:
+    while head < shorter and before[head] == after[head] is not None and last.get(before[head], 0) <= head:
         head += 1
+    first = {before[place]: place for place in sorted(preferred, reverse=True) if place >= head}
     tail = 0
-    while tail < shorter - head and before[-tail - 1] == after[-tail - 1] is not None and before[-tail - 1] not in choosy:
+    while tail < shorter - head and before[~tail] == after[~tail] is not None and first.get(before[~tail], len(before)) >= len(before) + ~tail:
         tail += 1
     return head, tail

@@ -126,6 +126,8 @@ def coproduct(
         return frozenset(map(Right, second.directions(position.value)))
 
     def transition(position: Any, input: Any) -> tuple[Left[S] | Right[S2], Left[B] | Right[B2]]:
+        if type(position) is not type(input):
+            raise DirectionError(position, input)
         if isinstance(position, Left):
             s, b = first.invoke(position.value, input.value)
             return Left(s), Left(b)

@@ -1,10 +1,12 @@
 """What a gist looks like: its frame, its allowance, and how it is made and recognised."""
 
+import re
 from collections.abc import Sequence
 
 from polycontext.window import Role, Turn
 
 HEADER = "[Summary of"
+_SUMMARY_HEADER = re.compile(r"\[Summary of \d+ earlier messages?\]\n")
 _DIGEST = "[Cut to its essentials; the full result is in the log]"
 POINTER = "[Superseded: a later call with the same arguments has the current result]"
 
@@ -33,7 +35,7 @@ def digest_text(body: str) -> str:
 
 def is_gist_text(text: str) -> bool:
     """Tell whether `text` is framed as a gist, as in a projection that comes back as input."""
-    return text.startswith((HEADER, _DIGEST, POINTER))
+    return _SUMMARY_HEADER.match(text) is not None or text.startswith(_DIGEST) or text == POINTER
 
 
 def summary_turn(text: str, sources: Sequence[Turn], resource_id: str) -> Turn:

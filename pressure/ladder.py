@@ -2,8 +2,8 @@
 
 Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results to
 pointers; REQUIRED atoms to GIST, runs of them as one block; then the same for the
-recent tail, atom by atom; then gists that stand side by side fold; last, all gists
-tighten. PRESERVED
+recent tail, atom by atom; then gists that stand side by side fold, and all gists
+tighten; last, everything between two atoms that never yield becomes one gist. PRESERVED
 atoms, open atoms and the last user turn are on no rung. The tokens promised fall
 strictly from rung to rung (a step without gain is joined to the next), which makes the
 gentlest sufficient plan a binary search, and makes plans and pressures adjoint:
@@ -38,7 +38,8 @@ class Ladder:
     """Hold the chain of plans for `window`.
 
     `tokens[j]` is promised by plan j, `counts[j]` how many steps it takes; the four
-    step lists are in the ladder's order and hold atom indices.
+    step lists are in the ladder's order and hold atom indices. Plans up to number
+    `comfortable` give every gist its ordinary room; harsher ones squeeze.
     """
 
     window: ContextWindow
@@ -55,7 +56,10 @@ class Ladder:
     folds: list[Fold] = field(factory=list)
     last_folds: list[Fold] = field(factory=list)
     pointer_gains: dict[int, int] = field(factory=dict)
+    pointer_costs: dict[str | None, int] = field(factory=dict)
     tightenings: list[int] = field(factory=list)
+    comfortable: int = 0
+    has_collapse: bool = False
 
     def gentlest(self, tokens: int) -> int:
         """Return the first plan that promises at most `tokens`, or the harshest one."""
@@ -63,12 +67,20 @@ class Ladder:
 
     def tightening(self, step: int) -> int:
         """Return how often plan `step` halves the allowances of its gists."""
-        first = len(self.tokens) - len(self.tightenings)
-        return self.tightenings[step - first] if step >= first else 0
+        first = self._before_collapse - len(self.tightenings)
+        return self.tightenings[step - first] if first <= step < self._before_collapse else 0
 
     def folds_last(self, step: int) -> bool:
         """Tell whether plan `step` folds whatever stands side by side."""
-        return step > 0 and step >= len(self.tokens) - len(self.tightenings) - (1 if self.last_folds else 0)
+        return step > 0 and step >= self._before_collapse - len(self.tightenings) - (1 if self.last_folds else 0)
+
+    def collapses(self, step: int) -> bool:
+        """Tell whether plan `step` makes one gist of everything between two atoms that never yield."""
+        return step >= self._before_collapse
+
+    @property
+    def _before_collapse(self) -> int:
+        return len(self.tokens) - (1 if self.has_collapse else 0)
 
     @property
     def floor(self) -> int:
@@ -108,7 +120,9 @@ class _Climb:
         self._drop_tail(range(tail, len(self.atoms)))
         self._digest_tail(range(tail, len(self.atoms)))
         self._fold_last()
+        self.ladder.comfortable = len(self.ladder.tokens) - 1
         self._tighten()
+        self._collapse()
 
     def _note(self, tokens: int) -> None:
         """Write a plan down where it promises less than the one before; join it to the next otherwise."""
@@ -132,7 +146,7 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
-        costs: dict[str | None, int] = {}
+        costs = self.ladder.pointer_costs
         for atom in superseded(self.columns):
             gain = _pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
             if gain > 0:
@@ -195,6 +209,14 @@ class _Climb:
             self.ladder.counts.append(self.steps)
             self.ladder.tightenings.append(halvings)
 
+    def _collapse(self) -> None:
+        """Make one small gist of each run of whatever may yield, old gists and the recent tail included."""
+        left = _collapsed_tokens(self.columns)
+        if left < self.ladder.tokens[-1]:
+            self.ladder.has_collapse = True
+            self.ladder.tokens.append(left)
+            self.ladder.counts.append(self.steps)
+
     def _allowances(self) -> list[int]:
         """Return what each gist may take on the last rung so far."""
         ladder, atoms = self.ladder, self.atoms
@@ -221,17 +243,35 @@ def _digests(turns: Sequence[Turn], cap: int) -> list[int]:
     return [allowance for turn in turns[1:] if (allowance := result_allowance(turn, cap)) < (turn.tokens or 0)]
 
 
-def _runs(columns: Columns, zone: range) -> list[list[int]]:
-    """Return the runs of REQUIRED atoms; dropped atoms do not part them, fixed ones and gists do."""
+def _runs(columns: Columns, zone: range, joining: frozenset[Kind] = frozenset({Kind.REQUIRED})) -> list[list[int]]:
+    """Return the runs of atoms of the `joining` kinds; dropped atoms do not part them, all others do."""
     runs: list[list[int]] = [[]]
     kinds = columns.kinds
     for atom in zone:
         kind = kinds[atom]
-        if kind is Kind.REQUIRED:
+        if kind in joining:
             runs[-1].append(atom)
         elif kind is not Kind.DROPPABLE and runs[-1]:
             runs.append([])
     return runs if runs[-1] else runs[:-1]
+
+
+def collapsed_runs(columns: Columns) -> list[list[int]]:
+    """Return the runs that the last rung makes one gist of each."""
+    runs = _runs(columns, range(len(columns.atoms)), frozenset({Kind.REQUIRED, Kind.SUMMARY}))
+    return [run for run in runs if sum(map(columns.atoms.tokens.__getitem__, run)) > MIN_GIST_TOKENS]
+
+
+def _collapsed_tokens(columns: Columns) -> int:
+    """Return what is left when every run of yielding atoms is one gist of the least size."""
+    left = run = 0
+    for kind, tokens in zip(columns.kinds, columns.atoms.tokens, strict=True):
+        if kind is Kind.FIXED:
+            left += tokens + min(run, MIN_GIST_TOKENS)
+            run = 0
+        elif kind is not Kind.DROPPABLE:
+            run += tokens
+    return left + min(run, MIN_GIST_TOKENS)
 
 
 def _folds(columns: Columns, wanted: int, *, any_level: bool = False) -> list[Fold]:
@@ -284,12 +324,12 @@ def _yields(columns: Columns, atom: int) -> bool:
 
 
 def _pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
-    """Return what pointers save in one atom; a pointer costs the same for every result of one tool, noted in `costs`."""
+    """Return what pointers save in one atom, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
     gain = 0
     for turn in turns[1:]:
         if turn.name not in costs:
             costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
-        gain += (turn.tokens or 0) - costs[turn.name]
+        gain += max(0, (turn.tokens or 0) - costs[turn.name])
     return gain
 
 

@@ -61,14 +61,14 @@ def view_order_is_reflexive(first_view: View) -> None:
 @law(_ORDER)
 def view_order_is_antisymmetric(first_view: View, second_view: View) -> None:
     """Antisymmetric: ``v <= w`` and ``w <= v`` only where ``v == w``."""
-    if first_view <= second_view and second_view <= first_view:
+    if first_view <= second_view <= first_view:
         agree(first_view, second_view)
 
 
 @law(_ORDER)
 def view_order_is_transitive(first_view: View, second_view: View, third_view: View) -> None:
     """Transitive: ``u <= v`` and ``v <= w`` give ``u <= w``."""
-    if first_view <= second_view and second_view <= third_view:
+    if first_view <= second_view <= third_view:
         holds(first_view <= third_view, "the first below the third", first_view, second_view=second_view, third_view=third_view)
 
 
@@ -202,7 +202,7 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
 @law(_PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
     """What a plan replaces and drops are disjoint runs of turns, and the prompt cache ends at the first of them."""
-    runs = sorted((run.start, run.stop) for run in (*plan.jobs, *plan.drops))
+    runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(drop.start, drop.stop) for drop in plan.drops])
     holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs, plan=plan)
     agree(plan.first_changed, runs[0][0] if runs else None, plan=plan)
 
@@ -215,7 +215,9 @@ def promises_are_kept(result: CompressionResult) -> None:
     """The tokens after are counted, and at most what the plan promised, where every gist it asked for was made."""
     agree(result.tokens_after, _tokens_of(result.window), result=result)
     if _is_fulfilled(result):
-        holds(result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after, result=result)
+        holds(
+            result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after, result=result
+        )
 
 
 @law(_PROJECTOR)
@@ -230,11 +232,9 @@ def reports_tell_what_happened(result: CompressionResult) -> None:
 
 
 @law("seed 004 §2.2; design §6, Order")
-def compressions_do_what_their_plans_say(
-    planner: ContextProjector, window: ContextWindow, target: float, other_target: float
-) -> None:
+def compressions_do_what_their_plans_say(planner: ContextProjector, window: ContextWindow, target: float, other_target: float) -> None:
     """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time; where a gist could not be made, at least that."""
-    log = window.atoms()
+    log = _said(window)
     first = planner.compress(window, target)
     second = planner.compress(first.window, other_target)
     for before, result in ((view_of(window, log), first), (view_of(first.window, log), second)):
@@ -293,7 +293,9 @@ def sources_are_never_lost(projector: Compressor, window: ContextWindow, target:
     """Standing, stood for, or dropped: these are all turns there were, only DROPPABLE ones are dropped, and none is made up."""
     after, before = _named(projector.compress(window, target).window), _named(window)
     droppable = {turn.resource_id for turn in window.all_turns() if window.class_of(turn) is ResourceClass.DROPPABLE}
-    holds(before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after, window=window, target=target)
+    holds(
+        before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after, window=window, target=target
+    )
 
 
 @law("seed 004 §2.3; design §4")
@@ -319,7 +321,7 @@ def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: Cont
 @law(_GALOIS)
 def fidelities_only_fall(projector: Compressor, window: ContextWindow, target: float, other_target: float) -> None:
     """Deflationary on windows: over the log of the beginning, each of two compressions holds no atom at a higher fidelity than before it."""
-    log = window.atoms()
+    log = _said(window)
     first = projector.compress(window, target).window
     second = projector.compress(first, other_target).window
     for before, after in pairwise(view_of(each, log) for each in (window, first, second)):
@@ -389,6 +391,11 @@ def offline_summaries_say_something(offline_summariser: Summariser, turns: Seque
 
 def _tokens_of(window: ContextWindow) -> int:
     return window.seek(len(window)).tokens
+
+
+def _said(window: ContextWindow) -> list[Atom]:
+    """Return the atoms of the log that stand in `window`: a summary is in no log."""
+    return [atom for atom in window.atoms() if not atom.turns[0].is_gist]
 
 
 def _class_of(window: ContextWindow, atom: Atom) -> ResourceClass:

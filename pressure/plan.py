@@ -9,8 +9,8 @@ from attrs import evolve, field, frozen
 
 from polycontext.pressure._columns import Kind
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import gist_allowance
-from polycontext.pressure.ladder import Fold, Ladder, result_allowance, tightened
+from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance
+from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
 
@@ -89,7 +89,7 @@ class Plan:
 
 def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
     """Return plan number `step` of the ladder's chain."""
-    drops, pointers, blocks, tail = _taken(ladder, step)
+    drops, pointers, blocks, tail = _collapsed(ladder) if ladder.collapses(step) else _taken(ladder, step)
     jobs = sorted(_jobs(ladder, step, pointers, blocks, tail), key=lambda job: job.start)
     kinds_dropped = [atom for atom in chain(drops, tail) if _is_droppable(ladder, atom)]
     splices = _drop_splices(ladder, kinds_dropped, jobs)
@@ -125,6 +125,14 @@ def _taken(ladder: Ladder, step: int) -> Taken:
     return drops, pointers, blocks, ladder.tail[: max(left, 0)]
 
 
+def _collapsed(ladder: Ladder) -> Taken:
+    """Return every DROPPABLE and REQUIRED atom that the last rung touches."""
+    kinds = ladder.columns.kinds
+    drops = [atom for atom, kind in enumerate(kinds) if kind is Kind.DROPPABLE]
+    blocks = [[atom for atom in run if kinds[atom] is Kind.REQUIRED] for run in collapsed_runs(ladder.columns)]
+    return drops, [], blocks, []
+
+
 def _is_droppable(ladder: Ladder, atom: int) -> bool:
     return ladder.columns.kinds[atom] is Kind.DROPPABLE
 
@@ -139,6 +147,8 @@ def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> 
 def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:
     if step == 0:
         return []
+    if ladder.collapses(step):
+        return [_collapse_job(ladder, run) for run in collapsed_runs(ladder.columns)]
     in_blocks = set(chain.from_iterable(blocks)) if pointers else set[int]()
     jobs = [_block_job(ladder, block) for block in blocks]
     for atom in pointers:
@@ -151,6 +161,11 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
     jobs.extend(_fold_job(ladder, fold) for fold in folds)
     halvings = ladder.tightening(step)
     return [evolve(job, allowance=tightened(job.allowance, halvings)) for job in jobs] if halvings else jobs
+
+
+def _collapse_job(ladder: Ladder, run: list[int]) -> GistJob:
+    bounds, sources = ladder.columns.atoms.bounds, _standing(ladder, run)
+    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, sources, MIN_GIST_TOKENS)
 
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
@@ -189,7 +204,8 @@ def _result_jobs(ladder: Ladder, atom: int, kind: GistKind) -> list[GistJob]:
     jobs = []
     for offset, turn in enumerate(ladder.columns.atoms.turns_of(atom)[1:], start + 1):
         allowance = result_allowance(turn, ladder.cap)
-        if kind is GistKind.POINTER or allowance < (turn.tokens or 0):
+        least = ladder.pointer_costs[turn.name] if kind is GistKind.POINTER else allowance
+        if least < (turn.tokens or 0):
             jobs.append(GistJob(kind, offset, offset + 1, (turn,), (turn,), allowance))
     return jobs
 

@@ -75,10 +75,16 @@ class ContextProjector:
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
-        """Return the plan of automatic compression: to `low`, or sensibly above it where that cannot be reached."""
+        """Return the plan of automatic compression: to `low`, or sensibly above it where that cannot be reached.
+
+        Gists are squeezed below their ordinary room only where the window would be nearly full otherwise.
+        """
         ladder = self.ladder(window)
         most = window.max_tokens
-        tokens = min(_tokens_at(aim(ladder.floor / most, low, high), most), most - REQUEST_OVERHEAD)
+        floor = ladder.tokens[ladder.comfortable] / most
+        if floor > (1.0 + high) / 2:
+            floor = ladder.floor / most
+        tokens = min(_tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:

@@ -19,6 +19,7 @@ from polycontext.pressure import (
     plan_at,
 )
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter, Turn
+from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 from tests.strategies import FAST, HOSTILE_TEXTS, TARGETS, Head, conversations, lived_windows, plain_turns, reaches
 
 ATOMS = ("t1", "t2", "t3")
@@ -337,12 +338,19 @@ def test_offline_summaries_say_something(summariser: Summariser, turns: list[Tur
     laws.offline_summaries_say_something(summariser, turns, allowance, counter)
 
 
-def test_lived_windows_reach_the_conditions_of_the_laws() -> None:
-    """A long conversation under a low target is fulfilled, reached, and has gists of several kinds: no law above is passed by for lack of a case."""
-    window = ContextWindow(1_000, counter=FAST)
-    for number in range(20):
-        window = window.append(Turn("user" if number % 2 else "assistant", f"Step {number} changed src/module_{number}.py. " * 6))
-    result = ContextProjector(reach=Reach(keep_recent=2)).compress(window, 0.4)
-    assert result.reached
-    assert result.gisted
-    assert {turn.resource_id for job in result.plan.jobs for turn in job.sources} <= set(result.gisted)
+def test_a_pointer_is_shorter_than_what_it_replaces() -> None:
+    """Of two superseded results the long one becomes a pointer, the short one stays: no law is bent for pointers."""
+    again = [calls("read", "run"), result(0, "ok", "read"), result(1, words(1, 80), "run")]
+    window = extended(opened(2_000), [*again, *talk(8), *again, user("Well?")])
+    projector = ContextProjector(Head(), Reach(keep_recent=3))
+    target = (window.tokens - 1) / window.max_tokens
+    laws.gists_are_shorter_than_their_sources(projector, window, target)
+    assert [job.sources[0].resource_id for job in projector.plan_for(window, target).jobs] == ["t5"]
+
+
+def test_a_long_conversation_reaches_the_conditions_of_the_laws() -> None:
+    """Its target is reached and every gist is made: no law that has such a condition is passed by for lack of a case."""
+    done = HEAD.compress(extended(opened(1_000), talk(20)), 0.4)
+    assert done.reached
+    assert done.gisted
+    assert {turn.resource_id for job in done.plan.jobs for turn in job.sources} == set(done.gisted)

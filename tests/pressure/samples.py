@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from polycontext.pressure import CompressionResult, ContextProjector
+from polycontext.pressure import CompressionResult, ContextProjector, Plan, plan_at
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 from tests.strategies import FAST, Head
 
@@ -80,3 +80,10 @@ def gist_tokens(window: ContextWindow) -> int:
 def is_clean(result: CompressionResult) -> bool:
     """Tell whether every gist was accepted at once."""
     return not result.rejections
+
+
+def hard_plan(projector: ContextProjector, window: ContextWindow) -> Plan:
+    """Return the harshest plan before everything between fixed atoms becomes one gist."""
+    ladder = projector.ladder(window)
+    step = len(ladder.tokens) - 1 - ladder.has_collapse
+    return plan_at(ladder, step, ladder.tokens[step])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
 from polycontext.window import Atom, ContextWindow, Role, Turn
-from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 from tests.strategies import Head, lived_windows, reaches
 
 
@@ -204,7 +204,7 @@ def test_an_atom_is_recent_as_a_whole() -> None:
 def test_tail_results_are_cut_and_their_calls_kept() -> None:
     """In the tail an atom with calls keeps them, and each long result becomes a digest of its own."""
     window = extended(opened(), [calls("a", "b"), result(0, words(1, 80)), result(1, words(2, 80))])
-    done = HEAD.compress(window, 0.0)
+    done = HEAD.commit(window, HEAD.fulfil(hard_plan(HEAD, window)))
     _, _, call, first, second = done.window.all_turns()
     assert call == window.all_turns()[2]
     assert (first.tool_call_id, second.tool_call_id) == ("c0", "c1")
@@ -224,3 +224,23 @@ def test_gists_tighten_last_down_to_what_a_gist_needs() -> None:
     done = HEAD.commit(window, HEAD.fulfil(tight))
     assert done.rejections == ()
     assert done.tokens_after <= fixed + 40
+
+
+def test_last_everything_between_fixed_atoms_becomes_one_gist() -> None:
+    """The harshest plan makes one gist of a run, old gists and the recent tail included, and promises the floor."""
+    projector = ContextProjector(Head(), Reach(keep_recent=4))
+    window = projector.compress(extended(opened(2_000), [*talk(30), user("Well?")]), 0.2).window
+    window = extended(window, [calls("read"), result(0, words(1, 80)), assistant(words(2, 30))])
+    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t33"})
+    plan = projector.plan_for(window, 0.0)
+    done = projector.commit(window, projector.fulfil(plan))
+    assert (plan.tokens_promised, plan.floor) == (fixed + 80, fixed + 80)
+    assert [bool(turn.sources) for turn in done.window.all_turns()] == [False, False, True, False, True]
+    assert {job.allowance for job in plan.jobs} == {40}
+
+
+def test_a_small_window_never_jams() -> None:
+    """Many turns too small for a gist of their own still yield together, so the floor is what is fixed and one gist."""
+    window = extended(opened(300), [*talk(12), user("Well?")])
+    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t15"})
+    assert ContextProjector(Head(), Reach(keep_recent=20)).floor(window) == fixed + 40

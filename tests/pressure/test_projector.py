@@ -10,7 +10,7 @@ from hypothesis import given
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
 from polycontext.window import REQUEST_OVERHEAD, Atom, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
-from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 from tests.strategies import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
 
 _HERE = Path(__file__)
@@ -192,10 +192,11 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
 
 def test_automatic_compression_does_not_squeeze_for_nothing() -> None:
     """Where the low mark is out of reach it aims between the floor and the high mark instead of at the floor."""
-    pinned = Turn(Role.SYSTEM, words(0, 220))
+    pinned = Turn(Role.SYSTEM, words(0, 150))
     window = extended(opened(2_000), [pinned, *talk(12)])
     plan = HEAD.plan_between(window, 0.4, 0.7)
-    assert plan.floor / 2_000 > 0.4
+    ladder = HEAD.ladder(window)
+    assert ladder.tokens[ladder.comfortable] / 2_000 > 0.4
     assert plan.reached
     assert plan.floor < plan.tokens_promised <= 1_400
 
@@ -242,8 +243,10 @@ def many_jobs() -> ContextWindow:
 def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
     """The window is the same as with the synchronous one, and the gists were asked for side by side."""
     slow = Slow()
-    done = asyncio.run(ContextProjector(slow).acompress(many_jobs(), 0.2))
-    expected = HEAD.compress(many_jobs(), 0.2)
+    window = many_jobs()
+    plan = hard_plan(HEAD, window)
+    done = HEAD.commit(window, asyncio.run(ContextProjector(slow).afulfil(plan)))
+    expected = HEAD.commit(window, HEAD.fulfil(plan))
     assert done.window == expected.window
     assert (done.rejections, done.gisted, done.tokens_after) == ((), expected.gisted, expected.tokens_after)
     assert {job.kind for job in done.plan.jobs} >= {GistKind.BLOCK, GistKind.DIGEST}
@@ -321,3 +324,14 @@ def test_a_compressed_window_still_refuses_what_is_out_of_order() -> None:
 
 
 _REAL = TiktokenCounter("o200k_base")
+
+
+def test_automatic_compression_squeezes_only_when_nearly_full() -> None:
+    """Gists keep their ordinary room while the window has some, and are squeezed where it would be nearly full otherwise."""
+    pins = [Turn(Role.SYSTEM, words(number, 30)) for number in range(6)]
+    between = [turn for pin in pins for turn in (pin, *talk(4))]
+    roomy, narrow = (extended(opened(size), [*between, user("Well?")]) for size in (2_200, 1_250))
+    for window, squeezed in ((roomy, False), (narrow, True)):
+        ladder = HEAD.ladder(window)
+        step = HEAD.plan_between(window, 0.1, 0.7).step
+        assert (step > ladder.comfortable) is squeezed

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 
-from polycontext.pressure import ContextProjector, Reach, view_of
+from polycontext.pressure import CompressionResult, ContextProjector, Reach, view_of
 from polycontext.window import ContextWindow, TokenCounter, Turn
-from tests.pressure.samples import HEAD, Says, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import HEAD, Says, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 from tests.strategies import ANY_TEXT, FAST
 
 BAD_OFFERS: dict[str, tuple[object, str]] = {
@@ -30,12 +30,18 @@ def grown() -> ContextWindow:
     return extended(opened(1_000), [*talk(8), calls("read"), result(0, words(30, 80)), user("Well?")])
 
 
+def hard(projector: ContextProjector) -> CompressionResult:
+    """Compress the grown window by its harsh plan."""
+    window = grown()
+    return projector.commit(window, projector.fulfil(hard_plan(projector, window)))
+
+
 @pytest.mark.parametrize(("offer", "reason"), BAD_OFFERS.values(), ids=BAD_OFFERS.keys())
 def test_a_bad_offer_is_replaced_by_the_extractive_gist(offer: object, reason: str) -> None:
     """Each bad offer is reported with the ids it stood for and why, and the window is what the offline default makes."""
     summariser = Says(offer)
-    done = ContextProjector(summariser, Reach(keep_recent=3)).compress(grown(), 0.1)
-    expected = ContextProjector(reach=Reach(keep_recent=3)).compress(grown(), 0.1)
+    done = hard(ContextProjector(summariser, Reach(keep_recent=3)))
+    expected = hard(ContextProjector(reach=Reach(keep_recent=3)))
     assert expected.rejections == ()
     assert summariser.asked == len(done.plan.jobs) == len(done.rejections) == 2
     assert [rejection.sources for rejection in done.rejections] == [tuple(ids(job.sources)) for job in done.plan.jobs]
@@ -53,7 +59,7 @@ def test_one_bad_offer_costs_its_own_gist_only() -> None:
                 raise ConnectionError("lost")
             return "All is well."
 
-    done = ContextProjector(Moody(), Reach(keep_recent=3)).compress(grown(), 0.1)
+    done = hard(ContextProjector(Moody(), Reach(keep_recent=3)))
     assert [rejection.reason for rejection in done.rejections] == ["the summariser failed: ConnectionError: lost"]
     assert any(turn.text.endswith("\nAll is well.") for turn in done.window.all_turns())
 

@@ -1,0 +1,278 @@
+"""`verify`: what `project` makes passes, and every way in which other compactions go wrong is named."""
+
+import copy
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import PolycontextError
+from polycontext.polynomial import ContextOverflowError, PinError, Verification, project, verify
+from polycontext.polynomial._matching import found_in_order
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import get_format
+from tests.polynomial.conversations import (
+    RECORDINGS,
+    Message,
+    assistant,
+    call,
+    generated_messages,
+    needs_recordings,
+    recorded,
+    result,
+    session_moves,
+    system,
+    user,
+)
+from tests.strategies import FAST, Move
+
+HISTORY = [
+    system("Be brief."),
+    user("Book a night train."),
+    call("call_1"),
+    result("call_1", "three trains"),
+    assistant("Which one?"),
+    user("The first."),
+    call("call_1"),
+    result("call_1", "booked"),
+    assistant("Done."),
+]
+SUMMARY = assistant("[Summary of 3 earlier messages]")
+
+
+# --- good compactions -----------------------------------------------------------------
+
+
+@given(generated_messages(), st.sampled_from([60, 150, 300, 1000]), st.sampled_from([0, 6]))
+def test_a_projection_passes(messages: list[Message], budget: int, keep_recent: int) -> None:
+    """Whatever `project` makes of a conversation kept what it had to keep."""
+    try:
+        projected = project(messages, budget, counter=FAST, keep_recent=keep_recent)
+    except ContextOverflowError:
+        return
+    verification = verify(messages, projected.messages)
+    assert verification.ok, str(verification)
+    assert len(verification.kept) + len(verification.invented) == len(projected.messages)
+
+
+@given(session_moves(), st.sampled_from([60, 150, 300, 1000]))
+def test_a_projection_of_anthropic_messages_passes(moves: list[Move], budget: int) -> None:
+    """The same holds for Anthropic's lists, whose results stand in user messages."""
+    messages = get_format("anthropic").render(turn for turn, _ in moves).inline()
+    try:
+        projected = project(messages, budget, provider="anthropic", counter=FAST)
+    except ContextOverflowError:
+        return
+    verification = verify(messages, projected.messages, provider="anthropic")
+    assert verification.ok, str(verification)
+
+
+@needs_recordings
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_projections_of_recordings_pass(name: str) -> None:
+    """Recorded conversations, whose call ids come back, are kept as they must be."""
+    for messages in list(recorded(name))[:10]:
+        try:
+            projected = project(messages, 4000, counter=FAST).messages
+        except ContextOverflowError:
+            continue
+        assert verify(messages, projected).ok
+
+
+def test_an_untouched_list_passes() -> None:
+    """Nothing done is nothing wrong: all is kept, nothing is new, and the inputs are as they were."""
+    before, after = copy.deepcopy(HISTORY), copy.deepcopy(HISTORY)
+    verification = verify(before, after)
+    assert verification == Verification(kept=tuple(range(9)), total=9)
+    assert (before, after) == (HISTORY, HISTORY)
+    assert str(verification) == "ok: kept 9 of 9 messages"
+
+
+def test_a_summary_is_allowed_and_listed() -> None:
+    """What `before` does not hold is new; that is what a summary is."""
+    verification = verify(HISTORY, [*HISTORY[:2], SUMMARY, *HISTORY[5:]])
+    assert (verification.ok, verification.invented, verification.kept) == (True, (2,), (0, 1, 5, 6, 7, 8))
+    assert str(verification) == "ok: kept 6 of 9 messages; 1 new"
+
+
+def test_the_order_of_keys_is_no_difference() -> None:
+    """Two messages are the same if they are the same JSON."""
+    turned = [dict(reversed(message.items())) for message in HISTORY]
+    assert verify(HISTORY, turned) == verify(HISTORY, HISTORY)
+
+
+def test_a_list_that_ends_open_may_stay_open() -> None:
+    """`after` may end on open calls if `before` does, and only then."""
+    history = [*HISTORY, call("call_9")]
+    assert verify(history, [*HISTORY[:2], call("call_9")]).ok
+    assert verify(HISTORY, [*HISTORY[:2], call("call_9")]).broken is not None
+
+
+# --- bad compactions ------------------------------------------------------------------
+
+
+def test_a_trim_that_loses_system_and_task_is_named() -> None:
+    """Keeping the last messages, as trimming by default does, loses the pinned ones."""
+    verification = verify(HISTORY, HISTORY[4:])
+    assert (verification.pinned_lost, verification.ok) == ((0, 1), False)
+    assert str(verification) == "not ok: lost pinned before[0][1]; kept 5 of 9 messages"
+
+
+def test_an_orphaned_result_is_named() -> None:
+    """A cut between a call and its result leaves a list that the provider refuses."""
+    verification = verify(HISTORY, [*HISTORY[:2], *HISTORY[3:]])
+    assert verification.broken is not None
+    assert (verification.broken.rule, verification.broken.index, verification.ok) == ("orphan-result", 2, False)
+    assert "orphan-result" in str(verification)
+
+
+def test_a_call_without_its_result_is_named() -> None:
+    """A result that was dropped alone leaves its call unanswered."""
+    verification = verify(HISTORY, [*HISTORY[:3], *HISTORY[4:]])
+    assert verification.broken is not None
+    assert verification.broken.rule == "unanswered-call"
+
+
+def test_a_result_of_another_call_is_named() -> None:
+    """Ids come back in later turns: a pair that the provider would take may still be none."""
+    before = [*HISTORY[:2], call("call_1"), result("call_1", "three trains"), call("call_1", name="book"), result("call_1", "booked")]
+    verification = verify(before, [*before[:3], before[5]])
+    assert (verification.broken, verification.mispaired, verification.ok) == (None, (3,), False)
+    assert "results of another call after[3]" in str(verification)
+
+
+def test_a_result_of_another_call_is_named_for_anthropic() -> None:
+    """The same, where results are blocks of user messages."""
+
+    def use(name: str) -> Message:
+        return {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": name, "input": {}}]}
+
+    def found(text: str) -> Message:
+        return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}]}
+
+    before = [user("Book."), use("search"), found("three"), use("book"), found("booked")]
+    assert verify(before, [before[0], before[1], before[4]], provider="anthropic").mispaired == (2,)
+    assert verify(before, [before[0], before[3], before[4]], provider="anthropic").ok
+
+
+def test_results_in_another_order_behind_their_call_are_pairs() -> None:
+    """Parallel results that changed places are out of order, but not mispaired."""
+    before = [user("Go."), call("a", "b"), result("a", "1"), result("b", "2")]
+    verification = verify(before, [before[0], before[1], before[3], before[2]])
+    assert (verification.mispaired, verification.broken, len(verification.reordered)) == ((), None, 1)
+
+
+def test_messages_out_of_order_are_named() -> None:
+    """What is there but in another order was moved; nothing counts as lost or new."""
+    verification = verify(HISTORY, [HISTORY[0], HISTORY[1], HISTORY[8], *HISTORY[4:8]])
+    assert (verification.reordered, verification.pinned_lost, verification.invented) == ((2,), (), ())
+    assert str(verification) == "not ok: out of order after[2]; kept 6 of 9 messages"
+
+
+def test_an_edited_task_is_lost() -> None:
+    """A task that was changed by one letter is gone, and the other text is new."""
+    verification = verify(HISTORY, [HISTORY[0], user("Book a night train!"), *HISTORY[2:]])
+    assert (verification.pinned_lost, verification.invented, verification.ok) == ((1,), (1,), False)
+
+
+def test_a_task_said_again_later_is_no_task_kept() -> None:
+    """A later message of the same words does not stand for the task, unless it may: then it does."""
+    before = [user("go on"), assistant("1"), user("go on"), assistant("2")]
+    assert verify(before, before[1:]).pinned_lost == (0,)
+    assert verify(before, before[2:]).pinned_lost == ()
+
+
+def test_a_message_kept_twice_is_new_once() -> None:
+    """There is one more than there was."""
+    verification = verify(HISTORY, [*HISTORY, HISTORY[8]])
+    assert (len(verification.kept), len(verification.invented), verification.reordered) == (9, 1, ())
+
+
+@pytest.mark.parametrize("after", [[], None, "text", ["hi"], [{"role": "poet", "content": "o"}], [{"role": "user", "content": b"hi"}]])
+def test_what_is_no_message_list_is_broken(after: Any) -> None:
+    """Whatever a tool hands back gets a report, not a crash."""
+    verification = verify(HISTORY, after)
+    assert verification.broken is not None
+    assert verification.pinned_lost == (0, 1)
+
+
+# --- pins and refusals ----------------------------------------------------------------
+
+
+def test_pins_are_the_callers() -> None:
+    """Given indices replace the default ones."""
+    assert verify(HISTORY, HISTORY[8:], pinned=[8]).ok
+    assert verify(HISTORY, HISTORY[:2], pinned=[8, 0, 4]).pinned_lost == (4, 8)
+    assert verify(HISTORY, HISTORY[8:], pinned=[]).ok
+
+
+def test_all_system_messages_are_pinned_and_the_first_user_message_with_words() -> None:
+    """Developer messages are system messages; a user message of results only is no task."""
+    results = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
+    before = [results, {"role": "developer", "content": "a"}, user("b"), system("c"), user("d")]
+    assert verify(before, [user("d")]).pinned_lost == (1, 2, 3)
+
+
+@pytest.mark.parametrize("index", [-1, 9])
+def test_a_pin_that_is_not_there_is_refused(index: int) -> None:
+    """The error names the index and the legal ones."""
+    with pytest.raises(PinError, match=rf"pinned message {index} is not there; legal: 0\.\.8") as caught:
+        verify(HISTORY, HISTORY, pinned=[index])
+    assert isinstance(caught.value, PolycontextError)
+    with pytest.raises(PinError, match="legal: none"):
+        verify([], HISTORY, pinned=[index])
+
+
+@pytest.mark.parametrize(("before", "rule"), [("text", "not-a-list"), (["hi"], "not-json"), ([{"role": "user", "content": {1}}], "not-json")])
+def test_a_before_that_is_no_list_of_objects_is_refused(before: Any, rule: str) -> None:
+    """There is nothing to compare with."""
+    with pytest.raises(InvalidMessagesError) as caught:
+        verify(before, HISTORY)
+    assert caught.value.rule == rule
+
+
+def test_a_broken_before_is_judged_by_what_became_of_it() -> None:
+    """A history that was invalid may come out valid; only `after` is judged."""
+    assert verify([*HISTORY[:2], result("orphan", "x")], HISTORY[:2]).ok
+    assert not verify([*HISTORY[:2], result("orphan", "x")], [*HISTORY[:2], result("orphan", "x")]).ok
+
+
+# --- matching -------------------------------------------------------------------------
+
+
+def longest_by_hand(before: Sequence[str], after: Sequence[str], preferred: set[int]) -> tuple[int, int]:
+    """Return the length of the longest common subsequence and how many preferred places it can hold, by trying all."""
+    for length in range(min(len(before), len(after)), 0, -1):
+        wanted = {tuple(after[j] for j in chosen) for chosen in combinations(range(len(after)), length)}
+        held = [
+            len(preferred.intersection(chosen))
+            for chosen in combinations(range(len(before)), length)
+            if tuple(before[i] for i in chosen) in wanted
+        ]
+        if held:
+            return length, max(held)
+    return 0, 0
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abcd"), max_size=7), st.sets(st.integers(0, 6), max_size=3))
+def test_matching_finds_the_most_in_order(before: list[str], after: list[str], preferred: set[int]) -> None:
+    """As long as the longest common subsequence, rising on both sides, with as many preferred places as such a one can hold."""
+    preferred = {index for index in preferred if index < len(before)}
+    found = found_in_order(before, after, preferred)
+    assert list(found.items()) == sorted(found.items())
+    assert list(found.values()) == sorted(set(found.values()))
+    assert all(after[new] == before[old] for new, old in found.items())
+    assert (len(found), len(preferred.intersection(found.values()))) == longest_by_hand(before, after, preferred)
+
+
+def test_nothing_equals_nothing() -> None:
+    """Entries that could not be read match none, not even one another."""
+    assert found_in_order([None, "a"], [None, "a", None]) == {1: 1}
+
+
+def test_equal_messages_in_great_number_are_matched_at_once() -> None:
+    """A long run of one message at either end costs one look each."""
+    assert len(found_in_order(["a"] * 50_000, ["a"] * 40_000, {0})) == 40_000
