@@ -55,13 +55,14 @@ def law(source: str) -> Callable[[F], F]:
 
 
 def laws_of(module: ModuleType) -> tuple[Law, ...]:
-    """Return the laws that `module` defines, in the order they stand there.
+    """Return the laws that `module` holds and its own package defines, in the order they stand there.
 
     >>> from polycontext.linearity import laws
     >>> [law.room for law in laws_of(laws)][:1]
     ['linearity']
     """
-    found = [value for value in vars(module).values() if hasattr(value, "__law_source__") and value.__module__ == module.__name__]
+    package = module.__name__.rpartition(".")[0]
+    found = [value for value in vars(module).values() if hasattr(value, "__law_source__") and value.__module__.startswith(f"{package}.")]
     return tuple(_law(module, function) for function in found)
 
 

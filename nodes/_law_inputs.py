@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import CallerError, LinearityMap, ResourceClass, Tag, default_classifier
 from polycontext.linearity.law import Law
 from polycontext.nodes import _strategies as drawn
+from polycontext.nodes._agent_inputs import AGENT_PARAMETERS
+from polycontext.nodes._session_inputs import SESSION_PARAMETERS
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, View
 from polycontext.window import ContextWindow, Role, Store, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
@@ -141,7 +143,58 @@ def _known_ids(known: Known) -> st.SearchStrategy[str]:
 
 def _any_positions(known: Known) -> st.SearchStrategy[int]:
     """Draw a position that may lie outside."""
-    return _positions(known) | st.integers(-3, 9) | st.sampled_from([10**9, -(10**9)])
+    return _positions(known) | st.integers(-3, 20)
+
+
+def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window accepts next: a result while calls are open, anything else while none is."""
+    waiting = known["window"].open_calls if "window" in known else ()
+    if not waiting:
+        return _TURNS
+    return st.builds(Turn, st.just(Role.TOOL), drawn.TEXTS, tool_call_id=st.sampled_from(waiting))
+
+
+def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window may have to refuse."""
+    results = st.builds(Turn, st.just(Role.TOOL), drawn.PROSE, tool_call_id=st.sampled_from(drawn.CALL_IDS))
+    return _TURNS | results | _next_turns(known)
+
+
+def _conversations(known: Known) -> st.SearchStrategy[tuple[Turn, ...]]:
+    """Draw the turns of a conversation as a window has them, with ids and counts.
+
+    For a message format the user begins; for a summariser there is something to read.
+    """
+    begun: list[drawn.Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)] if "wire" in known else []
+    turns = drawn.conversations(max_atoms=6).map(lambda moves: drawn.filled([*begun, *moves]).all_turns())
+    return turns.filter(bool) if "allowance" in known else turns
+
+
+_TURNS = drawn.plain_turns() | drawn.calling_turns()
+
+
+def _views(known: Known) -> st.SearchStrategy[View]:
+    """Draw a view over the log of the views before it, half of the time above or below one of them."""
+    others = [value for value in known.values() if isinstance(value, View)]
+    if not others:
+        logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
+        return logs.flatmap(_views_over)
+    near = st.sampled_from(others).flatmap(lambda view: st.sampled_from([view, view.meet(others[0])]))
+    return near | _views_over(others[0].fidelities)
+
+
+def _views_over(log: Iterable[str]) -> st.SearchStrategy[View]:
+    return st.fixed_dictionaries(dict.fromkeys(log, FIDELITIES)).map(View)
+
+
+def _known_ids(known: Known) -> st.SearchStrategy[str]:
+    ids = list(known.get("ledger", ()))
+    return st.sampled_from(ids) | IDS if ids else IDS
+
+
+def _any_positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position that may lie outside."""
+    return _positions(known) | st.integers(-3, 20)
 
 
 def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
@@ -176,53 +229,59 @@ def _counters(_: Known) -> st.SearchStrategy[Any]:
     return st.sampled_from([drawn.FAST, TiktokenCounter("o200k_base")])
 
 
-PARAMETERS: Final[Mapping[str, Drawing]] = MappingProxyType({
-    "store": _always(stores()),
-    "window": _always(drawn.lived_windows()),
-    "ledger": _always(ledgers()),
-    "view": _always(st.sampled_from(READINGS)),
-    "other_view": _always(st.sampled_from(READINGS)),
-    "position": _positions,
-    "other_position": _positions,
-    "positions": lambda known: st.lists(_positions(known), max_size=4),
-    "turn": _next_turns,
-    "other_turn": _next_turns,
-    "counter": _counters,
-    "text": _always(drawn.TEXTS),
-    "wire": _always(st.sampled_from([get_format(provider) for provider in Provider])),
-    "turns": _conversations,
-    "resource_id": _known_ids,
-    "other_id": _known_ids,
-    "resource_class": _always(CLASSES),
-    "other_class": _always(CLASSES),
-    "requests": lambda known: st.lists(st.tuples(_known_ids(known), CLASSES), max_size=6),
-    "classifier": _always(st.just(default_classifier)),
-    "role": _always(st.sampled_from([*(role.value for role in Role), "other"])),
-    "content": _always(drawn.TEXTS | st.sampled_from([*drawn.CONSTRAINTS, *drawn.ACKNOWLEDGEMENTS])),
-    "metadata": _always(METADATA),
-    "first_view": _views,
-    "second_view": _views,
-    "third_view": _views,
-    "ceiling": _views,
-    "projector": _always(projectors()),
-    "planner": _always(projectors()),
-    "ladder": _from_window(lambda projector, window, _: projector.ladder(window)),
-    "plan": _from_window(lambda projector, window, target: projector.plan_for(window, target)),
-    "result": _from_window(lambda projector, window, target: projector.compress(window, target)),
-    "target": _always(drawn.TARGETS),
-    "other_target": _always(drawn.TARGETS),
-    "targets": _always(st.lists(drawn.TARGETS, min_size=1, max_size=4)),
-    "summariser": _always(st.sampled_from([ExtractiveSummariser(), drawn.Head()])),
-    "offline_summariser": _always(st.just(ExtractiveSummariser())),
-    "allowance": _always(st.sampled_from([0, 1, 5, 40, 200]) | st.integers(0, 400)),
-})
+PARAMETERS: Final[Mapping[str, Drawing]] = MappingProxyType(
+    {
+        "store": _always(stores()),
+        "window": _always(drawn.lived_windows()),
+        "ledger": _always(ledgers()),
+        "view": _always(st.sampled_from(READINGS)),
+        "other_view": _always(st.sampled_from(READINGS)),
+        "position": _positions,
+        "other_position": _positions,
+        "positions": lambda known: st.lists(_positions(known), max_size=4),
+        "turn": _next_turns,
+        "other_turn": _next_turns,
+        "counter": _counters,
+        "text": _always(drawn.TEXTS),
+        "wire": _always(st.sampled_from([get_format(provider) for provider in Provider])),
+        "summariser": _always(st.just(ExtractiveSummariser())),
+        "offline_summariser": _always(st.just(ExtractiveSummariser())),
+        "allowance": _always(st.sampled_from([1, 5, 40, 200]) | st.integers(1, 400)),
+        "turns": _conversations,
+        "resource_id": _known_ids,
+        "other_id": _known_ids,
+        "resource_class": _always(CLASSES),
+        "other_class": _always(CLASSES),
+        "requests": lambda known: st.lists(st.tuples(_known_ids(known), CLASSES), max_size=6),
+        "classifier": _always(st.just(default_classifier)),
+        "role": _always(st.sampled_from([*(role.value for role in Role), "other"])),
+        "content": _always(drawn.TEXTS | st.sampled_from([*drawn.CONSTRAINTS, *drawn.ACKNOWLEDGEMENTS])),
+        "metadata": _always(METADATA),
+        "first_view": _views,
+        "second_view": _views,
+        "third_view": _views,
+        "ceiling": _views,
+        "projector": _always(projectors()),
+        "planner": _always(projectors()),
+        "ladder": _from_window(lambda projector, window, _: projector.ladder(window)),
+        "plan": _from_window(lambda projector, window, target: projector.plan_for(window, target)),
+        "result": _from_window(lambda projector, window, target: projector.compress(window, target)),
+        "target": _always(drawn.TARGETS),
+        "other_target": _always(drawn.TARGETS),
+        "targets": _always(st.lists(drawn.TARGETS, min_size=1, max_size=4)),
+    **AGENT_PARAMETERS,
+    **SESSION_PARAMETERS,
+    }
+)
 """How to draw each parameter that a law may have, in the order in which they are drawn."""
 
 
-WIDER: Final[Mapping[str, Mapping[str, Drawing]]] = MappingProxyType({
-    "positions_outside_are_refused": {"position": _any_positions},
-    "calls_are_answered_before_anything_else": {"turn": _any_turns},
-})
+WIDER: Final[Mapping[str, Mapping[str, Drawing]]] = MappingProxyType(
+    {
+        "positions_outside_are_refused": {"position": _any_positions},
+        "calls_are_answered_before_anything_else": {"turn": _any_turns},
+    }
+)
 """Laws that say "any" of what the others take within bounds: by name of law and parameter."""
 
 

@@ -1,9 +1,11 @@
 """Values as a counterexample shows them: what is in a window, which function it was, and no more than can be read."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from enum import Enum
 from typing import Any
 
 from polycontext.linearity import LinearityMap
+from polycontext.polynomial import PolyAgent
 from polycontext.pressure import View
 from polycontext.window import ContextWindow, Store, ToolCall, Turn
 
@@ -27,13 +29,19 @@ def shown(value: object) -> str:
 def _shown(value: object) -> str:
     match value:
         case ContextWindow():
-            return f"a window of {value.max_tokens} tokens at {value.pos} of {_listed([_classed(value, turn) for turn in value.all_turns()])}"
+            return (
+                f"a window of {value.max_tokens} tokens at {value.pos} of {_listed([_classed(value, turn) for turn in value.all_turns()])}"
+            )
         case Turn():
             return _turn(value)
         case LinearityMap():
             return "a ledger of {" + ", ".join(f"{each!r}: {tag.resource_class.name}" for each, tag in value.items()) + "}"
         case View():
             return "a view of {" + ", ".join(f"{atom}: {fidelity.name}" for atom, fidelity in value.fidelities.items()) + "}"
+        case PolyAgent():
+            return _agent(value)
+        case Enum():
+            return f"{type(value).__name__}.{value.name}"
         case Store():
             return f"a store at {value.pos} of {_listed([_shown(each) for each in value])}"
         case str() | bytes():
@@ -61,6 +69,25 @@ def _listed(items: Sequence[str]) -> str:
     return f"[{', '.join(items[:_ITEMS])}{more}]"
 
 
+def _agent(agent: PolyAgent[Any, Any, Any]) -> str:
+    """Return a small agent as its table."""
+    if len(agent.positions) > _ITEMS:
+        return f"an agent of {len(agent.positions)} positions"
+    moves = [f"{_shown(s)} {_shown(a)} -> {_moved(agent, s, a)}" for s in _sorted(agent.positions) for a in _sorted(agent.directions(s))]
+    return f"an agent of positions {_shown(agent.positions)} that takes {_listed(moves)}"
+
+
+def _moved(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
+    try:
+        return _shown(agent.transition(position, input))
+    except Exception as error:  # noqa: BLE001 - a broken agent is what a counterexample shows
+        return type(error).__name__
+
+
+def _sorted(values: Iterable[Any]) -> list[Any]:
+    return sorted(values, key=repr)
+
+
 def _classed(window: ContextWindow, turn: Turn) -> str:
     resource_class = window.linearity.get(turn.resource_id).name if turn.resource_id in window.linearity else "without a class"
     return f"{_turn(turn)} {resource_class}"
@@ -78,13 +105,16 @@ def _call(call: ToolCall) -> str:
 
 
 def _named(value: Any) -> str:
+    kind = type(value)
     name = getattr(value, "__qualname__", None)
     if name is not None and callable(value):
         return f"{value.__module__}.{name}"
+    if kind.__repr__ is object.__repr__:
+        return f"a {kind.__module__}.{kind.__qualname__}"
     try:
         return repr(value)
     except Exception as error:  # noqa: BLE001 - a user's own object is shown even if it cannot show itself
-        return f"<{type(value).__qualname__}, whose repr raises {type(error).__name__}>"
+        return f"a {kind.__module__}.{kind.__qualname__}, whose repr raises {type(error).__name__}"
 
 
 def _cut(text: str) -> str:

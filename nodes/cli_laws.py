@@ -17,12 +17,15 @@ from rich.text import Text
 from polycontext.linearity.law import Law
 from polycontext.nodes._law_inputs import NOTHING
 from polycontext.nodes._law_subject import Subject, load_subject
-from polycontext.nodes.cli_console import write_rich
+from polycontext.nodes.cli_console import paper_width, write_rich
 from polycontext.nodes.cli_output import FAULT, USAGE, CommandError, one_line, write_json
 from polycontext.nodes.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
 
 STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 """Environment variable that says where Hypothesis keeps its files."""
+
+_COLUMNS = ("room", "law", "examples", "verdict")
+_GAP = 2
 
 
 @frozen
@@ -86,7 +89,9 @@ def _about(laws: Sequence[Law], subject: Subject) -> Sequence[Law]:
     found = [law for law in laws if not subject.bound.keys().isdisjoint(law.parameters)]
     if not found:
         about = " or ".join(sorted(subject.bound))
-        raise CommandError(USAGE, f"--subject {subject.name} is {' and '.join(subject.kinds)}; legal: --room or --law with laws about {about}")
+        raise CommandError(
+            USAGE, f"--subject {subject.name} is {' and '.join(subject.kinds)}; legal: --room or --law with laws about {about}"
+        )
     return found
 
 
@@ -118,22 +123,33 @@ def _verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableType:
     broken = [verdict for verdict in verdicts if not verdict.ok]
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("room", no_wrap=True)
-    table.add_column("law", no_wrap=True)
-    table.add_column("examples", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    if broken:
-        table.add_column("counterexample", no_wrap=True, overflow="ellipsis", ratio=1)
+    room = _room_left(verdicts) if broken else 0
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for name in _COLUMNS:
+        table.add_column(name, justify="right" if name == "examples" else "left", no_wrap=True)
+    if room:
+        table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
-        table.add_row(*_row(verdict))
+        table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
     return Group(*_heading(subject), table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
 
 
-def _row(verdict: Verdict) -> tuple[Text, ...]:
+def _room_left(verdicts: Sequence[Verdict]) -> int:
+    """Return how many columns are left for counterexamples, 0 if too few to say anything."""
+    widths = [max(len(name), *(len(cell.plain) for cell in cells)) for name, cells in zip(_COLUMNS, zip(*map(_row, verdicts)), strict=True)]
+    left = paper_width() - sum(widths) - _GAP * len(widths)
+    return left if left >= len("counterexample") else 0
+
+
+def _row(verdict: Verdict) -> tuple[Text, Text, Text, Text]:
     word = Text("holds", style="green") if verdict.ok else Text("broken", style="red")
-    problem = "" if verdict.counterexample is None else one_line(verdict.counterexample.problem)
-    return Text(verdict.law.room, style="dim"), Text(verdict.law.name), Text(str(verdict.tried)), word, Text(problem)
+    return Text(verdict.law.room, style="dim"), Text(verdict.law.name), Text(str(verdict.tried)), word
+
+
+def _problem(verdict: Verdict, room: int) -> Text:
+    text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
+    text.truncate(room, overflow="ellipsis")
+    return text
 
 
 def _heading(subject: Subject | None) -> list[RenderableType]:

@@ -14,9 +14,8 @@ from polycontext.linearity import PolycontextError
 from polycontext.nodes.conversation import Conversation
 from polycontext.nodes.replay_report import PrefixMeter, ReplayReport
 from polycontext.nodes.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, Engine
 from polycontext.polynomial.journal import CompressEvent, TurnEvent, apply_event
-from polycontext.polynomial.session import Engine
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
 from polycontext.window.providers import Provider

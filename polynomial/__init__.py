@@ -1,5 +1,6 @@
 """Who moves it? The machine, its transition function, polynomial and operad, session, journal, projection."""
 
+from polycontext.polynomial._session_core import Engine
 from polycontext.polynomial.context_polynomial import CONTEXT_POLYNOMIAL
 from polycontext.polynomial.delivery import deliver
 from polycontext.polynomial.errors import (
@@ -7,6 +8,7 @@ from polycontext.polynomial.errors import (
     ContextPressureError,
     IllegalDirectionError,
     InputError,
+    SessionOptionError,
     SnapshotError,
 )
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
@@ -47,6 +49,7 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "DirectionError",
+    "Engine",
     "Event",
     "IllegalDirectionError",
     "InputError",
@@ -60,6 +63,7 @@ __all__ = [
     "PolyAgent",
     "Projection",
     "Right",
+    "SessionOptionError",
     "SnapshotError",
     "TableMachine",
     "UnknownOperationError",

@@ -5,7 +5,8 @@ addition: among the longest it takes one that finds the most of what is preferre
 """
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from attrs import frozen
 
@@ -50,7 +51,7 @@ def _better(one: _Chain | None, other: _Chain | None) -> _Chain | None:
     return other if other.worth > one.worth else one
 
 
-def found_in_order(before: Sequence[str | None], after: Sequence[str | None], preferred: Set[int] = frozenset()) -> dict[int, int]:
+def found_in_order(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int] = frozenset()) -> dict[int, int]:
     """Return which index of `before` an index of `after` stands for, both rising; None equals nothing.
 
     `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal entries.
@@ -76,7 +77,7 @@ def found_in_order(before: Sequence[str | None], after: Sequence[str | None], pr
 
 
 def _longest(
-    places: dict[str | None, list[int]], after: Sequence[str | None], window: range, preferred: Set[int], size: int
+    places: dict[str | None, list[int]], after: Sequence[str | None], window: range, preferred: AbstractSet[int], size: int
 ) -> _Chain | None:
     best, one = _BestBelow(size), min(size, len(after)) + 1
     for index in window:
@@ -88,7 +89,7 @@ def _longest(
     return best.below(size)
 
 
-def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], preferred: Set[int]) -> tuple[int, int]:
+def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]) -> tuple[int, int]:
     """Return how many entries at both ends match one another whatever is between: equal ones, unless a preferred one lies further in."""
     shorter = min(len(before), len(after))
     last = {before[place]: place for place in sorted(preferred)}
@@ -97,6 +98,8 @@ def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], p
         head += 1
     first = {before[place]: place for place in sorted(preferred, reverse=True) if place >= head}
     tail = 0
-    while tail < shorter - head and before[~tail] == after[~tail] is not None and first.get(before[~tail], len(before)) >= len(before) + ~tail:
+    while (
+        tail < shorter - head and before[~tail] == after[~tail] is not None and first.get(before[~tail], len(before)) >= len(before) + ~tail
+    ):
         tail += 1
     return head, tail

@@ -68,6 +68,18 @@ class SnapshotError(CallerError, ValueError):
         return f"saved session, {self.path}: {self.problem}; legal: {self.legal}"
 
 
+@define(slots=False, eq=False)
+class SessionOptionError(CallerError, ValueError):
+    """Refuse an option of a session."""
+
+    option: str
+    value: object
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.option} = {self.value!r}; legal: {self.legal}"
+
+
 def illegal(state: ContextState, kind: InputKind, legal: frozenset[InputKind]) -> IllegalDirectionError:
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError

@@ -112,7 +112,7 @@ def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
     The budget, counter and classifier are the first one's. A new window of the same kind is the unit on either side.
     """
     same = first.counter is second.counter
-    if same and first.max_tokens == second.max_tokens and not first.linearity:
+    if first.has_rules_of(second) and not first.linearity:
         return second
     for turn in second.all_turns():
         resource_id = "" if turn.resource_id in first.linearity else turn.resource_id

@@ -27,7 +27,9 @@ class PinError(CallerError, IndexError):
     length: int
 
     def __str__(self) -> str:
-        return f"pinned message {self.index} is not there; legal: " + (f"0..{self.length - 1}" if self.length else "none, the list is empty")
+        return f"pinned message {self.index} is not there; legal: " + (
+            f"0..{self.length - 1}" if self.length else "none, the list is empty"
+        )
 
 
 @frozen

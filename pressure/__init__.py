@@ -21,6 +21,7 @@ from polycontext.pressure.threshold import (
     ThresholdError,
     is_looping,
     pressure_of,
+    tokens_at,
 )
 from polycontext.pressure.view import DifferentLogsError, View, compress_view, expand_view, view_of
 
@@ -58,5 +59,6 @@ __all__ = [
     "is_looping",
     "plan_at",
     "pressure_of",
+    "tokens_at",
     "view_of",
 ]

@@ -20,7 +20,7 @@ from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
 from polycontext.pressure.reach import Reach
 from polycontext.pressure.result import CompressionResult
 from polycontext.pressure.summariser import AsyncSummariser, Summariser
-from polycontext.pressure.threshold import aim, pressure_of
+from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import View, expand_view
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
@@ -67,7 +67,7 @@ class ContextProjector:
         """
         if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
             raise TargetError(target)
-        return self.plan_within(window, _tokens_at(target, window.max_tokens))
+        return self.plan_within(window, tokens_at(target, window.max_tokens))
 
     def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
         """Return the gentlest plan that promises at most `tokens`, or the harshest one."""
@@ -84,7 +84,7 @@ class ContextProjector:
         floor = ladder.tokens[ladder.comfortable] / most
         if floor > (1.0 + high) / 2:
             floor = ladder.floor / most
-        tokens = min(_tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
+        tokens = min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
@@ -137,14 +137,6 @@ class ContextProjector:
             return await asyncio.to_thread(self._ask, plan, job, query), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"
-
-
-def _tokens_at(target: float, max_tokens: int) -> int:
-    """Return the most tokens whose pressure is at most `target`, exact where floating point is not."""
-    tokens = int(target * max_tokens) + 1
-    while tokens / max_tokens > target:
-        tokens -= 1
-    return tokens
 
 
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:

@@ -141,6 +141,18 @@ def is_looping(turns: Sequence[Turn], *, repeats: int = 3, among: int = 12) -> b
     return any(count >= repeats for count in calls.values())
 
 
+def tokens_at(pressure: float, max_tokens: int) -> int:
+    """Return the most tokens whose pressure is at most `pressure`, exact where the product is not.
+
+    >>> tokens_at(0.7, 1000), tokens_at(0.29, 100)
+    (700, 29)
+    """
+    tokens = int(pressure * max_tokens) + 1
+    while tokens / max_tokens > pressure:
+        tokens -= 1
+    return tokens
+
+
 def pressure_of(window: ContextWindow) -> float:
     """Return tokens of the whole window / max tokens, whatever the focus."""
     return window.seek(len(window)).pressure

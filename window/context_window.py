@@ -172,6 +172,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Tell whether both windows are one and the same but for the focus; O(1)."""
         return self._contents is other._contents  # noqa: SLF001 - of the same class
 
+    def has_rules_of(self, other: "ContextWindow") -> bool:
+        """Tell whether both windows have one size, counter, classifier and preserved share."""
+        return self._rules == other._rules  # noqa: SLF001 - of the same class
+
     def all_turns(self) -> tuple[Turn, ...]:
         """Return every turn, in order, whatever the focus."""
         return tuple(self._contents.spine.turns[: self._contents.length])

@@ -1,6 +1,7 @@
 """Stores, views of them and turns that may come next, as Hypothesis strategies; small stores also all at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.strategies import CALL_IDS, TEXTS, calling_turns, plain_turns, window
 
 AnyStore = StoreComonad[Any]
 View = Callable[[AnyStore], Any]
+Shown = tuple[int, tuple[Any, ...]]
 
 
 def store_of(values: Sequence[Any], pos: int) -> Store[Any]:
@@ -18,7 +20,7 @@ def store_of(values: Sequence[Any], pos: int) -> Store[Any]:
     return Store(values.__getitem__, len(values) - 1, pos)
 
 
-def shown(store: AnyStore) -> tuple[int, tuple[Any, ...]]:
+def shown(store: AnyStore) -> Shown:
     """Return the focus and the values of a store."""
     return store.pos, tuple(store.peek(position) for position in range(store.last + 1))
 
@@ -35,13 +37,21 @@ def small_views(last: int) -> Iterator[View]:
     keys = [shown(store) for store in small_stores(last)]
     for letters in product("ab", repeat=len(keys)):
         table = dict(zip(keys, letters, strict=True))
-        yield lambda store, table=table: table[shown(store)]
+        yield partial(_looked_up, table)
 
 
 def small_tests(last: int) -> Iterator[View]:
     """Return for every small store the view that tells it from all others; what these cannot tell apart is the same to all views."""
     for key in map(shown, small_stores(last)):
-        yield lambda other, key=key: shown(other) == key
+        yield partial(_is, key)
+
+
+def _looked_up(table: Mapping[Shown, str], store: AnyStore) -> str:
+    return table[shown(store)]
+
+
+def _is(key: Shown, store: AnyStore) -> bool:
+    return shown(store) == key
 
 
 def at_the_focus(store: AnyStore) -> Any:

@@ -2,12 +2,13 @@
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from polycontext.linearity.law import Law, laws_of
-from tests.laws.breaking import breaking_tests
+from polycontext.linearity.law import Law, LawViolation, agree, laws_of
+from tests.laws.breaking import breaking_tests, breaks
 
 ROOMS = [room for room in ("linearity", "window", "pressure", "polynomial", "nodes") if find_spec(f"polycontext.{room}.laws")]
 LAWS = [law for room in ROOMS for law in laws_of(import_module(f"polycontext.{room}.laws"))]
@@ -40,6 +41,32 @@ def test_every_law_is_tested_under_its_name(law: Law) -> None:
 
 @pytest.mark.parametrize("law", _named(LAWS))
 def test_every_law_rejects_a_broken_instance(law: Law) -> None:
-    """``tests/laws/test_broken_<room>.py`` has a test marked ``@breaks`` with the law."""
-    _test_module(f"test_broken_{law.room}")
-    assert breaking_tests(law.check), f"nothing in tests/laws/test_broken_{law.room}.py breaks {law.name}"
+    """A file ``tests/laws/test_broken_<room>*.py`` has a test marked ``@breaks`` with the law."""
+    for path in Path(__file__).parent.glob(f"test_broken_{law.room}*.py"):
+        _test_module(path.stem)
+    assert breaking_tests(law.check), f"nothing in tests/laws/test_broken_{law.room}*.py breaks {law.name}"
+
+
+def test_a_law_that_was_not_broken_fails_the_test_that_should() -> None:
+    """A test marked ``@breaks`` passes only if the law that it names, and no other, objects."""
+
+    def some_law(*, obeyed_by: str = "nobody") -> None:
+        agree(obeyed_by, "everybody")
+
+    @breaks(some_law)
+    def broken() -> None:
+        some_law()
+
+    @breaks(some_law)
+    def obedient() -> None:
+        some_law(obeyed_by="everybody")
+
+    @breaks(some_law)
+    def another() -> None:
+        raise LawViolation("some_other_law", 1, 2, {})
+
+    broken()
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        obedient()
+    with pytest.raises(AssertionError, match="some_other_law"):
+        another()

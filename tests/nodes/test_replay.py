@@ -17,8 +17,7 @@ from polycontext.nodes.reading import read_conversations
 from polycontext.nodes.replay import STAND_IN, ReplaySettings, replay_conversation
 from polycontext.nodes.replay_report import PrefixMeter, ReplayReport
 from polycontext.nodes.replay_steps import Compressed, TurnRefused, TurnTaken, ranges
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, replay
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine, replay
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, whole, words

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.polynomial import ContextSession, ContextState, SnapshotError, replay
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import ContextSession, ContextState, Engine, SnapshotError, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import WORDS, add_all, chat, session_moves, tool_atom, whole

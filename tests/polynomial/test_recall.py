@@ -66,7 +66,7 @@ def test_a_dropped_atom_comes_back_where_it_stood() -> None:
 
 def test_a_digested_tool_atom_comes_back_whole() -> None:
     """The id of any turn of an atom brings the whole atom back in place of its digests."""
-    session = compressed(*tool_atom("search", 90, 80))
+    session = compressed(*tool_atom("search", 90, 80), target=0.07)
     digests = [turn for turn in session.window.all_turns() if turn.is_gist]
     assert [turn.role for turn in digests] == ["tool", "tool"]
     session.recall(["t4"])

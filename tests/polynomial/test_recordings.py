@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 from attrs import evolve
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, project, replay
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine, project, replay
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import RECORDINGS, Message, Remembering, needs_recordings, preserved, recorded, recount, whole

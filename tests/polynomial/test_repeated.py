@@ -3,8 +3,7 @@
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import ContextSession, Engine
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS, add_all, chat, preserved, recount, tool_atom, words

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState, InputError
-from polycontext.polynomial.session import Engine
+from polycontext.polynomial import (
+    ContextOverflowError,
+    ContextPressureError,
+    ContextSession,
+    ContextState,
+    Engine,
+    InputError,
+    SessionOptionError,
+)
 from polycontext.pressure import AdaptiveThreshold, ConflictError, FixedThreshold, Signals, TargetError
 from polycontext.window import (
     InvalidTurnError,
@@ -153,9 +160,10 @@ def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(engine: Engine
 
 def test_overflow_while_pressured_leaves_no_trace() -> None:
     """With `auto` a refused turn does not even leave the compression that was made for it."""
-    session = add_all(session_of(400), chat(12, 20))
-    before = whole(session)
     for size in range(300, 420, 5):
+        session = add_all(session_of(400), chat(12, 20))
+        before = whole(session)
+        assert session.state is ContextState.PRESSURED
         try:
             session.add_user_turn(words(size, "big"))
         except ContextOverflowError as error:
@@ -356,3 +364,10 @@ def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
         accepted.append(turn)
     said = [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in session.log()]
     assert said == [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in accepted]
+
+
+@pytest.mark.parametrize(("option", "value"), [("engine", "typo"), ("cooldown", -1), ("cooldown", 1.5), ("cooldown", True)])
+def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
+    """An option out of its range is named with what would be legal, instead of meaning something else in silence."""
+    with pytest.raises(SessionOptionError, match=option):
+        ContextSession(1000, **{option: value})

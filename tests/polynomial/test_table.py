@@ -9,11 +9,11 @@ from polycontext.polynomial import (
     ContextPressureError,
     ContextSession,
     ContextState,
+    Engine,
     IllegalDirectionError,
     InputKind,
 )
 from polycontext.polynomial.machine import TABLE
-from polycontext.polynomial.session import Engine
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, whole, words
 

@@ -226,7 +226,9 @@ def test_a_pin_that_is_not_there_is_refused(index: int) -> None:
         verify([], HISTORY, pinned=[index])
 
 
-@pytest.mark.parametrize(("before", "rule"), [("text", "not-a-list"), (["hi"], "not-json"), ([{"role": "user", "content": {1}}], "not-json")])
+@pytest.mark.parametrize(
+    ("before", "rule"), [("text", "not-a-list"), (["hi"], "not-json"), ([{"role": "user", "content": {1}}], "not-json")]
+)
 def test_a_before_that_is_no_list_of_objects_is_refused(before: Any, rule: str) -> None:
     """There is nothing to compare with."""
     with pytest.raises(InvalidMessagesError) as caught:

@@ -1,0 +1,184 @@
+"""The laws of the readers: what leaves is valid, and nothing private reaches the props.
+
+Private is what a browser must never see (seed 004 §1.2, §7.3): system turns, the calls of tools with
+their arguments, their results, the texts of gists. Public is what user and assistant said.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from polycontext.linearity.law import agree, holds, law
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
+from polycontext.window.providers import Rendered, WireFormat
+
+_OUTSIDE = "design §1, promise 1"
+_PROPS = "seed 004 §3.4, §7.3; design §8"
+
+_SHOWN = frozenset({Role.USER, Role.ASSISTANT})
+_WORD = re.compile(r"\w{6,}")
+"""A word that is long enough to tell where it came from."""
+_OWN_WORDS = "assistant summary ready thinking pressured compressed earlier message messages"
+"""What props say of themselves."""
+
+
+class Renderer(Protocol):
+    """Stand for whoever turns a session into props."""
+
+    def render_chat(self, session: ContextSession, /) -> dict[str, Any]:
+        """Return JSON-ready props."""
+        ...
+
+
+def _request(session: ContextSession, wire: WireFormat) -> Rendered | InvalidMessagesError | ContextOverflowError:
+    try:
+        return session.request(wire.provider)
+    except (InvalidMessagesError, ContextOverflowError) as refusal:
+        return refusal
+
+
+@law(_OUTSIDE)
+def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
+    """Every message list that is handed out passes its provider's rules; one is refused only if there is nothing to say, calls
+    are open, or the view is over its budget.
+    """
+    request = _request(session, wire)
+    if isinstance(request, Rendered):
+        holds(_fault(wire, request) is None, f"valid for {wire.provider}", _fault(wire, request), request=request)
+        return
+    window = session.window
+    excused = not len(window) or bool(window.open_calls) or _tokens(window) > window.max_tokens
+    holds(excused, "refused for a reason", request, window=window)
+
+
+def _fault(wire: WireFormat, request: Rendered) -> str | None:
+    try:
+        wire.check(request.messages)
+    except InvalidMessagesError as error:
+        return str(error)
+    return None
+
+
+def _tokens(window: ContextWindow) -> int:
+    return REQUEST_OVERHEAD + sum(turn.tokens or 0 for turn in window.all_turns())
+
+
+@law(_OUTSIDE)
+def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> None:
+    """Every request that is handed out, counted anew from its messages alone, takes at most what the window holds."""
+    request = _request(session, wire)
+    if isinstance(request, Rendered):
+        counter, most = session.window.counter, session.window.max_tokens
+        tokens = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in wire.parse(request.inline()).turns)
+        holds(tokens <= most, f"at most {most} tokens", tokens, request=request)
+
+
+@law(_OUTSIDE)
+def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireFormat) -> None:
+    """A request that is handed out holds every text and every call of the view, in order."""
+    request = _request(session, wire)
+    if isinstance(request, Rendered):
+        again = wire.parse(request.inline()).turns
+        agree([call for turn in again for call in _calls(turn)], [call for turn in session.window.all_turns() for call in _calls(turn)])
+        said = "\n".join(turn.text for turn in _system_first(again))
+        missing = [turn.text for turn in session.window.all_turns() if turn.text.strip() and turn.text not in said]
+        agree(missing, [], request=request)
+
+
+def _calls(turn: Turn) -> list[tuple[str, str]]:
+    return [(call.id, call.name) for call in turn.tool_calls] + ([(turn.tool_call_id, "result")] if turn.tool_call_id else [])
+
+
+def _system_first(turns: tuple[Turn, ...]) -> list[Turn]:
+    return sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM)
+
+
+@law(_OUTSIDE)
+def what_leaves_is_the_readers_own(session: ContextSession, wire: WireFormat) -> None:
+    """Whatever a reader does to messages that were handed out, the next reader gets them whole."""
+    request = _request(session, wire)
+    if isinstance(request, Rendered):
+        before = json.dumps(request.inline())
+        _spoil(request.inline())
+        again = _request(session, wire)
+        agree(json.dumps(again.inline()) if isinstance(again, Rendered) else again, before)
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict | list):
+        for inner in list(value.values() if isinstance(value, dict) else value):
+            _spoil(inner)
+        value.clear()
+
+
+@law(_PROPS)
+def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -> None:
+    """No word of the props comes from a system turn, a call, a result or a gist, unless user or assistant said it as well."""
+    props = renderer.render_chat(session)
+    public = _words([*_public(session), _OWN_WORDS, *(turn.timestamp.isoformat() for turn in session.window.all_turns())])
+    private = _words(_private(session)) - public
+    leaked = _words(_strings(props)) & private
+    holds(not leaked, "no private word", sorted(leaked), props=props)
+
+
+def _words(texts: "Iterator[str] | list[str]") -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def _is_public(turn: Turn) -> bool:
+    return turn.role in _SHOWN and not turn.is_gist
+
+
+def _public(session: ContextSession) -> Iterator[str]:
+    for turn in session.log():
+        if _is_public(turn):
+            yield turn.text
+        yield turn.resource_id
+
+
+def _private(session: ContextSession) -> Iterator[str]:
+    for turn in (*session.log(), *session.window.all_turns()):
+        if not _is_public(turn):
+            yield turn.text
+        for call in turn.tool_calls:
+            yield from (call.name, call.arguments)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _strings(inner)
+        case list():
+            for inner in value:
+                yield from _strings(inner)
+        case _:
+            return
+
+
+@law(_PROPS)
+def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None:
+    """The messages of the props are the user's and the assistant's turns of the view that say something, word for word and in
+    order; a gist is told by the number of messages it stands for.
+    """
+    shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
+    turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
+    agree(shown, [(turn.resource_id, _count(turn) if turn.is_gist else turn.text) for turn in turns], window=session.window)
+
+
+def _count(turn: Turn) -> str:
+    return f"{len(turn.sources)} earlier message" + "s" * (len(turn.sources) != 1)
+
+
+@law(_PROPS)
+def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> None:
+    """Props survive JSON, are the same when rendered again, and leave the session as it was."""
+    before = session.state, session.window, session.revision
+    props = renderer.render_chat(session)
+    agree(json.loads(json.dumps(props)), props)
+    agree(renderer.render_chat(session), props)
+    agree((session.state, session.window, session.revision), before)

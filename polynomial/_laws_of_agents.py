@@ -1,0 +1,220 @@
+"""The laws of agents, combinators and lenses: finite agents are compared everywhere, up to the re-bracketing that each law names.
+
+Every agent's inputs are their own directions. The combinator is an input of its laws.
+"""
+
+# ruff: noqa: D401 - a law's docstring is its statement
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from polycontext.linearity.law import agree, holds, law
+from polycontext.polynomial import _isomorphism as iso
+from polycontext.polynomial._isomorphism import AnyAgent, Renaming, difference, outcome, walk
+from polycontext.polynomial.poly_agent import Left, Lens, Right
+
+_POLY = "Niu and Spivak, Polynomial Functors; design §7"
+_LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses; design §7"
+
+Combine = Callable[[AnyAgent, AnyAgent], AnyAgent]
+AnyLens = Lens[Any, Any, Any, Any]
+Through = Callable[[AnyAgent, AnyLens], AnyAgent]
+
+
+@law(_POLY)
+def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
+    """A direction leads to a position; an input that is a direction of other positions only is refused, by the transition itself too."""
+    known = iso.inputs_of(agent)
+    for position in agent.positions:
+        legal = agent.directions(position)
+        for input in known:
+            moved = outcome(agent.invoke, position, input), outcome(agent.transition, position, input)
+            if input in legal:
+                holds(all(_leads(agent, each) for each in moved), "a direction leads to a position", moved, agent=agent, input=input)
+            else:
+                holds(all(isinstance(each, str) for each in moved), "what is no direction is refused", moved, agent=agent, input=input)
+
+
+def _leads(agent: AnyAgent, moved: Any) -> bool:
+    return isinstance(moved, tuple) and moved[0] in agent.positions
+
+
+@law(_POLY)
+def directions_of_a_composite_are_exactly_what_it_accepts(combine: Combine, agent: AnyAgent, other_agent: AnyAgent) -> None:
+    """Whatever combines two agents: the composite takes its directions, refuses the rest, and a refusal changes nothing."""
+    whole = combine(agent, other_agent)
+    before = _table(whole)
+    known = iso.inputs_of(whole)
+    for position in whole.positions:
+        for input in known:
+            accepted = isinstance(outcome(whole.transition, position, input), tuple)
+            agree(accepted, input in whole.directions(position), agent=agent, other_agent=other_agent, position=position, input=input)
+    agree(_table(whole), before, agent=agent, other_agent=other_agent)
+
+
+def _table(agent: AnyAgent) -> dict[Any, dict[Any, Any]]:
+    return {s: {a: outcome(agent.invoke, s, a) for a in agent.directions(s)} for s in agent.positions}
+
+
+@law(_POLY)
+def parallel_is_associative(parallel: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
+    """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r), by ((a, b), c) ↦ (a, (b, c)) on positions, inputs and outputs."""
+    left, right = _bracketed(parallel, agent, other_agent, third_agent)
+    sides = difference(left, right, Renaming.all_by(iso.right_bracket))
+    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+
+
+def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple[AnyAgent, AnyAgent]:
+    return combine(combine(p, q), r), combine(p, combine(q, r))
+
+
+@law(_POLY)
+def parallel_has_a_unit(parallel: Combine, agent: AnyAgent) -> None:
+    """P ⊗ y ≅ p ≅ y ⊗ p, where y has one position and one direction, by forgetting y's."""
+    unit = iso.nothing([()])
+    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(iso.first_of)), agent=agent)
+    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(iso.second_of)), agent=agent)
+
+
+@law(_POLY)
+def coproduct_is_associative(coproduct: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
+    """(p + q) + r ≅ p + (q + r), by moving the tags of positions, inputs and outputs."""
+    left, right = _bracketed(coproduct, agent, other_agent, third_agent)
+    sides = difference(left, right, Renaming.all_by(iso.right_sum))
+    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+
+
+@law(_POLY)
+def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
+    """P + 0 ≅ p ≅ 0 + p, where 0 has no position, by forgetting the tags."""
+    for whole in (coproduct(agent, iso.IMPOSSIBLE), coproduct(iso.IMPOSSIBLE, agent)):
+        agree(*difference(whole, agent, Renaming.all_by(iso.untagged)), agent=agent)
+
+
+@law(_POLY)
+def product_is_associative(product: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
+    """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving the tags of inputs and outputs."""
+    left, right = _bracketed(product, agent, other_agent, third_agent)
+    sides = difference(left, right, Renaming(iso.right_bracket, iso.right_sum, iso.right_sum))
+    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+
+
+@law(_POLY)
+def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
+    """P × 1 ≅ p ≅ 1 × p, where 1 has one position and no direction, by forgetting position and tags."""
+    unit = iso.nothing()
+    agree(*difference(product(agent, unit), agent, Renaming(iso.first_of, iso.untagged, iso.untagged)), agent=agent)
+    agree(*difference(product(unit, agent), agent, Renaming(iso.second_of, iso.untagged, iso.untagged)), agent=agent)
+
+
+@law(_POLY)
+def sequential_is_associative(sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
+    """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same."""
+    left, right = _bracketed(sequential, agent, other_agent, third_agent)
+    agree(*difference(left, right, Renaming(iso.right_bracket)), agent=agent, other_agent=other_agent, third_agent=third_agent)
+
+
+@law(_POLY)
+def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
+    """Id ; p ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id."""
+    before, after = iso.passing(iso.inputs_of(agent)), iso.passing(iso.outputs_of(agent))
+    agree(*difference(sequential(before, agent), agent, Renaming(iso.second_of)), agent=agent)
+    agree(*difference(sequential(agent, after), agent, Renaming(iso.first_of)), agent=agent)
+
+
+@law(_POLY)
+def parallel_runs_as_its_parts(parallel: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
+    """A run of p ⊗ q is a run of p beside a run of q: the same inputs give the same positions and outputs."""
+    whole = parallel(agent, other_agent)
+    for position in whole.positions:
+        inputs = walk(whole, position, choices)
+        (s, outputs), (s2, outputs2) = (part.run(position[n], [a[n] for a in inputs]) for n, part in enumerate((agent, other_agent)))
+        found = outcome(whole.run, position, inputs)
+        agree(found, ((s, s2), list(zip(outputs, outputs2, strict=True))), agent=agent, other_agent=other_agent, inputs=inputs)
+
+
+@law(_POLY)
+def coproduct_runs_as_its_part(coproduct: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
+    """A run of p + q is a run of p or a run of q, tagged."""
+    whole = coproduct(agent, other_agent)
+    for position in whole.positions:
+        side: Callable[[Any], Any] = Left if isinstance(position, Left) else Right
+        part = agent if isinstance(position, Left) else other_agent
+        inputs = walk(whole, position, choices)
+        after, outputs = part.run(position.value, [input.value for input in inputs])
+        found = outcome(whole.run, position, inputs)
+        agree(found, (side(after), list(map(side, outputs))), agent=agent, other_agent=other_agent, inputs=inputs)
+
+
+@law(_POLY)
+def product_runs_as_its_parts(product: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
+    """A run of p × q holds a run of p and a run of q: each part sees its own inputs alone, in their order."""
+    whole = product(agent, other_agent)
+    for position in whole.positions:
+        inputs = walk(whole, position, choices)
+        after, outputs = whole.run(position, inputs)
+        for n, part in enumerate((agent, other_agent)):
+            own, seen = (_on_side(n, values) for values in (inputs, outputs))
+            agree((after[n], seen), part.run(position[n], own), agent=agent, other_agent=other_agent, inputs=inputs)
+
+
+def _on_side(side: int, tagged: Sequence[Any]) -> list[Any]:
+    return [each.value for each in tagged if isinstance(each, Right if side else Left)]
+
+
+@law(_POLY)
+def sequential_runs_as_its_parts(sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
+    """A run of p ; q is a run of q on the outputs of a run of p."""
+    whole = sequential(agent, other_agent)
+    for position in whole.positions:
+        inputs = walk(whole, position, choices)
+        s, between = agent.run(position[0], inputs)
+        s2, outputs = other_agent.run(position[1], between)
+        agree(outcome(whole.run, position, inputs), ((s, s2), outputs), agent=agent, other_agent=other_agent, inputs=inputs)
+
+
+@law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation; design §7")
+def bisimilar_parts_make_bisimilar_composites(combine: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
+    """A composite sees of its parts what they take and give, and not their positions: a part that behaves alike may replace one."""
+    whole, replaced = combine(agent, other_agent), combine(iso.twin(agent), other_agent)
+    for position in whole.positions:
+        inputs = walk(whole, position, choices)
+        _, expected = whole.run(position, inputs)
+        after, found = replaced.run(_twinned(position), inputs)
+        given = {"agent": agent, "other_agent": other_agent, "position": position, "inputs": inputs}
+        agree(found, expected, **given)
+        agree(replaced.directions(after), whole.directions(whole.run(position, inputs)[0]), **given)
+
+
+def _twinned(position: Any) -> Any:
+    match position:
+        case Left():
+            return Left((position.value, False))
+        case Right():
+            return position
+        case _:
+            return (position[0], False), position[1]
+
+
+@law(_LENS)
+def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None:
+    """Through the lens that passes everything on, an agent is itself."""
+    identity: AnyLens = Lens(iso.same, iso.same, frozenset(iso.inputs_of(agent)))
+    agree(*difference(through(agent, identity), agent, Renaming()), agent=agent)
+
+
+@law(_LENS)
+def changing_interfaces_composes(through: Through, agent: AnyAgent, lens: AnyLens, other_lens: AnyLens) -> None:
+    """Through one lens and then another is through the two composed: ``through(through(p, f), g) ≅ through(p, f.then(g))``."""
+    one_by_one, at_once = through(through(agent, lens), other_lens), through(agent, lens.then(other_lens))
+    agree(*difference(one_by_one, at_once, Renaming()), agent=agent, lens=lens, other_lens=other_lens)
+
+
+@law(_LENS)
+def lenses_compose_associatively(agent: AnyAgent, lens: AnyLens, other_lens: AnyLens, third_lens: AnyLens) -> None:
+    """``f.then(g).then(h)`` and ``f.then(g.then(h))`` have one domain, pull and push alike."""
+    left, right = lens.then(other_lens).then(third_lens), lens.then(other_lens.then(third_lens))
+    given = {"lens": lens, "other_lens": other_lens, "third_lens": third_lens}
+    agree((left.domain, {a: left.pull(a) for a in left.domain}), (right.domain, {a: right.pull(a) for a in right.domain}), **given)
+    outputs = sorted(iso.outputs_of(agent), key=repr)
+    agree(list(map(left.push, outputs)), list(map(right.push, outputs)), agent=agent, **given)

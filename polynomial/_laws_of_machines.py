@@ -1,0 +1,169 @@
+"""The laws of the machine and its sessions: engines agree, guards decide, refusals change nothing, journals tell all."""
+
+# ruff: noqa: D401 - a law's docstring is its statement
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from polycontext.linearity import PolycontextError
+from polycontext.linearity.law import agree, law
+from polycontext.polynomial.errors import IllegalDirectionError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.journal import logged_turns, replay
+from polycontext.polynomial.poly_agent import DirectionError, PolyAgent
+from polycontext.polynomial.session import ContextSession
+from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.step import ContextPolicy, is_over_budget
+from polycontext.polynomial.transition import TableMachine
+from polycontext.pressure import pressure_of
+from polycontext.window import ContextWindow
+
+_MACHINE = "seed 004 §3.2; design §7"
+_SESSION = "design §7"
+
+
+class Machine(Protocol):
+    """Stand for an engine that drives one conversation."""
+
+    @property
+    def context_state(self) -> ContextState:
+        """Return the position."""
+        ...
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window."""
+        ...
+
+    def advance(self, context_input: ContextInput, /) -> ContextOutput:
+        """Take one input, or raise."""
+        ...
+
+
+MachineClass = Callable[[ContextWindow, ContextPolicy], Machine]
+
+
+def _like(window: ContextWindow) -> ContextWindow:
+    """Return a new window of the same budget and counter."""
+    return ContextWindow(window.max_tokens, counter=window.counter, preserved_share=window.preserved_share)
+
+
+def _begun(engine: MachineClass, window: ContextWindow, policy: ContextPolicy) -> Machine:
+    return engine(_like(window), policy)
+
+
+def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput) -> object:
+    """Return what went out, without the objects that no two engines share; or the error and its words."""
+    try:
+        output = advance(context_input)
+    except PolycontextError as error:
+        return type(error), str(error)
+    did = output.compression
+    return output.state, output.window, did and (did.edit, did.kept, did.gisted, did.dropped, did.tokens_after, did.reached)
+
+
+@law(_MACHINE)
+def engines_agree(
+    machine: MachineClass,
+    other_machine: MachineClass,
+    window: ContextWindow,
+    policy: ContextPolicy,
+    inputs: Sequence[ContextInput],
+) -> None:
+    """Two engines that take the same inputs, legal or not, put out the same, refuse the same with the same words, and stand alike."""
+    one, other = (_begun(engine, window, policy) for engine in (machine, other_machine))
+    for number, context_input in enumerate(inputs):
+        sides = [(_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)]
+        agree(*sides, max_tokens=window.max_tokens, policy=policy, inputs=inputs[: number + 1])
+
+
+@law(_MACHINE)
+def a_refused_input_changes_nothing(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
+) -> None:
+    """An input that is illegal, out of order or too large raises, and leaves state and window as they were."""
+    one = _begun(machine, window, policy)
+    for number, context_input in enumerate(inputs):
+        before = one.context_state, one.window
+        try:
+            one.advance(context_input)
+        except PolycontextError:
+            agree((one.context_state, one.window), before, max_tokens=window.max_tokens, inputs=inputs[: number + 1])
+
+
+@law(_MACHINE)
+def the_state_is_what_the_guards_say(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
+) -> None:
+    """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
+
+    Always: compress leads to COMPRESSED, clear to EMPTY.
+    """
+    one = _begun(machine, window, policy)
+    for number, context_input in enumerate(inputs):
+        before = one.context_state
+        try:
+            output = one.advance(context_input)
+        except PolycontextError:
+            continue
+        expected = _expected(before, context_input.kind, output.window, policy)
+        agree((output.state, one.context_state), (expected, expected), max_tokens=window.max_tokens, policy=policy, inputs=inputs[: number + 1])
+
+
+def _expected(before: ContextState, kind: InputKind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
+    if kind is InputKind.COMPRESS:
+        return ContextState.COMPRESSED
+    if kind is InputKind.CLEAR:
+        return ContextState.EMPTY
+    if pressure_of(window) > policy.threshold.high(policy.signals) or is_over_budget(window):
+        return ContextState.PRESSURED
+    cooling = before is ContextState.COMPRESSED and (window.turns_since_compression or 0) < policy.cooldown
+    return ContextState.COMPRESSED if cooling else ContextState.ACCUMULATING
+
+
+@law(_MACHINE)
+def the_polynomial_moves_as_the_table(
+    polynomial: PolyAgent[ContextState, ContextInput, ContextOutput],
+    window: ContextWindow,
+    policy: ContextPolicy,
+    inputs: Sequence[ContextInput],
+) -> None:
+    """The polynomial moves as the table does; what is no direction of its position is what the table refuses as illegal."""
+    one = TableMachine(_like(window), policy)
+    for number, context_input in enumerate(inputs):
+        state, window = one.context_state, one.window
+        moved = _taken(lambda each: polynomial.invoke(state, each, window, policy)[1], context_input)  # noqa: B023 - called at once
+        expected = _taken(one.advance, context_input)
+        agree(_without_words(moved), _without_words(expected), max_tokens=window.max_tokens, inputs=inputs[: number + 1])
+
+
+def _without_words(taken: Any) -> object:
+    """Take a direction that is refused for what it is, whichever of the two says so."""
+    refused = isinstance(taken[0], type) and issubclass(taken[0], DirectionError | IllegalDirectionError)
+    return "no direction" if refused else taken
+
+
+@law(_SESSION)
+def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
+    """Replaying a session's journal in a new window of the same size gives its state and window, and the journal's turns are its log."""
+    agree(replay(session.events(), _like(session.window)), (session.state, session.window), events=session.events())
+    agree(tuple(logged_turns(session.events())), session.log(), events=session.events())
+
+
+@law(_SESSION)
+def json_keeps_the_session(session: ContextSession) -> None:
+    """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter is handed in again."""
+    again = type(session).from_json(session.to_json(), counter=session.window.counter)
+    agree(_facts(again), _facts(session))
+    agree(again.to_json(), session.to_json())
+
+
+def _facts(session: ContextSession) -> dict[str, object]:
+    policy = session.policy
+    return {
+        "state": session.state,
+        "window": session.window,
+        "log": session.log(),
+        "events": session.events(),
+        "settings": (session.auto, session.engine, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach),
+    }
