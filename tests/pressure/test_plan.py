@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, TargetError
-from polycontext.pressure.projector import _tokens_at
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, TargetError, tokens_at
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, Says, calls, extended, ids, opened, result, talk, user, words
 from tests.strategies import FAST, TARGETS, lived_windows, reaches
@@ -63,7 +62,7 @@ def test_tokens_of_a_target_are_exact(max_tokens: int, data: st.DataObject) -> N
     """The most tokens whose pressure is at most the target, for any target and for those a hair beside a whole number of tokens."""
     exact = data.draw(st.integers(1, max_tokens)) / max_tokens
     for target in (exact, nextafter(exact, 0.0), min(nextafter(exact, 2.0), 1.0), data.draw(st.floats(0.0, 1.0))):
-        tokens = _tokens_at(target, max_tokens)
+        tokens = tokens_at(target, max_tokens)
         assert tokens / max_tokens <= target < (tokens + 1) / max_tokens
 
 
