@@ -2,7 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +12,13 @@ from attrs import define, field, frozen
 from hypothesis import strategies as st
 
 from polycontext.linearity import CallerError, LinearityMap
-from polycontext.nodes import _law_inputs
 from polycontext.nodes import _strategies as drawn
+from polycontext.nodes._law_inputs import Strategies
+from polycontext.nodes._window_inputs import ledgers
 from polycontext.polynomial import ContextSession, PolyAgent
 from polycontext.pressure import Summariser
 from polycontext.window import ContextWindow
 from polycontext.window.store import StoreComonad
-
-Strategies = Mapping[str, st.SearchStrategy[Any]]
 
 
 @define(slots=False, eq=False)
@@ -92,10 +92,17 @@ def _found(name: str, module: str, path: str) -> Any:
         raise SubjectError(name, f"cannot be imported: {type(error).__name__}: {error}", "a module that imports") from error
     for attribute in path.split("."):
         if not hasattr(value, attribute):
-            known = ", ".join(each for each in dir(value) if not each.startswith("_"))
-            raise SubjectError(name, f"no {attribute!r} there", known or "nothing; it is empty")
+            raise SubjectError(name, f"no {attribute!r} there", _near(attribute, value))
         value = getattr(value, attribute)
     return value
+
+
+def _near(attribute: str, value: Any) -> str:
+    """Return the names there that look like `attribute`, or else those that are defined there."""
+    names = [each for each in dir(value) if not each.startswith("_")]
+    near = get_close_matches(attribute, names)
+    own = [each for each in names if getattr(getattr(value, each), "__module__", None) == getattr(value, "__name__", None)]
+    return ", ".join(near or own or names) or "nothing; it is empty"
 
 
 def _made(value: Any, name: str) -> Any:
@@ -175,7 +182,7 @@ def _continued(window: ContextWindow) -> Strategies:
 
 
 def _with_history(ledger: LinearityMap) -> Strategies:
-    return {"ledger": st.just(ledger) | _law_inputs.ledgers(ledger)}
+    return {"ledger": st.just(ledger) | ledgers(ledger)}
 
 
 KINDS: Final = (

@@ -5,6 +5,7 @@ everywhere, and so that what one puts out another often takes.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -145,17 +146,17 @@ _SECRETS = ("Undisclosed instructions.", "Confidential.")
 
 
 @st.composite
-def sessions(draw: st.DrawFn, make: Callable[..., ContextSession] = ContextSession) -> ContextSession:
+def sessions(draw: st.DrawFn) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
     engine: Engine = draw(st.sampled_from(["machine", "table"]))
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
-    session = make(
+    session = ContextSession(
         draw(SESSION_BUDGETS), counter=FAST, engine=engine, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
     )
     head: list[Move] = [(Turn("system", draw(st.sampled_from(_SECRETS))), None)] if draw(st.booleans()) else []
     moves = [*head, (Turn("user", draw(PROSE)), None), *draw(conversations(max_atoms=10))] if draw(st.integers(0, 9)) else []
     for turn, resource_class in moves:
-        _attempt(lambda turn=turn, resource_class=resource_class: session.add(turn, resource_class))
+        _attempt(partial(session.add, turn, resource_class))
         if draw(st.integers(0, 9)) == 0:
             _attempt(draw(st.sampled_from(_deeds(session))))
     return session
@@ -165,7 +166,7 @@ def _deeds(session: ContextSession) -> list[Callable[[], object]]:
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     return [
         lambda: session.compress(0.1),
-        lambda: session.compress(),
+        session.compress,
         lambda: session.recall(ids[:1]),
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity.law import Law
-from polycontext.nodes._law_inputs import NOTHING
+from polycontext.nodes._drawing import NOTHING
 from polycontext.nodes._law_subject import Subject, load_subject
 from polycontext.nodes.cli_console import paper_width, write_rich
 from polycontext.nodes.cli_output import FAULT, USAGE, CommandError, one_line, write_json
@@ -136,7 +136,8 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
 
 def _room_left(verdicts: Sequence[Verdict]) -> int:
     """Return how many columns are left for counterexamples, 0 if too few to say anything."""
-    widths = [max(len(name), *(len(cell.plain) for cell in cells)) for name, cells in zip(_COLUMNS, zip(*map(_row, verdicts)), strict=True)]
+    columns = zip(*([len(cell.plain) for cell in _row(verdict)] for verdict in verdicts), strict=True)
+    widths = [max(len(name), *column) for name, column in zip(_COLUMNS, columns, strict=True)]
     left = paper_width() - sum(widths) - _GAP * len(widths)
     return left if left >= len("counterexample") else 0
 

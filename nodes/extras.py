@@ -15,10 +15,8 @@ class MissingExtraError(CallerError, ModuleNotFoundError):
     module: str
     extra: str
 
-    @property
-    def name(self) -> str:
-        """Return the module that is missing, as `ModuleNotFoundError` calls it."""
-        return self.module
+    def __attrs_post_init__(self) -> None:
+        self.name = self.module  # as `ModuleNotFoundError` calls it
 
     def __str__(self) -> str:
         return f"no {self.module} for {self.purpose}; legal: install polycontext[{self.extra}]"

@@ -25,13 +25,17 @@ import hypothesis as ht  # noqa: E402 - the line above says what to install wher
 from hypothesis import strategies as st  # noqa: E402
 from hypothesis.errors import HypothesisException  # noqa: E402
 
-from polycontext.nodes._law_inputs import NOTHING, inputs_of  # noqa: E402
+from polycontext.nodes._drawing import NOTHING  # noqa: E402
+from polycontext.nodes._law_inputs import Strategies, inputs_of  # noqa: E402
 
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
 
 EXAMPLES = 100
 """How many inputs a law is tried on, unless said otherwise."""
+
+_ALL_CHECKS: Any = tuple(ht.HealthCheck)
+"""Slow inputs and filtered ones are no fault of a law."""
 
 Progress = Callable[[Law, int], None]
 """Is called before each example, with the law and the number of examples before it."""
@@ -83,7 +87,7 @@ def run_law(
     law: Law,
     examples: int = EXAMPLES,
     *,
-    bound: Mapping[str, st.SearchStrategy[Any]] = NOTHING,
+    bound: Strategies = NOTHING,
     seed: int | None = None,
     progress: Progress = _quiet,
 ) -> Verdict:
@@ -102,7 +106,7 @@ def run_law(
     return Verdict(law, trial.tried)
 
 
-def _test(trial: "_Trial", examples: int, bound: Mapping[str, st.SearchStrategy[Any]], seed: int | None) -> Callable[[], None]:
+def _test(trial: "_Trial", examples: int, bound: Strategies, seed: int | None) -> Callable[[], None]:
     settings = ht.settings(
         max_examples=examples,
         derandomize=seed is None,
@@ -110,7 +114,7 @@ def _test(trial: "_Trial", examples: int, bound: Mapping[str, st.SearchStrategy[
         deadline=None,
         print_blob=False,
         report_multiple_bugs=False,
-        suppress_health_check=list(ht.HealthCheck),
+        suppress_health_check=_ALL_CHECKS,
         phases=[ht.Phase.generate, ht.Phase.shrink],
     )
 
@@ -171,7 +175,7 @@ def run_laws(
     laws: Sequence[Law],
     examples: int = EXAMPLES,
     *,
-    bound: Mapping[str, st.SearchStrategy[Any]] = NOTHING,
+    bound: Strategies = NOTHING,
     seed: int | None = None,
     progress: Progress = _quiet,
 ) -> list[Verdict]:

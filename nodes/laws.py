@@ -6,7 +6,7 @@ their arguments, their results, the texts of gists. Public is what user and assi
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from polycontext.linearity.law import agree, holds, law
@@ -41,8 +41,9 @@ def _request(session: ContextSession, wire: WireFormat) -> Rendered | InvalidMes
 
 @law(_OUTSIDE)
 def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
-    """Every message list that is handed out passes its provider's rules; one is refused only if there is nothing to say, calls
-    are open, or the view is over its budget.
+    """Every message list that is handed out passes its provider's rules.
+
+    It is refused only if there is nothing to say, calls are open, or the view is over its budget.
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
@@ -123,7 +124,7 @@ def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -
     holds(not leaked, "no private word", sorted(leaked), props=props)
 
 
-def _words(texts: "Iterator[str] | list[str]") -> set[str]:
+def _words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text)}
 
 
@@ -162,8 +163,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 @law(_PROPS)
 def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None:
-    """The messages of the props are the user's and the assistant's turns of the view that say something, word for word and in
-    order; a gist is told by the number of messages it stands for.
+    """The messages of the props are what user and assistant say in the view, word for word and in order.
+
+    A gist is told by the number of messages it stands for.
     """
     shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
     turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
@@ -179,6 +181,6 @@ def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> No
     """Props survive JSON, are the same when rendered again, and leave the session as it was."""
     before = session.state, session.window, session.revision
     props = renderer.render_chat(session)
+    agree((session.state, session.window, session.revision), before)
     agree(json.loads(json.dumps(props)), props)
     agree(renderer.render_chat(session), props)
-    agree((session.state, session.window, session.revision), before)

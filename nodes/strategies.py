@@ -16,6 +16,8 @@ from polycontext.nodes.extras import require
 
 require("hypothesis", extra="laws", purpose="generated conversations")
 
+from polycontext.nodes._law_inputs import for_parameter  # noqa: E402
+from polycontext.nodes._machine_strategies import agents, lenses, machine_inputs, sessions  # noqa: E402
 from polycontext.nodes._strategies import (  # noqa: E402 - the line above says what to install where Hypothesis is missing
     ACKNOWLEDGEMENTS,
     ANY_TEXT,
@@ -66,14 +68,19 @@ __all__ = [
     "TOOLS",
     "Head",
     "Move",
+    "agents",
     "atoms",
     "calling_turns",
     "conversations",
     "filled",
+    "for_parameter",
+    "lenses",
     "lived_windows",
     "lives",
+    "machine_inputs",
     "plain_turns",
     "reaches",
+    "sessions",
     "texts",
     "windows",
 ]

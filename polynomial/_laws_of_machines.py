@@ -1,4 +1,7 @@
-"""The laws of the machine and its sessions: engines agree, guards decide, refusals change nothing, journals tell all."""
+"""The laws of the machine and its sessions: engines agree, guards decide, refusals change nothing, journals tell all.
+
+An engine begins EMPTY, with a new window of the size and counter of the one given.
+"""
 
 # ruff: noqa: D401 - a law's docstring is its statement
 
@@ -107,7 +110,13 @@ def the_state_is_what_the_guards_say(
         except PolycontextError:
             continue
         expected = _expected(before, context_input.kind, output.window, policy)
-        agree((output.state, one.context_state), (expected, expected), max_tokens=window.max_tokens, policy=policy, inputs=inputs[: number + 1])
+        agree(
+            (output.state, one.context_state),
+            (expected, expected),
+            max_tokens=window.max_tokens,
+            policy=policy,
+            inputs=inputs[: number + 1],
+        )
 
 
 def _expected(before: ContextState, kind: InputKind, window: ContextWindow, policy: ContextPolicy) -> ContextState:

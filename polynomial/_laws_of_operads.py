@@ -74,10 +74,10 @@ def an_operation_takes_as_many_windows_as_its_arity(operation: Operation, window
             holds(refused is ArityError, "an ArityError", refused, operation=operation, given=given)
 
 
-def _raised(act: Callable[..., object], *arguments: object) -> type[PolycontextError] | None:
+def _raised(act: Callable[..., object], *arguments: object) -> type[Exception] | None:
     try:
         act(*arguments)
-    except PolycontextError as error:
+    except (PolycontextError, TypeError) as error:
         return type(error)
     return None
 

@@ -112,7 +112,8 @@ def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
     The budget, counter and classifier are the first one's. A new window of the same kind is the unit on either side.
     """
     same = first.counter is second.counter
-    if first.has_rules_of(second) and not first.linearity:
+    is_new = not first.linearity and first.turns_since_compression is None
+    if is_new and first.has_rules_of(second):
         return second
     for turn in second.all_turns():
         resource_id = "" if turn.resource_id in first.linearity else turn.resource_id

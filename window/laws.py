@@ -5,7 +5,7 @@ The names and statements are those of Haskell's ``Control.Comonad`` and
 or a window at any focus; two stores count as the same when they show the same values at
 every position, however deep, and have the same focus. A `position` is one of the store's
 (``0..last``), a `turn` may come next in the window (``window.check_order(turn)`` accepts
-it); `any_position` and `any_turn` need not. Run them on your own by passing it in.
+it), unless the law says "any". Run them on your own by passing it in.
 """
 
 from collections.abc import Callable, Sequence
@@ -191,11 +191,11 @@ def experiment_peeks_at_each_position(store: AnyStore, positions: Sequence[int])
 
 
 @law(_STORE)
-def positions_outside_are_refused(store: AnyStore, any_position: int) -> None:
-    """A position is one of ``0..last``, or `seek` and `peek` refuse it with a `PositionError`; none counts from the end."""
-    expected = None if 0 <= any_position <= store.last else PositionError
-    found = _refusal(lambda: store.seek(any_position)), _refusal(lambda: store.peek(any_position))
-    agree(found, (expected, expected), store=store, any_position=any_position)
+def positions_outside_are_refused(store: AnyStore, position: int) -> None:
+    """Any position is one of ``0..last``, or `seek` and `peek` refuse it with a `PositionError`; none counts from the end."""
+    expected = None if 0 <= position <= store.last else PositionError
+    found = _refusal(lambda: store.seek(position)), _refusal(lambda: store.peek(position))
+    agree(found, (expected, expected), store=store, position=position)
 
 
 @law("design §5")
@@ -249,12 +249,12 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
 
 
 @law("design §5, §7")
-def calls_are_answered_before_anything_else(window: ContextWindow, any_turn: Turn) -> None:
-    """A turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
+def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
+    """Any turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
     before = _reading(window)
-    fits = any_turn.tool_call_id in window.open_calls if any_turn.role is Role.TOOL else not window.open_calls
-    agree(_refusal(lambda: window.append(any_turn)), None if fits else OrderError, window=window, any_turn=any_turn)
-    agree(_reading(window), before, window=window, any_turn=any_turn)
+    fits = turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
+    agree(_refusal(lambda: window.append(turn)), None if fits else OrderError, window=window, turn=turn)
+    agree(_reading(window), before, window=window, turn=turn)
 
 
 @law("design §5")

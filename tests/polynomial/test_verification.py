@@ -211,7 +211,7 @@ def test_pins_are_the_callers() -> None:
 
 def test_all_system_messages_are_pinned_and_the_first_user_message_with_words() -> None:
     """Developer messages are system messages; a user message of results only is no task."""
-    results = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
+    results: Message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
     before = [results, {"role": "developer", "content": "a"}, user("b"), system("c"), user("d")]
     assert verify(before, [user("d")]).pinned_lost == (1, 2, 3)
 

@@ -1,0 +1,231 @@
+"""Sessions that hand out what nobody may get, and renderers that leak, each of which a law rejects."""
+
+from typing import Any, ClassVar
+
+from attrs import define, frozen
+
+from polycontext.nodes import ComponentRenderer, MessageProps, laws
+from polycontext.polynomial import ContextSession
+from polycontext.window import ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
+from polycontext.window.providers import Provider, Rendered, get_format
+from tests.laws.breaking import breaks
+from tests.strategies import FAST
+
+OPENAI = get_format("openai")
+
+
+def lived(session: ContextSession) -> ContextSession:
+    """Return a session that holds everything a browser must not see."""
+    session.add_system("Undisclosed instructions.")
+    session.add_user_turn("Where is my parcel?")
+    session.add_assistant_turn(None, [ToolCall("c1", "track_parcel", '{"key": "hunter22"}')])
+    session.add_tool_turn("Warehouse seventeen.", tool_call_id="c1")
+    session.add_assistant_turn("It is on its way.")
+    return session
+
+
+def squeezed() -> ContextSession:
+    """Return a session whose past is a gist."""
+    session = ContextSession(600, counter=FAST, auto=False)
+    session.add_user_turn("task")
+    for number in range(8):
+        session.add_assistant_turn(f"Thought {number} about the way of the parcel through many lands and over seas. " * 2)
+    session.compress(0.0)
+    assert any(turn.is_gist for turn in session.window.all_turns())
+    return session
+
+
+# --- what leaves ------------------------------------------------------------------
+
+
+class Orphaning(ContextSession):
+    """Hand out calls without their results."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Leave the results out."""
+        return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
+
+
+class Refusing(ContextSession):
+    """Hand out nothing."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Find fault with everything."""
+        raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
+
+
+class Verbose(ContextSession):
+    """Hand out more than there is room for."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Add a long speech."""
+        speech = {"role": "user", "content": "word " * 2_000}
+        return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
+
+
+class Terse(ContextSession):
+    """Hand out less than the view."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Leave the last message out."""
+        return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
+
+
+class Sharing(ContextSession):
+    """Hand out the same list again and again."""
+
+    kept: Rendered | None = None
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Make it once."""
+        self.kept = self.kept or super().request(provider, allow_open=allow_open)
+        return self.kept
+
+
+@breaks(laws.what_leaves_is_valid)
+def test_a_session_that_orphans_calls() -> None:
+    """No provider takes them."""
+    laws.what_leaves_is_valid(lived(Orphaning(500, counter=FAST)), OPENAI)
+
+
+@breaks(laws.what_leaves_is_valid)
+def test_a_session_that_refuses_without_a_reason() -> None:
+    """There was something to say, and room for it."""
+    laws.what_leaves_is_valid(lived(Refusing(500, counter=FAST)), OPENAI)
+
+
+@breaks(laws.what_leaves_is_within_budget)
+def test_a_session_that_says_too_much() -> None:
+    """The request is over its budget."""
+    laws.what_leaves_is_within_budget(lived(Verbose(500, counter=FAST)), OPENAI)
+
+
+@breaks(laws.what_leaves_says_what_the_view_says)
+def test_a_session_that_leaves_a_message_out() -> None:
+    """The view holds more."""
+    laws.what_leaves_says_what_the_view_says(lived(Terse(500, counter=FAST)), OPENAI)
+
+
+@breaks(laws.what_leaves_says_what_the_view_says)
+def test_a_session_that_leaves_results_out() -> None:
+    """Calls and results are counted too."""
+    laws.what_leaves_says_what_the_view_says(lived(Flattening(500, counter=FAST)), OPENAI)
+
+
+class Flattening(ContextSession):
+    """Hand out the view without its calls and results."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        """Keep plain messages only, and say what the results said."""
+        plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
+        return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
+
+
+@breaks(laws.what_leaves_is_the_readers_own)
+def test_a_session_that_shares_its_messages() -> None:
+    """One reader spoils them for all."""
+    laws.what_leaves_is_the_readers_own(lived(Sharing(500, counter=FAST)), OPENAI)
+
+
+# --- props ------------------------------------------------------------------------
+
+
+class Indiscreet(ComponentRenderer):
+    """Show turns of one more role."""
+
+    shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT, Role.SYSTEM})
+
+
+class Showing(ComponentRenderer):
+    """Show the results of tools."""
+
+    shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL})
+
+
+class Explaining(ComponentRenderer):
+    """Show which tool was called with what."""
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        """Add the calls."""
+        calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
+        return {**super().render_chat(session), "calls": calls}
+
+
+class Quoting(ComponentRenderer):
+    """Show gists word for word."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        return {**super()._message(window, turn), "content": turn.text}
+
+
+class Clipping(ComponentRenderer):
+    """Show the beginning of what was said."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        props = super()._message(window, turn)
+        return {**props, "content": props["content"][:8]}
+
+
+@frozen
+class Meddling:
+    """Press the button while painting it."""
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        """Clear what it shows."""
+        props = ComponentRenderer().render_chat(session)
+        session.clear()
+        return props
+
+
+@define
+class Numbered:
+    """Number the paintings."""
+
+    paintings: int = 0
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        """Count this one."""
+        self.paintings += 1
+        return {**ComponentRenderer().render_chat(session), "painting": self.paintings}
+
+
+@breaks(laws.nothing_private_reaches_props)
+def test_a_renderer_that_shows_system_turns() -> None:
+    """Instructions reach the browser."""
+    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Indiscreet())
+
+
+@breaks(laws.nothing_private_reaches_props)
+def test_a_renderer_that_shows_results() -> None:
+    """What a tool found reaches the browser."""
+    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Showing())
+
+
+@breaks(laws.nothing_private_reaches_props)
+def test_a_renderer_that_shows_arguments() -> None:
+    """A key reaches the browser."""
+    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Explaining())
+
+
+@breaks(laws.nothing_private_reaches_props)
+def test_a_renderer_that_shows_gists() -> None:
+    """How the past was summarised reaches the browser."""
+    laws.nothing_private_reaches_props(squeezed(), Quoting())
+
+
+@breaks(laws.props_say_what_was_said)
+def test_a_renderer_that_clips() -> None:
+    """Half a word is another word."""
+    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Clipping())
+
+
+@breaks(laws.rendering_changes_nothing)
+def test_a_renderer_that_clears() -> None:
+    """Nothing is left to read."""
+    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Meddling())
+
+
+@breaks(laws.rendering_changes_nothing)
+def test_a_renderer_that_counts() -> None:
+    """A browser would draw it anew every time."""
+    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Numbered())
