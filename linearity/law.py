@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 @define(slots=False, eq=False)
-class LawViolation(PolycontextError, AssertionError):
+class LawViolation(PolycontextError, AssertionError):  # noqa: N818 - the field's word for it
     """Show a broken law: both sides, and the inputs they were made from."""
 
     law: str

@@ -154,7 +154,8 @@ def sessions(draw: st.DrawFn) -> ContextSession:
         draw(SESSION_BUDGETS), counter=FAST, engine=engine, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
     )
     head: list[Move] = [(Turn("system", draw(st.sampled_from(_SECRETS))), None)] if draw(st.booleans()) else []
-    moves = [*head, (Turn("user", draw(PROSE)), None), *draw(conversations(max_atoms=10))] if draw(st.integers(0, 9)) else []
+    task: list[Move] = [(Turn("user", draw(PROSE)), None)]
+    moves = [*head, *task, *draw(conversations(max_atoms=10))] if draw(st.integers(0, 9)) else head
     for turn, resource_class in moves:
         _attempt(partial(session.add, turn, resource_class))
         if draw(st.integers(0, 9)) == 0:

@@ -158,6 +158,9 @@ def laws(
     as_json: AsJson = False,
 ) -> int:
     """Run laws; the help text stands above."""
+    from polycontext.nodes.extras import require
+
+    require("hypothesis", extra="laws", purpose="polycontext laws")
     from polycontext.nodes.cli_laws import LawOptions, check_laws
 
     return check_laws(LawOptions(examples, tuple(room or ()), tuple(law or ()), subject, seed, as_json))

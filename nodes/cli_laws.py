@@ -75,14 +75,18 @@ def _rooms(options: LawOptions) -> Sequence[str]:
 
 
 def _named(laws: Sequence[Law], options: LawOptions) -> Sequence[Law]:
-    names = [name.rpartition(".")[2] for name in options.laws]
-    known = {law.name for law in laws}
-    unknown = [name for name in names if name not in known]
+    """Return the laws that were named, with or without their room; all of them where none was."""
+    known = {name for law in laws for name in _names(law)}
+    unknown = [name for name in options.laws if name not in known]
     if unknown:
         where = f" in {', '.join(options.rooms)}" if options.rooms else ""
-        near = get_close_matches(unknown[0], known) or sorted(known)
+        near = get_close_matches(unknown[0], known) or sorted(law.name for law in laws)
         raise CommandError(USAGE, f"--law {unknown[0]}: no such law{where}; legal: {', '.join(near)}")
-    return [law for law in laws if law.name in names] if names else laws
+    return [law for law in laws if not options.laws or not set(options.laws).isdisjoint(_names(law))]
+
+
+def _names(law: Law) -> tuple[str, str]:
+    return law.name, f"{law.room}.{law.name}"
 
 
 def _about(laws: Sequence[Law], subject: Subject) -> Sequence[Law]:

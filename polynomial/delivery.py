@@ -1,11 +1,11 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from threading import Lock
 
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat, get_format
 
 Copier = Callable[[Message], Message]
@@ -46,6 +46,7 @@ class Delivery:
             return Rendered(self._written(window, wire))
         rendered = wire.render(window.all_turns())
         wire.check(rendered.messages, allow_open_tail=allow_open)
+        _check_budget(_tokens_written(window, wire.parse(rendered.inline()).turns), window, f"the view as {wire.provider} takes it")
         return rendered
 
     def _written(self, window: ContextWindow, wire: WireFormat) -> list[Message]:
@@ -81,6 +82,19 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError(provider, len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
-    tokens = window.seek(len(window)).tokens + REQUEST_OVERHEAD
+    _check_budget(window.seek(len(window)).tokens + REQUEST_OVERHEAD, window, "the view")
+
+
+def _check_budget(tokens: int, window: ContextWindow, what: str) -> None:
     if tokens > window.max_tokens:
-        raise ContextOverflowError(tokens, window.max_tokens, "the view")
+        raise ContextOverflowError(tokens, window.max_tokens, what)
+
+
+def _tokens_written(window: ContextWindow, written: Iterable[Turn]) -> int:
+    """Return what a request takes as its format writes it: stand-ins for emptiness and wrapped arguments are counted, the rest is known."""
+    known = {_priced(turn): turn.tokens for turn in window.all_turns()}
+    return REQUEST_OVERHEAD + sum(known.get(_priced(turn)) or count_turn(window.counter, turn) for turn in written)
+
+
+def _priced(turn: Turn) -> tuple[object, ...]:
+    return turn.content, turn.name, turn.tool_calls, turn.parts

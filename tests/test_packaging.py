@@ -67,10 +67,6 @@ def test_every_module_imports(python: Path) -> None:
     assert all("hypothesis" in need and "legal: install polycontext[laws]" in need for need in needs)
 
 
-IMPORT_ALL, *module_names()])
-    assert set(printed.splitlines()) <= {"No module named 'hypothesis'", printed_need("hypothesis")}
-
-
 IMPORT_ALL = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -94,3 +90,4 @@ def test_the_command_helps(python: Path) -> None:
     assert "replay" in printed
     assert "project" in printed
     assert "diagram" in printed
+    assert "laws" in printed

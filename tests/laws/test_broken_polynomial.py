@@ -173,6 +173,17 @@ def test_a_parallel_product_whose_first_part_stands_still_has_no_unit() -> None:
     laws.parallel_has_a_unit(limping, WALKER)
 
 
+@breaks(laws.parallel_has_a_unit)
+def test_a_parallel_product_that_forgets_a_position_has_no_unit() -> None:
+    """There is a place that it cannot be in."""
+
+    def narrowed(first: AnyAgent, second: AnyAgent) -> AnyAgent:
+        whole = parallel(first, second)
+        return evolve(whole, positions=whole.positions - {(0, ())})
+
+    laws.parallel_has_a_unit(narrowed, WALKER)
+
+
 @breaks(laws.coproduct_has_a_unit)
 def test_a_coproduct_that_only_hears_the_first_has_no_unit() -> None:
     """Nothing, or an agent, is stuck."""
@@ -326,11 +337,11 @@ def test_an_operation_that_does_not_add_up() -> None:
 
 
 class Greedy(Operation):
-    """Take whatever is given."""
+    """Take more than is asked for."""
 
     def __call__(self, *windows: ContextWindow) -> ContextWindow:
         """Drop what is too much."""
-        return self.function(*windows[: self.arity])
+        return Operation(self.name, self.arity, self.function)(*windows[: self.arity])
 
 
 @breaks(laws.an_operation_takes_as_many_windows_as_its_arity)

@@ -1,12 +1,15 @@
 """The laws of the readers hold for sessions with any life: what leaves is valid, and nothing private reaches the props."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes import ComponentRenderer, laws
 from polycontext.nodes._machine_strategies import sessions
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.pressure import FixedThreshold
 from polycontext.window.providers import Provider, WireFormat, get_format
+from tests.strategies import FAST
 
 SESSIONS = sessions()
 WIRES = st.sampled_from([get_format(provider) for provider in Provider])
@@ -23,6 +26,19 @@ def test_what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None
 def test_what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> None:
     """Counted anew, it fits."""
     laws.what_leaves_is_within_budget(session, wire)
+
+
+def test_what_a_format_adds_is_counted() -> None:
+    """Anthropic takes no empty message: what stands for one is part of the bill, and a view that it takes over the budget is refused."""
+    session = ContextSession(60, counter=FAST, auto=False, threshold=FixedThreshold(1.0))
+    session.add_user_turn("hello")
+    while session.window.tokens < 48:
+        session.add_assistant_turn("")
+        session.add_user_turn("")
+    session.messages("openai")
+    with pytest.raises(ContextOverflowError, match="as anthropic takes it"):
+        session.messages("anthropic")
+    laws.what_leaves_is_valid(session, get_format("anthropic"))
 
 
 @given(SESSIONS, WIRES)

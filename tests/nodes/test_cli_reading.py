@@ -178,7 +178,7 @@ def test_a_disk_that_fails_midway_is_named(tmp_path: Path, monkeypatch: pytest.M
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(Path, "open", lambda *_: Failing())
-    with pytest.raises(ReadingError, match="chat.json: cannot be read: input/output error"):
+    with pytest.raises(ReadingError, match=r"chat.json: cannot be read: input/output error"):
         list(read_conversations(["chat.json"]))
 
 

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -102,6 +103,13 @@ def test_the_order_of_keys_is_no_difference() -> None:
     """Two messages are the same if they are the same JSON."""
     turned = [dict(reversed(message.items())) for message in HISTORY]
     assert verify(HISTORY, turned) == verify(HISTORY, HISTORY)
+
+
+def test_messages_may_be_any_mapping() -> None:
+    """Read-only messages, at any depth, are compared as the objects they are."""
+    content = [{"type": "text", "text": "hi"}]
+    frozen = [MappingProxyType({"role": "user", "content": [MappingProxyType(block) for block in content]})]
+    assert verify(frozen, [{"role": "user", "content": content}]).ok
 
 
 def test_a_list_that_ends_open_may_stay_open() -> None:

@@ -1,0 +1,163 @@
+"""What a user might bring to the laws: objects that obey them, and objects with one fault each."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from attrs import frozen
+
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.pressure import ContextProjector
+from polycontext.window import ContextWindow, Store, TokenCounter, Turn
+
+
+class Chatty:
+    """Repeat all that it reads, whatever its budget."""
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return every word."""
+        return " ".join(turn.text for turn in turns)
+
+
+class Silent:
+    """Say nothing, which is within any budget."""
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return no word."""
+        return ""
+
+
+class Away:
+    """Stand for a model that cannot be reached."""
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Fail."""
+        raise TimeoutError("the model is away")
+
+
+def moody(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+    """Throw dice for the class."""
+    return random.choice(list(ResourceClass))  # noqa: S311 - dice, no secrets
+
+
+def strict(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+    """Preserve everything."""
+    return ResourceClass.PRESERVED
+
+
+class Forgetful:
+    """Classify by taking the metadata apart."""
+
+    def __call__(self, role: str, content: str, metadata: dict[str, Any]) -> ResourceClass:
+        """Return REQUIRED, and leave nothing behind."""
+        metadata.clear()
+        return ResourceClass.REQUIRED
+
+
+class OffByOne(Store[int]):
+    """Seek the position before the one asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda position: position * position, 4, 2)
+
+    def seek(self, position: int) -> Self:
+        """Miss."""
+        return super().seek(max(0, position - 1))
+
+
+class Stuck(Store[int]):
+    """Refuse to be moved."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda position: position, 3)
+
+    def seek(self, position: int) -> Self:
+        """Fail."""
+        raise NotImplementedError("later")
+
+
+class SmallWindow(ContextWindow):
+    """Be a window that needs no arguments."""
+
+    def __init__(self) -> None:
+        super().__init__(500)
+
+
+class LosesTheFirst(SmallWindow):
+    """Show the turns without the first."""
+
+    def all_turns(self) -> tuple[Turn, ...]:
+        """Return one turn less."""
+        return super().all_turns()[1:]
+
+
+class Refusing(SmallWindow):
+    """Take no turn."""
+
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+        """Fail."""
+        raise RuntimeError("full")
+
+
+waiting = SmallWindow().append(Turn("user", "hello"))
+
+
+def a_window() -> ContextWindow:
+    """Make a window with a turn in it."""
+    return waiting
+
+
+class MinusOne:
+    """Count words, and one too few."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return the words of `text` less one."""
+        return len(text.split()) - 1
+
+
+class Demoting(LinearityMap):
+    """Forget all tags when one is promoted."""
+
+    def promote(self, resource_id: str, resource_class: ResourceClass, **options: Any) -> Self:
+        """Return a ledger with one tag."""
+        return type(self)().tag(resource_id, resource_class)
+
+
+@frozen
+class Made:
+    """Hold a compressed window."""
+
+    window: ContextWindow
+
+
+class Losing:
+    """Compress by losing the ledger: the window is made anew from its turns."""
+
+    def compress(self, window: ContextWindow, target: float) -> Made:
+        """Return a window whose classes are all REQUIRED."""
+        result = ContextProjector().compress(window, target)
+        made = ContextWindow(window.max_tokens, counter=window.counter)
+        for turn in result.window.all_turns():
+            made = made.append(turn, ResourceClass.REQUIRED)
+        return Made(made)
+
+
+door: PolyAgent[str, str, str] = PolyAgent(
+    frozenset({"open", "shut"}),
+    {"open": frozenset({"close"}), "shut": frozenset({"open"})}.__getitem__,
+    lambda position, input: {("open", "close"): ("shut", "click"), ("shut", "open"): ("open", "creak")}[position, input],
+)
+lax: PolyAgent[str, str, str] = PolyAgent(door.positions, door.directions, lambda position, input: ("open", input))
+
+session = ContextSession(1000)
+number = 42
+
+
+class Demanding:
+    """Be nothing that can be made without arguments."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
