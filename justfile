@@ -44,7 +44,7 @@ wheel:
 
 # Run the tests on the lowest direct versions.
 lowest:
-    uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider -m "not wheel"
+    uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
 
 # Run everything that CI runs.
 check:

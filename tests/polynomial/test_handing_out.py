@@ -70,6 +70,13 @@ def says_it_as_it_is(turn: Turn) -> bool:
     return bool(turn.text.strip()) and all(call.arguments.startswith("{") for call in turn.tool_calls)
 
 
+def needs_stand_ins(session: ContextSession) -> bool:
+    """Tell whether Anthropic's form of the view holds more than the view: for blank text, broken arguments, a missing first user turn."""
+    turns = session.window.all_turns()
+    first = next(turn for turn in turns if turn.role != "system")
+    return first.role != "user" or not all(map(says_it_as_it_is, turns))
+
+
 @pytest.mark.parametrize("provider", Provider)
 @given(moves=session_moves())
 def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, moves: list[Move]) -> None:
@@ -81,10 +88,14 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, m
         except (ContextOverflowError, OrderError):
             continue
         if {turn.role for turn in session.window.all_turns()} != {"system"} and not session.window.open_calls:
-            rendered = session.request(provider)
+            try:
+                rendered = session.request(provider)
+            except ContextOverflowError:
+                assert provider is Provider.ANTHROPIC
+                assert needs_stand_ins(session)
+                continue
             get_format(provider).check(rendered.messages)
-            if provider is Provider.OPENAI or all(map(says_it_as_it_is, session.window.all_turns())):
-                assert recount(rendered.inline(), FAST, provider) <= 300
+            assert recount(rendered.inline(), FAST, provider) <= 300
 
 
 @given(session_moves())

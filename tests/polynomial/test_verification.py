@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,8 +62,12 @@ def test_a_projection_passes(messages: list[Message], budget: int, keep_recent: 
 
 @given(session_moves(), st.sampled_from([60, 150, 300, 1000]))
 def test_a_projection_of_anthropic_messages_passes(moves: list[Move], budget: int) -> None:
-    """The same holds for Anthropic's lists, whose results stand in user messages."""
-    messages = get_format("anthropic").render(turn for turn, _ in moves).inline()
+    """The same holds for Anthropic's lists, whose results stand in user messages.
+
+    Texts are told apart: half of a merged message may else be, to the letter, another message of the list.
+    """
+    turns = [evolve(turn, content=f"{turn.text} #{number}") for number, (turn, _) in enumerate(moves)]
+    messages = get_format("anthropic").render(turns).inline()
     try:
         projected = project(messages, budget, provider="anthropic", counter=FAST)
     except ContextOverflowError:
