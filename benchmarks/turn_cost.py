@@ -1,5 +1,6 @@
 """What one more turn costs: add it, read messages and pressure, at 100 to 100,000 turns."""
 
+import gc
 from collections.abc import Callable, Sequence
 from time import process_time
 
@@ -80,6 +81,9 @@ def measure(start: Callable[[TokenCounter], Driver], counter: TokenCounter, conv
     for size in SIZES:
         for turn in conversation[done:size]:
             drive(turn)
+        # A full collection now and then walks the whole heap, the benchmark's own conversation included: not a turn's cost.
+        gc.collect()
+        gc.freeze()
         began = process_time()
         for turn in conversation[size : size + SAMPLE]:
             drive(turn)

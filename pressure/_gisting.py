@@ -43,8 +43,7 @@ def frame(job: GistJob, body: str, resource_id: str) -> Turn:
             timestamp=first.timestamp,
             sources=source_ids(first),
         )
-    standing = sum(len(source_ids(turn)) for turn in job.sources)
-    return summary_turn(summary_text(body, standing), job.sources, resource_id)
+    return summary_turn(summary_text(body, len(job.stands_for)), job.sources, job.stands_for, resource_id)
 
 
 def body_allowance(job: GistJob, counter: TokenCounter) -> int:

@@ -1,7 +1,8 @@
 """What a gist looks like: its frame, its allowance, and how it is made and recognised."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from polycontext.window import Role, Turn
 
@@ -38,10 +39,9 @@ def is_gist_text(text: str) -> bool:
     return _SUMMARY_HEADER.match(text) is not None or text.startswith(_DIGEST) or text == POINTER
 
 
-def summary_turn(text: str, sources: Sequence[Turn], resource_id: str) -> Turn:
-    """Return the user turn that stands for `sources`, with their ids and one level above the highest of them."""
+def summary_turn(text: str, sources: Sequence[Turn], ids: tuple[str, ...], resource_id: str) -> Turn:
+    """Return the user turn that stands for `sources`, whose log ids are `ids`, one level above the highest of them."""
     level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
-    ids = tuple(dict.fromkeys(source for turn in sources for source in source_ids(turn)))
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
 
 
@@ -61,6 +61,11 @@ def pointer_turn(result: Turn, resource_id: str) -> Turn:
 def source_ids(turn: Turn) -> tuple[str, ...]:
     """Return the ids of the turns of the log behind `turn`: its sources, or itself."""
     return turn.sources or (turn.resource_id,)
+
+
+def all_source_ids(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """Return the ids of the turns of the log behind `turns`, each once, in order."""
+    return tuple(dict.fromkeys(chain.from_iterable(map(source_ids, turns))))
 
 
 def is_summary(turn: Turn) -> bool:

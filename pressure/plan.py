@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 
@@ -9,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.pressure._columns import Kind
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance
+from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance
 from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
@@ -41,6 +42,11 @@ class GistJob:
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
+
+    @cached_property
+    def stands_for(self) -> tuple[str, ...]:
+        """Return the ids of the turns of the log that the gist stands for; they may be many, so they are gathered once."""
+        return all_source_ids(self.sources)
 
     @property
     def source_tokens(self) -> int:
