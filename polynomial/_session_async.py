@@ -51,24 +51,28 @@ class AsyncWrites(SessionWrites):
         """Add the result of an open call; see `add_tool_turn`."""
         return await self.aadd(Turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
 
-    async def acompress(self, target: float | None = None, *, query: str | None = None) -> ContextOutput:
+    async def acompress(
+        self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
+    ) -> ContextOutput:
         """Compress without blocking: plan, await the summaries, commit.
 
         Raises:
-            ConflictError: another writer changed the window meanwhile; nothing changed here.
+            ConflictError: `expected_revision` is not the current one, or another writer changed the window
+                meanwhile; nothing changed here.
         """
         async with self._one_task():
+            self._check_revision(expected_revision)
             return await self._acompress(target, query)
 
-    async def aclear(self) -> ContextOutput:
+    async def aclear(self, *, expected_revision: int | None = None) -> ContextOutput:
         """Forget the view; see `clear`."""
         async with self._one_task():
-            return self.clear()
+            return self.clear(expected_revision=expected_revision)
 
-    async def arecall(self, resource_ids: Iterable[str]) -> ContextOutput:
+    async def arecall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
         """Raise atoms back to VERBATIM; see `recall`."""
         async with self._one_task():
-            return self.recall(resource_ids)
+            return self.recall(resource_ids, expected_revision=expected_revision)
 
     async def _aput(self, context_input: ContextInput, expected_revision: int | None) -> tuple[Mark, ContextOutput]:
         """Do what `_put` does; return what stood before as well."""

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
-from polycontext.linearity import Classifier, default_classifier
+from polycontext.linearity import EPOCH, Classifier, default_classifier
 from polycontext.polynomial import journal
 from polycontext.polynomial.delivery import Delivery
 from polycontext.polynomial.errors import ContextOverflowError, SessionOptionError, illegal
@@ -31,7 +31,6 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.window import ContextWindow, TokenCounter, ToolCall, Turn, count_tools, default_counter
-from polycontext.window.turn import EPOCH
 
 Engine = Literal["machine", "table"]
 Clock = Callable[[], datetime]

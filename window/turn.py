@@ -5,7 +5,7 @@ once, here, so that everything behind this door may rely on storable text and a
 known role.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from math import isfinite
@@ -15,9 +15,9 @@ from typing import Any
 
 from attrs import field, fields, frozen
 
+from polycontext.linearity import EPOCH
 from polycontext.window.errors import InvalidTurnError
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _UTC_OFFSET = timedelta(0)
 
@@ -234,12 +234,3 @@ class Turn:
 _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
 _set = object.__setattr__
-
-
-def call_ids(calls: Sequence[ToolCall]) -> tuple[str, ...]:
-    """Return the ids of `calls` in order.
-
-    >>> call_ids([ToolCall("a", "search"), ToolCall("b", "search")])
-    ('a', 'b')
-    """
-    return tuple(call.id for call in calls)

@@ -306,3 +306,18 @@ def test_async_twins_do_what_they_are_twins_of() -> None:
     assert [type(event) for event in sync.events()] == [type(event) for event in other.events()]
     assert [event.state for event in sync.events()] == [event.state for event in other.events()]
     assert [turn.content for turn in sync.log()] == [turn.content for turn in other.log()]
+
+
+def test_the_async_twins_refuse_a_stale_writer() -> None:
+    """A writer that has seen an older revision is refused by every twin, and nothing changes."""
+    session = ContextSession(400, counter=WORDS)
+    session.add_user_turn("task")
+    before = whole(session)
+
+    async def stale() -> None:
+        for write in (session.acompress, session.aclear, lambda **seen: session.arecall(["t1"], **seen)):
+            with pytest.raises(ConflictError):
+                await write(expected_revision=0)
+
+    asyncio.run(stale())
+    assert whole(session) == before
