@@ -1,0 +1,1 @@
+"""AgentContext: the agents' shared, guarded store (seed 002)."""

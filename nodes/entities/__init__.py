@@ -1,0 +1,1 @@
+"""Layer 1: what things exist, and their status (seed 003)."""

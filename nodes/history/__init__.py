@@ -1,0 +1,1 @@
+"""Layer 2: what user and assistant said (seed 003)."""

@@ -1,0 +1,1 @@
+"""Context items: code, files and texts attached to a conversation (seed 000)."""

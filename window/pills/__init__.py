@@ -1,0 +1,1 @@
+"""Pills: references to context in an input buffer, written [@name] (seed 001)."""
