@@ -34,6 +34,10 @@ laws:
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
 
+# Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
+props:
+    uv run python -m polycontext.nodes.props_contract
+
 # Run every example in the README, the docs and the docstrings.
 docs:
     uv run pytest tests/test_docs.py

@@ -4,7 +4,7 @@ The frontend never sees a prompt (seed 004 §1.2, §7.3). Props are built from a
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from attrs import frozen
 
@@ -16,31 +16,31 @@ Status = Literal["ready", "thinking", "pressured", "compressed"]
 
 
 class MessageProps(TypedDict):
-    """Describe one message to show."""
+    """One message to show."""
 
-    id: str
-    role: Literal["user", "assistant", "summary"]
-    content: str
-    timestamp: str
-    isPreserved: bool
+    id: Annotated[str, "the turn's id; a summary has one of its own"]
+    role: Annotated[Literal["user", "assistant", "summary"], "who said it; a summary stands for earlier messages"]
+    content: Annotated[str, "what was said; of a summary, how many messages it stands for"]
+    timestamp: Annotated[str, "when, as ISO 8601 with an offset"]
+    isPreserved: Annotated[bool, "whether it stays word for word"]
 
 
 class ActionProps(TypedDict):
-    """Tell which actions the session would accept now; one that compresses by itself makes room for a send."""
+    """Which actions the session would accept now; one that compresses by itself makes room for a send."""
 
-    send: bool
-    compress: bool
-    clear: bool
+    send: Annotated[bool, "whether a user turn would be taken"]
+    compress: Annotated[bool, "whether a compression would be taken"]
+    clear: Annotated[bool, "whether the conversation may be cleared"]
 
 
 class ChatProps(TypedDict):
-    """Describe a chat component; `canSend` is the machine's word: false while pressured."""
+    """The props of a chat component."""
 
-    messages: list[MessageProps]
-    pressure: float
-    status: Status
-    canSend: bool
-    actions: ActionProps
+    messages: Annotated[list[MessageProps], "what user and assistant said, oldest first"]
+    pressure: Annotated[float, "tokens used / max tokens; above 1 where a turn took the window over its budget"]
+    status: Annotated[Status, "what the conversation is at"]
+    canSend: Annotated[bool, "the machine's word: false while pressured, and while calls are open"]
+    actions: Annotated[ActionProps, "what a button may offer"]
 
 
 @frozen
