@@ -1,0 +1,112 @@
+"""A session beside the replay of its own journal: after every deed, legal or refused, both are in one place."""
+
+from collections.abc import Callable
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.polynomial import ContextSession, Engine
+from polycontext.polynomial.journal import logged_turns, replay
+from polycontext.pressure import Signals
+from polycontext.window import ContextWindow, Role, ToolCall, Turn
+from tests.strategies import CLASSES, FAST, PROSE, TARGETS
+
+BUDGETS = st.sampled_from([400, 2_000])
+NUMBERS = st.integers(0, 40)
+
+
+class SessionAgainstReplay(RuleBasedStateMachine):
+    """Live a session's life; a plain list keeps what was accepted, and the journal must tell the same."""
+
+    @initialize(budget=BUDGETS, engine=st.sampled_from(["machine", "table"]), auto=st.booleans())
+    def begin(self, budget: int, engine: Engine, auto: bool) -> None:
+        """Start with nothing."""
+        self.session = ContextSession(budget, counter=FAST, engine=engine, auto=auto)
+        self.budget = budget
+        self.accepted: list[str] = []
+        self.add(Turn(Role.USER, "Plan a journey."))
+
+    def attempt(self, deed: Callable[[], object]) -> bool:
+        """Do it, or be refused and find everything as it was."""
+        before = self.session.state, self.session.window, self.session.revision, self.session.log()
+        try:
+            deed()
+        except PolycontextError:
+            assert (self.session.state, self.session.window, self.session.revision, self.session.log()) == before
+            return False
+        return True
+
+    def add(self, turn: Turn, resource_class: ResourceClass | None = None) -> None:
+        """Add a turn; what is accepted goes into the list."""
+        if self.attempt(lambda: self.session.add(turn, resource_class)):
+            self.accepted.append(turn.text)
+
+    @rule(role=st.sampled_from(["user", "assistant", "system"]), text=PROSE, resource_class=CLASSES)
+    def says(self, role: str, text: str, resource_class: ResourceClass | None) -> None:
+        """Speak."""
+        self.add(Turn(Role(role), text), resource_class)
+
+    @rule(count=st.integers(1, 4), resource_class=CLASSES)
+    def reports(self, count: int, resource_class: ResourceClass | None) -> None:
+        """Report at length, in turns that are worth a gist."""
+        for number in range(count):
+            self.add(Turn(Role.ASSISTANT, f"Part {number} of the report: " + "the night train runs again. " * 20), resource_class)
+
+    @rule(size=st.sampled_from([120, 300, 3_000]))
+    def overflows(self, size: int) -> None:
+        """Say something nearly, or far, too long."""
+        self.add(Turn(Role.USER, "word " * size))
+
+    @rule(count=st.integers(1, 2))
+    def calls(self, count: int) -> None:
+        """Call tools."""
+        self.add(Turn(Role.ASSISTANT, None, tool_calls=[ToolCall(f"c{number}", "search") for number in range(count)]))
+
+    @rule(call_id=st.sampled_from(["c0", "c1", "unknown"]), text=PROSE)
+    def answers(self, call_id: str, text: str) -> None:
+        """Answer, asked or not."""
+        self.add(Turn(Role.TOOL, text, tool_call_id=call_id))
+
+    @rule(wanted=TARGETS | st.none())
+    def compresses(self, wanted: float | None) -> None:
+        """Compress as a caller."""
+        self.attempt(lambda: self.session.compress(wanted))
+
+    @rule(number=NUMBERS, more=st.integers(0, 3))
+    def recalls(self, number: int, more: int) -> None:
+        """Ask for turns of the log back, those that yielded first of all."""
+        seen = {turn.resource_id for turn in self.session.window.all_turns()}
+        log = sorted((turn.resource_id for turn in self.session.log()), key=seen.__contains__) or ["t1"]
+        first = number % max(1, len(log) - len(seen))
+        self.attempt(lambda: self.session.recall(log[first : first + 1 + more]))
+
+    @rule(number=NUMBERS, resource_class=st.sampled_from(ResourceClass))
+    def promotes(self, number: int, resource_class: ResourceClass) -> None:
+        """Raise a class."""
+        log = [turn.resource_id for turn in self.session.log()] or ["t1"]
+        self.attempt(lambda: self.session.promote(log[number % len(log)], resource_class, rationale="asked for"))
+
+    @rule(progress=st.sampled_from([0.0, 0.5, 1.0]))
+    def signals(self, progress: float) -> None:
+        """Tell how it goes, which moves the threshold."""
+        self.session.signal(Signals(progress=progress))
+
+    @rule()
+    def clears(self) -> None:
+        """Forget the view."""
+        self.attempt(self.session.clear)
+
+    @invariant()
+    def the_journal_tells_it_all(self) -> None:
+        """Replaying every event gives the state and the window; the log is what was accepted, in order."""
+        if hasattr(self, "session"):
+            events = self.session.events()
+            assert replay(events, ContextWindow(self.budget, counter=FAST)) == (self.session.state, self.session.window)
+            assert tuple(logged_turns(events)) == self.session.log()
+            assert [turn.text for turn in self.session.log()] == self.accepted
+
+
+TestSessionAgainstReplay = SessionAgainstReplay.TestCase
+TestSessionAgainstReplay.settings = settings(max_examples=settings().max_examples, stateful_step_count=30)
