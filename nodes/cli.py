@@ -1,10 +1,10 @@
-"""The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`, `polycontext laws`.
+"""The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`, `polycontext laws`, `polycontext pills`.
 
 This module holds the options and the exit codes; each command's work is in a
 module of its own, loaded when it is asked for, so that `--help` is quick.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
-met, `--strict` met a refused turn, a law is broken); 2 the input or the options are at fault; 130
+met, `--strict` met a refused turn, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
 interrupted; 141 nobody reads the output any more.
 """
 
@@ -164,6 +164,57 @@ def laws(
     from polycontext.nodes.cli_laws import LawOptions, check_laws
 
     return check_laws(LawOptions(examples, tuple(room or ()), tuple(law or ()), subject, seed, as_json))
+
+
+pills = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", help="Complete the names of files and Python symbols, and attach what they name."
+)
+app.add_typer(pills, name="pills")
+
+Roots = Annotated[
+    list[Path] | None,
+    typer.Option("--root", metavar="DIR", help="Where files and symbols are, the current folder unless said; may be given again."),
+]
+
+
+@pills.command(
+    help="Print the files and Python symbols that a few typed characters may stand for, the best first.\n\n"
+    "Ignore files are honoured. Exit code 1 says that there is none.",
+    epilog="[bold]Examples[/bold]\n\npolycontext pills complete @src/ag\n\npolycontext pills complete Agent --type symbol --json",
+)
+def complete(
+    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="What was typed, with or without the @.")],
+    root: Roots = None,
+    kind: Annotated[Literal["all", "file", "symbol"], typer.Option("--type", help="Only names of this type.")] = "all",
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many at most.")] = 20,
+    as_json: AsJson = False,
+) -> int:
+    """Complete a prefix; the help text stands above."""
+    from polycontext.nodes import cli_pills
+
+    return cli_pills.complete(prefix, cli_pills.CompleteOptions(tuple(root or [Path()]), None if kind == "all" else kind, limit, as_json))
+
+
+@pills.command(
+    help="Print the messages that a provider gets for a text with pills such as \\[@src/agent.py], their content attached.\n\n"
+    "What was attached, truncated or refused goes to standard error; with --json it stands beside the messages. "
+    "Exit code 1 says that a pill was refused; the message is printed all the same.",
+    epilog="[bold]Examples[/bold]\n\npolycontext pills resolve 'explain \\[@src/agent.py]' --root .",
+)
+def resolve(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The message, its pills written \\[@name].")],
+    root: Roots = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="CHARACTERS", help="Where the content of a pill is cut, at a line end.")] = 50_000,
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the model's window holds.")] = 100_000,
+    provider: Annotated[Literal["openai", "anthropic"], typer.Option(help="Whose message format to print.")] = "openai",
+    as_json: AsJson = False,
+) -> int:
+    """Resolve a message; the help text stands above."""
+    from polycontext.nodes import cli_pills
+    from polycontext.window.providers import Provider
+
+    options = cli_pills.ResolveOptions(tuple(root or [Path()]), limit, max_tokens, Provider(provider), as_json)
+    return cli_pills.resolve(text, options)
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -6,11 +6,12 @@ from typing import Any
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial._session_core import Calls, Mark
 from polycontext.polynomial._session_writes import SessionWrites
+from polycontext.polynomial.attaching import attaching_turn, class_of_item
 from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.window import Role, Turn
+from polycontext.window import ContextItem, Role, Turn
 
 
 class AsyncWrites(SessionWrites):
@@ -19,20 +20,7 @@ class AsyncWrites(SessionWrites):
     async def aadd(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; raises what `add` raises, and changes nothing then."""
         async with self._one_task():
-            mark, output = await self._aput(ContextInput.of_turn(self._stamped(turn), resource_class), expected_revision)
-            if not (self.auto and self._must_yield()):
-                return output
-            revision = self.revision
-            try:
-                return await self._acompress(None, None)
-            except BaseException as error:
-                with self._lock:
-                    if self.revision == revision:
-                        self._back_to(mark)
-                    elif isinstance(error, Exception):
-                        # Somebody went on from this turn meanwhile: it stays, and making room is theirs.
-                        return self.output
-                raise
+            return await self._aadd(turn, resource_class, expected_revision)
 
     async def aadd_system(self, content: str, **options: Any) -> ContextOutput:
         """Add a system turn; see `add_system`."""
@@ -50,6 +38,22 @@ class AsyncWrites(SessionWrites):
     async def aadd_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
         """Add the result of an open call; see `add_tool_turn`."""
         return await self.aadd(Turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+
+    async def aattach(
+        self,
+        item: ContextItem,
+        resource_class: ResourceClass | None = None,
+        *,
+        source: str | None = None,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Add a context item as one user turn; see `attach`."""
+        async with self._one_task():
+            self._check_revision(expected_revision)
+            held = self.attached(item, source=source)
+            if held is not None:
+                return self._pinned(held, resource_class)
+            return await self._aadd(attaching_turn(self._log, item, source), class_of_item(resource_class), expected_revision)
 
     async def acompress(
         self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
@@ -73,6 +77,23 @@ class AsyncWrites(SessionWrites):
         """Raise atoms back to VERBATIM; see `recall`."""
         async with self._one_task():
             return self.recall(resource_ids, expected_revision=expected_revision)
+
+    async def _aadd(self, turn: Turn, resource_class: ResourceClass | None, expected_revision: int | None) -> ContextOutput:
+        """Do what `add` does, while no other task writes."""
+        mark, output = await self._aput(ContextInput.of_turn(self._stamped(turn), resource_class), expected_revision)
+        if not (self.auto and self._must_yield()):
+            return output
+        revision = self.revision
+        try:
+            return await self._acompress(None, None)
+        except BaseException as error:
+            with self._lock:
+                if self.revision == revision:
+                    self._back_to(mark)
+                elif isinstance(error, Exception):
+                    # Somebody went on from this turn meanwhile: it stays, and making room is theirs.
+                    return self.output
+            raise
 
     async def _aput(self, context_input: ContextInput, expected_revision: int | None) -> tuple[Mark, ContextOutput]:
         """Do what `_put` does; return what stood before as well."""

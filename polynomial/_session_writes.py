@@ -7,13 +7,14 @@ from attrs import evolve
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import journal
 from polycontext.polynomial._session_core import Calls, SessionCore
+from polycontext.polynomial.attaching import attaching_turn, class_of_item, held_attachment
 from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Signals, apply_edit, pressure_of, tokens_at
-from polycontext.window import Role, Turn
+from polycontext.window import ContextItem, Role, Turn
 
 
 class SessionWrites(SessionCore):
@@ -72,6 +73,36 @@ class SessionWrites(SessionCore):
                 output = self._put(ContextInput.of_turn(self._stamped(turn), resource_class))
                 return self._compress(self.policy.projector.fulfil(self._plan())) if self.auto and self._must_yield() else output
 
+    def attach(
+        self,
+        item: ContextItem,
+        resource_class: ResourceClass | None = None,
+        *,
+        source: str | None = None,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
+
+        `source` says where it comes from, its file name and lines by default: attaching another text of the same
+        source supersedes the earlier one, which then yields first. An item that stands in the view
+        already (see `attached`) is not added again; a higher class raises that of its turn. An item whose id
+        named another item in this conversation goes in under a fresh one.
+
+        Raises:
+            FormatterError: the registered formatter of a custom kind failed.
+            Whatever `add` raises for a user turn.
+        """
+        with self._lock:
+            self._check_revision(expected_revision)
+            held = self.attached(item, source=source)
+            if held is not None:
+                return self._pinned(held, resource_class)
+            return self.add(attaching_turn(self._log, item, source), class_of_item(resource_class))
+
+    def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
+        """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
+        return held_attachment(self.window, item, source)
+
     def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
         """Compress to a target pressure (default: the threshold's low mark); the output reports what it did."""
         with self._lock:
@@ -124,3 +155,9 @@ class SessionWrites(SessionCore):
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
         with self._lock:
             self._machine.policy = evolve(self.policy, signals=signals)
+
+    def _pinned(self, turn: Turn, resource_class: ResourceClass | None) -> ContextOutput:
+        """Raise the class of a turn of the view where `resource_class` is higher."""
+        if resource_class is None or resource_class <= self.window.class_of(turn):
+            return self.output
+        return self.promote(turn.resource_id, resource_class, rationale="attached again")

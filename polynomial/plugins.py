@@ -1,9 +1,10 @@
 """Find readers that live above this room, without importing upward.
 
-`ContextSession.render` belongs to the session, its renderer to the nodes. The renderer
-is announced as an entry point, so a framework may also bring its own.
+`ContextSession.render` and `build_prompt` belong to the session, renderer and prompt builder
+to the nodes. Both are announced as entry points, so a framework may also bring its own.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Protocol
@@ -12,7 +13,8 @@ from attrs import define
 
 from polycontext.linearity import CollaboratorError
 
-GROUP = "polycontext.renderers"
+RENDERERS = "polycontext.renderers"
+PROMPTS = "polycontext.prompts"
 
 
 class Renderer(Protocol):
@@ -20,6 +22,25 @@ class Renderer(Protocol):
 
     def render_chat(self, session: Any) -> dict[str, Any]:
         """Return JSON-ready props."""
+        ...
+
+
+class PromptMaker(Protocol):
+    """Stand for whoever turns a machine's output into the prompt of an agent."""
+
+    def build_prompt(
+        self,
+        output: Any,
+        /,
+        agent_type: str,
+        eigenvectors: Mapping[str, float] | None,
+        constraints: Sequence[str],
+        *,
+        task: str | None,
+        system_only: bool,
+        **values: str | float,
+    ) -> str:
+        """Return the text for a model."""
         ...
 
 
@@ -34,15 +55,29 @@ class MissingPluginError(CollaboratorError, LookupError):
         return f"no entry point {self.name!r} in group {self.group!r}; legal: an installed distribution that announces one"
 
 
-@cache
 def load_renderer(name: str = "chat") -> type[Renderer]:
     """Return the renderer class announced as `name`.
 
     Raises:
         MissingPluginError: none is installed.
     """
-    found = entry_points(group=GROUP, name=name)
-    if not found:
-        raise MissingPluginError(GROUP, name)
-    renderer: type[Renderer] = next(iter(found)).load()
+    renderer: type[Renderer] = _load(RENDERERS, name)
     return renderer
+
+
+def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
+    """Return the prompt builder's class announced as `name`.
+
+    Raises:
+        MissingPluginError: none is installed.
+    """
+    maker: type[PromptMaker] = _load(PROMPTS, name)
+    return maker
+
+
+@cache
+def _load(group: str, name: str) -> Any:
+    found = entry_points(group=group, name=name)
+    if not found:
+        raise MissingPluginError(group, name)
+    return next(iter(found)).load()

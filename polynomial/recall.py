@@ -13,20 +13,25 @@ from attrs import define, frozen
 from polycontext.linearity import UnknownResourceError
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
+from polycontext.window.items import ITEM_IDS, attachment_of
 
 
 @define
 class Log:
-    """Keep every turn ever accepted, in order, and find atoms in it by the id of any of their turns."""
+    """Keep every turn ever accepted, in order, and find atoms in it by the id of any of their turns.
+
+    `items` says where each context item was attached first; whatever item is made later gets another id.
+    """
 
     turns: list[Turn]
+    items: dict[str, int]
     _at: dict[str, int]
     _starts: list[int]
 
     @classmethod
     def empty(cls) -> "Log":
         """Return the log of a new conversation."""
-        return cls([], {}, [])
+        return cls([], {}, {}, [])
 
     def append(self, turn: Turn) -> None:
         """Add an accepted turn; O(1)."""
@@ -34,11 +39,15 @@ class Log:
         self._at[turn.resource_id] = index
         self._starts.append(self._starts[-1] if turn.role is Role.TOOL else index)
         self.turns.append(turn)
+        if (attachment := attachment_of(turn)) is not None:
+            self.items.setdefault(attachment.id, index)
+            ITEM_IDS.skip_past(attachment.id)
 
     def truncate(self, length: int) -> None:
         """Forget the turns from index `length` on, which were not accepted after all."""
         for turn in self.turns[length:]:
             del self._at[turn.resource_id]
+        self.items = {item_id: index for item_id, index in self.items.items() if index < length}
         del self.turns[length:], self._starts[length:]
 
     def knows(self, resource_id: str) -> bool:
@@ -106,14 +115,15 @@ def _logged(view: _View, log: Log, resource_ids: Iterable[str]) -> Iterable[str]
 
 
 def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
-    """Return the splice for one atom: in place of its digests, or as an insertion in the order of the log."""
+    """Return the splice for one atom: in place of its digests or of the gist that stands for it alone, else in the order of the log."""
     first = view.standing.get(atom[0].resource_id)
     if first is not None:
         return Splice(first, first + len(atom), atom)
     at = bisect_right(view.keys, log.place(atom[0].resource_id))
     lead = next((i for i, turn in enumerate(view.turns) if turn.role is not Role.SYSTEM), len(view.turns))
     at = max(at, lead)
-    return Splice(at, at, atom)
+    stands_for_it = at > 0 and set(view.turns[at - 1].sources) == {turn.resource_id for turn in atom}
+    return Splice(at - 1 if stands_for_it else at, at, atom)
 
 
 def _joined(same: list[Splice]) -> Splice:

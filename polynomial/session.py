@@ -4,6 +4,7 @@ The session is the shell around the pure core: it holds the lock, reads the
 clock, and lets each accepted input become one event. Reading never changes anything.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity import Classifier, PolycontextError, default_classifier
@@ -11,7 +12,7 @@ from polycontext.polynomial import journal, snapshot
 from polycontext.polynomial._session_async import AsyncWrites
 from polycontext.polynomial._session_core import Clock, Engine, utc_now
 from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.plugins import load_renderer
+from polycontext.polynomial.plugins import PromptMaker, load_prompt_maker, load_renderer
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider, Rendered
@@ -63,6 +64,31 @@ class ContextSession(AsyncWrites):
         """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
         props: dict[str, Any] = load_renderer()().render_chat(self)
         return props
+
+    def build_prompt(
+        self,
+        agent_type: str = "default",
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        *,
+        task: str | None = None,
+        system_only: bool = False,
+        prompts: PromptMaker | None = None,
+        **values: str | float,
+    ) -> str:
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (seed 004 §5.1, §5.2).
+
+        It goes to the model and never to a browser; within budget as `messages` is, and
+        without a word on classes. `system_only` leaves the conversation out, for use beside
+        `messages`. `prompts` brings templates of your own; `values` are what templates name.
+
+        Raises:
+            InvalidMessagesError: calls are open.
+            ContextOverflowError: over budget even after everything yielded that may.
+            MissingPluginError: no prompt builder is announced, and none was given.
+        """
+        maker = load_prompt_maker()() if prompts is None else prompts
+        return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
 
     def to_json(self) -> str:
         """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""

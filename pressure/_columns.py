@@ -1,6 +1,6 @@
 """What planning knows of each atom of a window, as columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
 
@@ -10,6 +10,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.reach import Reach
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
+from polycontext.window.items import Attachment, attachment_of
 
 
 class Kind(IntEnum):
@@ -25,11 +26,12 @@ class Kind(IntEnum):
 
 @frozen
 class Columns:
-    """Hold atoms, their kinds and where the recent tail starts (an atom index)."""
+    """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments."""
 
     atoms: AtomColumns
     kinds: list[Kind]
     tail: int
+    attachments: Mapping[int, Attachment]
 
 
 def columns_of(window: ContextWindow, reach: Reach) -> Columns:
@@ -38,7 +40,7 @@ def columns_of(window: ContextWindow, reach: Reach) -> Columns:
     kinds = _kinds(window, atoms)
     for fixed in _fixed(window, atoms):
         kinds[fixed] = Kind.FIXED
-    return Columns(atoms, kinds, _tail_start(atoms, reach))
+    return Columns(atoms, kinds, _tail_start(atoms, reach), _attachments(atoms))
 
 
 _KIND_OF = {
@@ -66,14 +68,25 @@ def _summaries(atoms: AtomColumns) -> Sequence[tuple[int, Turn]]:
     return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources]
 
 
+def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
+    firsts = map(atoms.turns.__getitem__, atoms.bounds[:-1])
+    noted = [(atom, turn) for atom, turn in enumerate(firsts) if turn.metadata]
+    return {atom: attachment for atom, turn in noted if (attachment := attachment_of(turn)) is not None}
+
+
 def _fixed(window: ContextWindow, atoms: AtomColumns) -> set[int]:
-    """Return the atoms that never yield whatever their class: the open one and the last user turn."""
+    """Return the atoms that never yield whatever their class: the open one, the last user turn, and the last that was not attached."""
     fixed = {len(atoms) - 1} if window.open_calls else set()
+    newest = True
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.USER and not turn.is_gist:
-            fixed.add(atom)
-            break
+            is_attached = attachment_of(turn) is not None
+            if newest or not is_attached:
+                fixed.add(atom)
+            if not is_attached:
+                break
+            newest = False
     return fixed
 
 

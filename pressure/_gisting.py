@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from polycontext.pressure._outline import outline_body
 from polycontext.pressure.extractive import ExtractiveSummariser
 from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
 from polycontext.pressure.plan import GistJob, GistKind
@@ -58,6 +59,8 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
     """
     if job.kind is GistKind.POINTER:
         return Gisted(_counted(frame(job, "", resource_id), counter))
+    if job.kind is GistKind.OUTLINE:
+        return Gisted(_extracted(job, resource_id, counter))
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)
@@ -88,11 +91,18 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
     """Return an extractive gist; tokens do not add up exactly, so give up a few until it fits."""
     room = body_allowance(job, counter)
     for spare in (0, 4, 8, 16):
-        body = _FALLBACK.summarise(job.reads, room - spare, counter=counter) if room > spare else ""
+        body = _own_words(job, room - spare, counter) if room > spare else ""
         turn = _accepted(job, body.strip() or "(no text)", resource_id, counter)
         if isinstance(turn, Turn):
             return turn
     return None
+
+
+def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
+    """Return what the package itself says for `job`."""
+    if job.kind is GistKind.OUTLINE:
+        return outline_body(job.sources[0], max_tokens, counter)
+    return _FALLBACK.summarise(job.reads, max_tokens, counter=counter)
 
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:
@@ -109,7 +119,7 @@ def offers(jobs: Sequence[GistJob], ask: Callable[[GistJob], str]) -> tuple[Offe
 
 
 def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
-    if job.kind is GistKind.POINTER:
+    if not job.kind.needs_words:
         return None, None
     try:
         return ask(job), None

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from polycontext.window import Role, Turn
+from polycontext.window.items import attachment_of
 
 HEADER = "[Summary of"
 _SUMMARY_HEADER = re.compile(r"\[Summary of \d+ earlier messages?\]\n")
 _DIGEST = "[Cut to its essentials; the full result is in the log]"
-POINTER = "[Superseded: a later call with the same arguments has the current result]"
+_RESULT_POINTER = "[Superseded: a later call with the same arguments has the current result]"
+_ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
+_POINTER = re.compile("|".join((re.escape(_RESULT_POINTER), re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"))))
 
 MIN_GIST_TOKENS = 40
 """Below this a gist could not even say what it stands for."""
@@ -36,7 +39,7 @@ def digest_text(body: str) -> str:
 
 def is_gist_text(text: str) -> bool:
     """Tell whether `text` is framed as a gist, as in a projection that comes back as input."""
-    return _SUMMARY_HEADER.match(text) is not None or text.startswith(_DIGEST) or text == POINTER
+    return _SUMMARY_HEADER.match(text) is not None or text.startswith(_DIGEST) or _POINTER.fullmatch(text) is not None
 
 
 def summary_turn(text: str, sources: Sequence[Turn], ids: tuple[str, ...], resource_id: str) -> Turn:
@@ -45,16 +48,17 @@ def summary_turn(text: str, sources: Sequence[Turn], ids: tuple[str, ...], resou
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
 
 
-def pointer_turn(result: Turn, resource_id: str) -> Turn:
-    """Return the tool turn that stands for a superseded `result`."""
+def pointer_turn(turn: Turn, resource_id: str) -> Turn:
+    """Return the turn that stands for a superseded tool result or attachment."""
+    attachment = attachment_of(turn)
     return Turn(
-        Role.TOOL,
-        POINTER,
-        tool_call_id=result.tool_call_id,
-        name=result.name,
+        turn.role,
+        _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name),
+        tool_call_id=turn.tool_call_id,
+        name=turn.name,
         resource_id=resource_id,
-        timestamp=result.timestamp,
-        sources=(result.resource_id,),
+        timestamp=turn.timestamp,
+        sources=(turn.resource_id,),
     )
 
 

@@ -1,7 +1,7 @@
 """The ladder: all plans for one window, as a chain from gentle to harsh.
 
-Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results to
-pointers; REQUIRED atoms to GIST, runs of them as one block; then the same for the
+Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results and attachments to
+pointers; REQUIRED atoms to GIST, runs of them as one block, an attachment by itself; then the same for the
 recent tail, atom by atom; then gists that stand side by side fold, and all gists
 tighten; last, everything between two atoms that never yield becomes one gist. PRESERVED
 atoms, open atoms and the last user turn are on no rung. The tokens promised fall
@@ -12,7 +12,7 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, count, pairwise
+from itertools import accumulate, chain, count, groupby, pairwise
 from operator import neg
 
 from attrs import define, field, frozen
@@ -158,12 +158,23 @@ class _Climb:
         tokens, gains = self.atoms.tokens, self.ladder.pointer_gains
         if gains:
             tokens = [weight - gains.get(atom, 0) for atom, weight in enumerate(tokens)]
-        for block in _runs(self.columns, zone):
+        for block in self._parted(_runs(self.columns, zone)):
             sums = list(accumulate(map(tokens.__getitem__, block)))
             if sums[-1] > MIN_GIST_TOKENS:
                 self.ladder.blocks.append(block)
                 self.ladder.block_tokens.append(sums[-1])
                 self._promise(sums)
+
+    def _parted(self, runs: list[list[int]]) -> list[list[int]]:
+        """Return `runs` cut at attachments, each of which is a run of its own unless a pointer stands for it already."""
+        attachments, pointed = self.columns.attachments, self.ladder.pointer_gains
+        if not attachments:
+            return runs
+        parts: list[list[int]] = []
+        for attached, group in chain.from_iterable(groupby(run, attachments.__contains__) for run in runs):
+            atoms = list(group)
+            parts.extend([[atom] for atom in atoms if atom not in pointed] if attached else [atoms])
+        return parts
 
     def _promise(self, sums: list[int]) -> None:
         """Note the promise after each atom of a block; the first ones that gain nothing are joined."""
@@ -304,7 +315,24 @@ def _level(columns: Columns, atom: int) -> int:
 
 
 def superseded(columns: Columns) -> list[int]:
-    """Return the old REQUIRED atoms whose every call is made and answered again later, name and arguments alike."""
+    """Return the old REQUIRED atoms that a later one makes out of date, in order."""
+    attached = _superseded_attachments(columns)
+    results = _superseded_results(columns)
+    return sorted(attached + results) if attached else results
+
+
+def _superseded_attachments(columns: Columns) -> list[int]:
+    """Return the attachments whose source is attached again later."""
+    latest = {attachment.source: atom for atom, attachment in columns.attachments.items()}
+    return [
+        atom
+        for atom, attachment in columns.attachments.items()
+        if attachment.source is not None and latest[attachment.source] > atom and _yields(columns, atom)
+    ]
+
+
+def _superseded_results(columns: Columns) -> list[int]:
+    """Return the atoms whose every call is made and answered again later, name and arguments alike."""
     turns, bounds = columns.atoms.turns, columns.atoms.bounds
     keyed: list[tuple[int, list[tuple[str, str]]]] = []
     latest: dict[tuple[str, str], int] = {}
@@ -325,6 +353,8 @@ def _yields(columns: Columns, atom: int) -> bool:
 
 def _pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
     """Return what pointers save in one atom, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
+    if len(turns) == 1:  # an attachment
+        return (turns[0].tokens or 0) - count_turn(counter, pointer_turn(turns[0], turns[0].resource_id))
     gain = 0
     for turn in turns[1:]:
         if turn.name not in costs:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from attrs import evolve, field, frozen
 
 from polycontext.pressure._columns import Kind
+from polycontext.pressure._outline import outlined
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance
 from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
@@ -25,15 +26,22 @@ class GistKind(Enum):
     """A tool result cut to its essentials; its call is kept."""
     POINTER = "pointer"
     """A superseded tool result; its call is kept."""
+    OUTLINE = "outline"
+    """An attachment by name, lines and the names it defines."""
     FOLD = "fold"
     """One summary turn of the next level for adjacent summaries."""
+
+    @property
+    def needs_words(self) -> bool:
+        """Tell whether a summariser is asked for it."""
+        return self not in (GistKind.POINTER, GistKind.OUTLINE)
 
 
 @frozen
 class GistJob:
     """Ask for one gist: it replaces the turns ``start:stop``, stands for `sources`, and may take `allowance` tokens.
 
-    `reads` are the sources worth reading: superseded results are not.
+    `reads` is what is worth reading of them: no superseded results, and of attachments among many turns the outline.
     """
 
     kind: GistKind
@@ -171,19 +179,21 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
 
 def _collapse_job(ladder: Ladder, run: list[int]) -> GistJob:
     bounds, sources = ladder.columns.atoms.bounds, _standing(ladder, run)
-    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, sources, MIN_GIST_TOKENS)
+    reads = tuple(outlined(turn, ladder.window.counter) for turn in sources) if ladder.columns.attachments else sources
+    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, reads, MIN_GIST_TOKENS)
 
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
     atoms, gains = ladder.columns.atoms, ladder.pointer_gains
     start, stop = atoms.bounds[block[0]], atoms.bounds[block[-1] + 1]
+    kind = GistKind.OUTLINE if block[0] in ladder.columns.attachments else GistKind.BLOCK
     sources = reads = _standing(ladder, block)
     # A superseded atom weighs what its pointer weighed on the rung before.
     weight = sum(map(atoms.tokens.__getitem__, block))
     if not gains.keys().isdisjoint(block):
         reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
         weight -= sum(gains.get(atom, 0) for atom in block)
-    return GistJob(GistKind.BLOCK, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
+    return GistJob(kind, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
 
 
 def _standing(ladder: Ladder, block: list[int]) -> tuple[Turn, ...]:
@@ -200,13 +210,14 @@ def _lone_jobs(ladder: Ladder, atom: int) -> list[GistJob]:
     turns = ladder.columns.atoms.turns_of(atom)
     if len(turns) > 1:
         return _result_jobs(ladder, atom, GistKind.DIGEST)
-    start = ladder.columns.atoms.bounds[atom]
-    allowance = gist_allowance(turns[0].tokens or 0, ladder.cap)
-    return [GistJob(GistKind.BLOCK, start, start + 1, tuple(turns), tuple(turns), allowance)]
+    return [_block_job(ladder, [atom])]
 
 
 def _result_jobs(ladder: Ladder, atom: int, kind: GistKind) -> list[GistJob]:
     start = ladder.columns.atoms.bounds[atom]
+    if atom in ladder.columns.attachments:
+        turn = ladder.columns.atoms.turns[start]
+        return [GistJob(kind, start, start + 1, (turn,), (turn,), turn.tokens or 0)]
     jobs = []
     for offset, turn in enumerate(ladder.columns.atoms.turns_of(atom)[1:], start + 1):
         allowance = result_allowance(turn, ladder.cap)

@@ -16,7 +16,7 @@ from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
 from polycontext.pressure.extractive import ExtractiveSummariser
 from polycontext.pressure.ladder import Ladder, ladder_of
-from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
+from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Reach
 from polycontext.pressure.result import CompressionResult
 from polycontext.pressure.summariser import AsyncSummariser, Summariser
@@ -128,7 +128,7 @@ class ContextProjector:
         return self.summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
 
     async def _aoffer(self, plan: Plan, job: GistJob, query: str | None) -> Offer:
-        if job.kind is GistKind.POINTER:
+        if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:

@@ -4,6 +4,8 @@ from polycontext.window.atoms import Atom, AtomColumns, open_calls
 from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError, OrderError, PositionError
+from polycontext.window.items import ContextItem, ContextManager, ItemType, context_to_string
+from polycontext.window.pills import FileResolver, PillDocument
 from polycontext.window.splice import Splice, SpliceError
 from polycontext.window.store import Store, StoreComonad
 from polycontext.window.tiktoken_counter import InexactCountWarning, TiktokenCounter, UnknownEncodingError, default_counter
@@ -16,13 +18,18 @@ __all__ = [
     "AtomColumns",
     "CalibratedCounter",
     "CalibrationError",
+    "ContextItem",
+    "ContextManager",
     "ContextWindow",
     "EstimatingCounter",
+    "FileResolver",
     "InexactCountWarning",
     "InvalidMessagesError",
     "InvalidTurnError",
+    "ItemType",
     "OrderError",
     "Part",
+    "PillDocument",
     "PositionError",
     "Role",
     "Splice",
@@ -35,6 +42,7 @@ __all__ = [
     "Turn",
     "UnknownEncodingError",
     "calibrate",
+    "context_to_string",
     "count_tools",
     "count_turn",
     "default_counter",

@@ -16,6 +16,7 @@ from polycontext.linearity import Classifier, LinearityMap, ResourceClass, defau
 from polycontext.window._spine import Spine
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.errors import InvalidTurnError, PositionError
+from polycontext.window.items.attachment import attachment_of
 from polycontext.window.splice import Splice, check_splices, rebuilt, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tiktoken_counter import default_counter
@@ -232,7 +233,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp),
             still_open,
             old.serial + 1,
-            old.has_task or (turn.role is Role.USER and not turn.is_gist),
+            old.has_task or _speaks_for_the_user(turn),
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
         )
@@ -242,7 +243,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the class the classifier would give `turn` if it were appended now."""
         facts: dict[str, Any] = {
             **turn.metadata,
-            "first_user": turn.role is Role.USER and not turn.is_gist and not self._contents.has_task,
+            "first_user": not self._contents.has_task and _speaks_for_the_user(turn),
             "gist": turn.is_gist,
             "has_calls": bool(turn.tool_calls),
             "has_parts": bool(turn.parts),
@@ -305,7 +306,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._with(_Contents(linearity=self.linearity, serial=self.serial), 0)
 
     def _constrains(self, turn: Turn) -> bool:
-        return turn.role is Role.USER and not turn.is_gist and states_constraint(turn.text)
+        return _speaks_for_the_user(turn) and states_constraint(turn.text)
 
     def _asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone else, ends on a question."""
@@ -349,3 +350,8 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def __repr__(self) -> str:
         return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
+
+
+def _speaks_for_the_user(turn: Turn) -> bool:
+    """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
+    return turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None

@@ -45,7 +45,8 @@ def check_text(text: object, name: str) -> str:
     return text
 
 
-def _frozen_json(value: Any, name: str) -> Any:
+def frozen_json(value: Any, name: str) -> Any:
+    """Return JSON data as immutable mappings and tuples; raise `InvalidTurnError` naming the path of what is none."""
     match value:
         case float() if not isfinite(value):
             raise InvalidTurnError(name, f"{value!r} is not JSON data", "a finite number")
@@ -54,9 +55,9 @@ def _frozen_json(value: Any, name: str) -> Any:
         case str():
             return check_text(value, name)
         case Mapping():
-            return MappingProxyType({check_text(k, name): _frozen_json(v, f"{name}.{k}") for k, v in value.items()})
+            return MappingProxyType({check_text(k, name): frozen_json(v, f"{name}.{k}") for k, v in value.items()})
         case list() | tuple():
-            return tuple(_frozen_json(v, name) for v in value)
+            return tuple(frozen_json(v, name) for v in value)
         case _:
             raise InvalidTurnError(name, f"{type(value).__name__} is not JSON data", "str, number, bool, None, list, dict")
 
@@ -129,7 +130,7 @@ def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
         return _NOTHING
     if not isinstance(value, Mapping):
         raise InvalidTurnError("metadata", f"{type(value).__name__} is not a mapping", "a mapping of JSON data")
-    frozen_value: Mapping[str, Any] = _frozen_json(value, "metadata")
+    frozen_value: Mapping[str, Any] = frozen_json(value, "metadata")
     return frozen_value
 
 

@@ -1,1 +1,19 @@
-"""Prompts, assembled from templates, persona and constraints (seed 004 §3.3)."""
+"""Prompts, assembled from templates, persona, constraints and the conversation's view (seed 004 §3.3)."""
+
+from polycontext.nodes.prompts.builder import PromptBuilder
+from polycontext.nodes.prompts.errors import EigenvectorError, MissingValueError, TemplateError, UnknownAgentTypeWarning
+from polycontext.nodes.prompts.persona import Band, band_of
+from polycontext.nodes.prompts.template import Template
+from polycontext.nodes.prompts.transcript import transcript
+
+__all__ = [
+    "Band",
+    "EigenvectorError",
+    "MissingValueError",
+    "PromptBuilder",
+    "Template",
+    "TemplateError",
+    "UnknownAgentTypeWarning",
+    "band_of",
+    "transcript",
+]

@@ -1,0 +1,68 @@
+"""A builder of a workshop that is handed a conversation, and builds its prompts from it (seed 004 §5.2).
+
+Prints::
+
+    without a context: Draw the stairs.
+    carpentry: Stairs: 15 steps of 18 cm, oak, a landing after the eighth.
+    in the prompt: persona, specialty, conversation, task
+    in the props: conversation
+"""
+
+import json
+from enum import Enum
+
+from attrs import define
+
+from polycontext.nodes import ScriptedModel
+from polycontext.polynomial import ContextSession
+
+SETTLED = "The hall is 2.70 m high, and the stairs must be oak."
+
+
+class Specialty(Enum):
+    """What a builder is good at; the value is what the prompt calls it."""
+
+    CARPENTRY = "carpentry"
+
+
+@define
+class Builder:
+    """Work on tasks in the light of a conversation, where there is one."""
+
+    specialty: Specialty
+    eigenvectors: dict[str, float]
+    context: ContextSession | None = None
+
+    def set_context(self, session: ContextSession) -> None:
+        """Take the conversation that the workshop hands over."""
+        self.context = session
+
+    def build_prompt(self, task: str) -> str:
+        """Return the prompt for `task`; without a conversation it is the task alone."""
+        if self.context is None:
+            return task
+        return self.context.build_prompt(agent_type="builder", specialty=self.specialty.value, eigenvectors=self.eigenvectors, task=task)
+
+
+def main() -> None:
+    """Let a carpenter draw stairs, and look where the parts of the prompt went."""
+    builder = Builder(Specialty.CARPENTRY, {"patience": 0.9, "craft": 0.7})
+    print("without a context:", builder.build_prompt("Draw the stairs."))
+
+    session = ContextSession(max_tokens=2000)
+    session.add_user_turn(SETTLED)
+    builder.set_context(session)
+    prompt = builder.build_prompt("Draw the stairs.")
+    model = ScriptedModel(rules={r"specialty is carpentry(.|\n)*2\.70 m": "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."})
+    session.add_assistant_turn(model.complete(prompt))
+
+    props = session.render()
+    print(f"{builder.specialty.value}: {props['messages'][-1]['content']}")
+    parts = {"persona": "Your craft is high", "specialty": "Your specialty is", "conversation": SETTLED, "task": "Draw the stairs."}
+    print("in the prompt:", ", ".join(part for part, text in parts.items() if text in prompt))
+    print("in the props:", ", ".join(part for part, text in parts.items() if text in json.dumps(props)))
+    assert not any(text in json.dumps(props) for part, text in parts.items() if part != "conversation")
+
+
+if __name__ == "__main__":
+    main()

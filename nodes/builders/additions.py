@@ -1,0 +1,53 @@
+"""What each node must be told beside its layers (seed 003, "CRITICAL ADDITIONS")."""
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes._quoting import json_line, one_line
+from polycontext.nodes.builders.node import Addition, Material
+from polycontext.nodes.builders.pieces import Section
+from polycontext.nodes.entities import EntityMode, format_entity_context
+from polycontext.nodes.reasoning import TurnExecutionSummary
+
+
+def _do_not_read(material: Material) -> tuple[str, ...]:
+    context = material.entities
+    known = context.active or context.generated or context.retained
+    return (format_entity_context(context, EntityMode.DO_NOT_READ),) if known else ()
+
+
+def _last_turn(material: Material) -> tuple[str, ...]:
+    summaries = material.conversation.turn_summaries
+    return (f"Last turn: {_done(summaries[-1])}",) if summaries else ()
+
+
+def _accomplished(material: Material) -> tuple[str, ...]:
+    return (f"Just accomplished: {_done(material.turn.summary)}",) if material.turn.steps else ()
+
+
+def _done(turn: TurnExecutionSummary) -> str:
+    """Return what a turn did as one line: its outcomes, or why there are none."""
+    outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
+    blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
+    return "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
+
+
+def _step_results(material: Material) -> tuple[str, ...]:
+    return tuple(f"Result of step {step.step_num}: {json_line(step.result)}" for step in material.turn.steps if step.result is not None)
+
+
+def _prev_step_note(material: Material) -> tuple[str, ...]:
+    note = material.turn.prev_step_note
+    return (f"Note of the previous step: {one_line(note)}",) if note else ()
+
+
+def _content_archive(material: Material) -> tuple[str, ...]:
+    """Return the keys under which results of earlier turns may be retrieved; the contents would bring back what is out of mind."""
+    keys = ", ".join(map(one_line, material.conversation.content_archive))
+    return (f"Archived, to retrieve by key: {keys}",) if keys else ()
+
+
+DO_NOT_READ = Addition("do_not_read", Section.ENTITIES, _do_not_read)
+LAST_TURN = Addition("last_turn", Section.REASONING, _last_turn)
+STEP_RESULTS = Addition("step_results", Section.REASONING, _step_results, ResourceClass.REQUIRED)
+PREV_STEP_NOTE = Addition("prev_step_note", Section.REASONING, _prev_step_note)
+CONTENT_ARCHIVE = Addition("content_archive", Section.REASONING, _content_archive, ResourceClass.REQUIRED)
+ACCOMPLISHED = Addition("accomplished", Section.REASONING, _accomplished)

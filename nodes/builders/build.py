@@ -1,0 +1,127 @@
+"""Build the context of a node from the machine's output and what is remembered (seed 003, "Context Builder Functions")."""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes._parts import Entry, Part, filled
+from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
+from polycontext.nodes.builders.fit import Fitted, fit
+from polycontext.nodes.builders.node import Material, Node
+from polycontext.nodes.builders.pieces import Piece, Section
+from polycontext.nodes.entities import EntityContext, entity_parts, get_entity_context, visible_entities
+from polycontext.nodes.history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
+from polycontext.nodes.memory import ConversationContext, CurrentTurn
+from polycontext.nodes.reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
+from polycontext.polynomial import ContextOutput
+
+
+@frozen
+class NodeContext:
+    """Hold what one node reads: the layers, restricted to what it names, and their text within its budget.
+
+    `str` of it is the prompt (seed 003, "Prompt Injection Pattern").
+    """
+
+    node: Node
+    entity: EntityContext
+    conversation: ConversationHistory
+    reasoning: ReasoningTrace
+    fitted: Fitted
+
+    @property
+    def text(self) -> str:
+        """Return the prompt: entities, conversation, what happened, the task."""
+        return self.fitted.text
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of the text."""
+        return self.fitted.tokens
+
+
+def build_context(
+    node: Node,
+    output: ContextOutput,
+    conversation: ConversationContext,
+    turn: CurrentTurn,
+    *,
+    task: str = "",
+    budget: int | None = None,
+    active_turns: int = 2,
+) -> NodeContext:
+    """Build what `node` reads, from the machine's output, what is remembered, and the turn under way.
+
+    `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
+    window's counter counts them), `active_turns` is how long an entity stays active. Nothing changes by it.
+
+    Law: what the node does not name is neither in the data nor in the text; the text is within the budget.
+
+    Raises:
+        NodeBudgetError: what must stay takes more than the budget.
+    """
+    entities = get_entity_context(conversation.id_registry, turn.turn_num, active_turns=active_turns)
+    entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
+    history = visible_conversation(get_conversation_history(output, conversation), node.conversation)
+    trace = visible_reasoning(get_reasoning_trace(conversation, turn), node.reasoning)
+    material = Material(output, conversation, turn, entities)
+    layers = {
+        Section.ENTITIES: () if node.entities is None else entity_parts(entity, node.entities),
+        Section.CONVERSATION: conversation_parts(history),
+        Section.REASONING: reasoning_parts(trace),
+    }
+    pieces = [piece for section, parts in layers.items() for piece in _pieces(section, (*parts, *_critical(node, section, material)))]
+    instructions = f"{node.task}\n{task}" if task else node.task
+    fitted = fit(node.name, pieces, instructions, node.budget if budget is None else budget, output.window.counter)
+    return NodeContext(node, entity, history, trace, fitted)
+
+
+def _critical(node: Node, section: Section, material: Material) -> tuple[Part, ...]:
+    """Return what the node must be told in a section beside its layer."""
+    entries = [
+        Entry(text, resource_class=each.resource_class)
+        for each in node.additions
+        if each.section is section
+        for text in each.write(material)
+    ]
+    return filled([Part("Critical", entries)])
+
+
+def _pieces(section: Section, parts: Iterable[Part]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for part in parts:
+        pieces.append(Piece(section, f"### {part.heading}", ResourceClass.PRESERVED))
+        pieces.extend(Piece(section, entry.text, entry.resource_class, entry.short) for entry in part.entries)
+    return pieces
+
+
+def build_understand_context(
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+) -> NodeContext:
+    """Build what Understand reads: all entities with ages and reasons, the whole history, its own decisions (seed 003)."""
+    return build_context(UNDERSTAND, output, conversation, turn, task=task, budget=budget)
+
+
+def build_think_context(
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+) -> NodeContext:
+    """Build what Think reads: refs and labels, the history, the last turns in full, and what needs no reading again (seed 003)."""
+    return build_context(THINK, output, conversation, turn, task=task, budget=budget)
+
+
+def build_act_context(
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+) -> NodeContext:
+    """Build what Act reads: full data of the work at hand, the last exchanges, this turn's steps, results and note (seed 003)."""
+    return build_context(ACT, output, conversation, turn, task=task, budget=budget)
+
+
+def build_reply_context(
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+) -> NodeContext:
+    """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (seed 003)."""
+    return build_context(REPLY, output, conversation, turn, task=task, budget=budget)

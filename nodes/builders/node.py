@@ -1,0 +1,75 @@
+"""What a node is: one declaration of the layers it reads, in which detail, and of what its prompt must not lack."""
+
+from collections.abc import Callable, Iterable
+
+from attrs import field, frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes._values import chosen
+from polycontext.nodes.builders.pieces import Section
+from polycontext.nodes.entities import EntityContext, EntityMode
+from polycontext.nodes.history import ConversationPart
+from polycontext.nodes.memory import ConversationContext, CurrentTurn
+from polycontext.nodes.reasoning import ReasoningPart
+from polycontext.polynomial import ContextOutput
+
+
+@frozen
+class Material:
+    """Hold what contexts are built of: the machine's output, what is remembered, the turn under way, and what exists."""
+
+    output: ContextOutput
+    conversation: ConversationContext
+    turn: CurrentTurn
+    entities: EntityContext
+
+
+@frozen
+class Addition:
+    """Declare what a node must be told beside its layers (seed 003, "CRITICAL ADDITIONS").
+
+    `write` returns one entry a text, quoted where it holds what others said; none leaves it
+    out. It stands word for word however short the room, unless `resource_class` lets it yield.
+    """
+
+    name: str
+    section: Section
+    write: Callable[[Material], tuple[str, ...]]
+    resource_class: ResourceClass = ResourceClass.PRESERVED
+
+
+def _said(parts: Iterable[ConversationPart | str]) -> frozenset[ConversationPart]:
+    return frozenset(chosen(ConversationPart, "conversation", part) for part in parts)
+
+
+def _done(parts: Iterable[ReasoningPart | str]) -> frozenset[ReasoningPart]:
+    return frozenset(chosen(ReasoningPart, "reasoning", part) for part in parts)
+
+
+def _mode(mode: EntityMode | str | None) -> EntityMode | None:
+    return None if mode is None else EntityMode.of(mode)
+
+
+@frozen
+class Node:
+    """Declare a node: what it reads is what it names here (seed 003, "Combined: Node Context Requirements").
+
+    `entities` is the mode in which it sees what exists, None for not at all. `task` are its
+    instructions, `budget` the tokens its context may take.
+
+    Raises:
+        InvalidRecordError, UnknownModeError: a part or a mode that there is not.
+
+    >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
+    >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})
+    >>> critic.reasoning
+    frozenset()
+    """
+
+    name: str
+    task: str
+    entities: EntityMode | None = field(default=None, converter=_mode)
+    conversation: frozenset[ConversationPart] = field(default=frozenset(), converter=_said)
+    reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_done)
+    additions: tuple[Addition, ...] = ()
+    budget: int = 4000

@@ -1,0 +1,117 @@
+"""What the registry keeps: entities with their hidden ids, tombstones, aliases and counters.
+
+A value: every change returns another. Changing copies the tables, not the entities,
+so that a version costs a few bytes a ref and any version can be forked or gone back to.
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.nodes._values import check_text
+from polycontext.nodes.entities._checks import EntityId
+from polycontext.nodes.entities.errors import UnknownRefError
+from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone
+
+# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
+_NEAR_MISS_REFS = 500
+_NEAR_MISS_LENGTH = 100
+
+IdKey = tuple[str, EntityId]
+"""A type and an id: integers of two tables may be the same."""
+
+
+@frozen
+class Entry:
+    """Hold a live entity: what may be shown, its id (None until it is saved), whether it was demoted."""
+
+    snapshot: EntitySnapshot
+    id: EntityId | None = field(default=None, repr=False)
+    demoted: bool = False
+
+    @property
+    def is_saved(self) -> bool:
+        """Tell whether the database knows it."""
+        return self.id is not None
+
+
+@frozen
+class Grave:
+    """Hold a removed entity: its tombstone, and the id that stays hidden."""
+
+    tombstone: Tombstone
+    id: EntityId | None = field(default=None, repr=False)
+
+
+@frozen
+class Records:
+    """Hold all tables of a registry; `index` leads from ids to the ref each was last known by, `kinds` are its types."""
+
+    entries: Mapping[str, Entry] = field(factory=dict)
+    graves: Mapping[str, Grave] = field(factory=dict)
+    aliases: Mapping[str, str] = field(factory=dict)
+    counters: Mapping[str, int] = field(factory=dict)
+    index: Mapping[IdKey, str] = field(factory=dict, repr=False)
+    kinds: frozenset[str] = frozenset()
+
+    def resolve(self, ref: str) -> str:
+        """Return the ref that an entity has now; raise `UnknownRefError` if `ref` names none."""
+        current = self.aliases.get(check_text(ref, "ref"), ref)
+        if current not in self.entries:
+            grave = self.graves.get(current)
+            raise UnknownRefError(ref, () if grave else self._near(ref), grave.tombstone if grave else None)
+        return current
+
+    def entry(self, ref: str) -> Entry:
+        """Return the entity that `ref` names; raise `UnknownRefError` if it names none."""
+        return self.entries[self.resolve(ref)]
+
+    def find(self, key: IdKey) -> Entry | None:
+        """Return the live entity with this type and id."""
+        return self.entries.get(self.index.get(key, ""))
+
+    def mint(self, prefix: str) -> tuple[Self, str]:
+        """Return the next ref of a prefix, which is then spent for good."""
+        number = self.counters.get(prefix, 0) + 1
+        return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
+
+    def put(self, entry: Entry) -> Self:
+        """Return records in which a ref has this entry; a new one comes last in the order."""
+        entries = {**self.entries, entry.snapshot.ref: entry}
+        if entry.id is None:
+            return evolve(self, entries=entries)
+        return evolve(self, entries=entries).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
+
+    def indexed(self, kind: str, id: EntityId, ref: str) -> Self:  # noqa: A002  the seed's word
+        """Return records in which an id leads to this ref."""
+        if self.index.get((kind, id)) == ref:
+            return self
+        return evolve(self, index={**self.index, (kind, id): ref}, kinds=self.kinds | {kind})
+
+    def kinds_of(self, id: EntityId) -> list[str]:  # noqa: A002  the seed's word
+        """Return the types in which an id is known."""
+        return sorted(kind for kind in self.kinds if (kind, id) in self.index)
+
+    def rename(self, ref: str, entry: Entry) -> Self:
+        """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
+        rest = {other: kept for other, kept in self.entries.items() if other != ref}
+        return evolve(self, entries=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
+
+    def bury(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
+        """Return records in which tombstones stand for these refs; counters and ids stay."""
+        gone = {ref: self.entries[ref] for ref in refs}
+        graves = {ref: Grave(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
+        rest = {ref: entry for ref, entry in self.entries.items() if ref not in gone}
+        return evolve(self, entries=rest, graves={**self.graves, **graves})
+
+    def _near(self, ref: str) -> tuple[str, ...]:
+        if len(ref) > _NEAR_MISS_LENGTH:
+            return ()
+        live = [*(alias for alias, current in self.aliases.items() if current in self.entries), *self.entries]
+        return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
+
+
+def _tombstone(snapshot: EntitySnapshot, turn: int, reason: str, status: EntityStatus | None) -> Tombstone:
+    return Tombstone(snapshot.ref, snapshot.type, snapshot.label, turn, reason, status or snapshot.status)

@@ -1,0 +1,122 @@
+"""The parts of layer 1: what a mode may see of each tier, and how it is printed.
+
+Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
+so that none can pose as a heading, a fence or an instruction of the prompt around it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, assert_never
+
+from attrs import evolve
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes._parts import Entry, Part, filled
+from polycontext.nodes._quoting import json_line
+from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
+from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+
+_HEADINGS = {
+    Tier.ACTIVE: "Active",
+    Tier.GENERATED: "Generated, not saved",
+    Tier.RETAINED: "Retained",
+    Tier.TOMBSTONES: "Removed",
+}
+
+_Shown = EntitySnapshot | Tombstone
+
+
+def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContext:
+    """Return `ctx` with what the mode may see alone, so that printing has nothing to hide.
+
+    Tiers it does not see are empty; refs, labels, reasons and data that it does not see are
+    blank. Raise `UnknownModeError` for an unknown mode.
+    """
+    known = EntityMode.of(mode)
+    see = ENTITY_TABLE[known]
+    reasons = known is EntityMode.CURATION
+
+    def snapshots(tier: Tier, shown: tuple[EntitySnapshot, ...]) -> tuple[EntitySnapshot, ...]:
+        return tuple(_snapshot(each, see[tier], reasons=reasons) for each in shown if see[tier] is not Detail.NONE)
+
+    return EntityContext(
+        snapshots(Tier.ACTIVE, ctx.active),
+        snapshots(Tier.GENERATED, ctx.generated),
+        snapshots(Tier.RETAINED, ctx.retained),
+        tuple(
+            _tombstone(each, see[Tier.TOMBSTONES], reasons=reasons) for each in ctx.tombstones if see[Tier.TOMBSTONES] is not Detail.NONE
+        ),
+        ctx.current_turn,
+    )
+
+
+def _snapshot(shown: EntitySnapshot, detail: Detail, *, reasons: bool) -> EntitySnapshot:
+    return evolve(
+        shown,
+        ref=_ref(shown, detail),
+        label=_label(shown, detail),
+        data=shown.data if detail is Detail.FULL else None,
+        retention_reason=shown.retention_reason if reasons else None,
+    )
+
+
+def _tombstone(shown: Tombstone, detail: Detail, *, reasons: bool) -> Tombstone:
+    return evolve(shown, ref=_ref(shown, detail), label=_label(shown, detail), reason=shown.reason if reasons else "")
+
+
+def _ref(shown: _Shown, detail: Detail) -> str:
+    return "" if detail is Detail.LABELS else shown.ref
+
+
+def _label(shown: _Shown, detail: Detail) -> str:
+    return "" if detail is Detail.REFS else shown.label
+
+
+def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:
+    """Return what a mode sees of `ctx` as parts, an entity an entry; where room is short its name stands for it.
+
+    Law: no line starts with anything that an entity holds, except its ref.
+    """
+    known = EntityMode.of(mode)
+    seen = visible_entities(ctx, known)
+    if known is EntityMode.DO_NOT_READ:
+        line = do_not_read(seen)
+        return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
+    since = ctx.current_turn if known is EntityMode.CURATION else None
+    tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
+    rows = zip(Tier, tiers, strict=True)
+    return filled(Part(_HEADINGS[tier], _entries(ENTITY_TABLE[known][tier], each, since)) for tier, each in rows)
+
+
+def do_not_read(ctx: EntityContext) -> str:
+    """Return the line that names what needs no reading, blank if nothing does; what is only linked was never read."""
+    refs = [each.ref for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    return f"DO NOT re-read: {', '.join(refs)}" if refs else ""
+
+
+def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[Entry]:
+    match detail:
+        case Detail.NONE:
+            return []
+        case Detail.REFS:
+            return [Entry(", ".join(each.ref for each in tier))] if tier else []
+        case Detail.LABELS:
+            return [Entry(f"- {json_line(each.label)}", json_line(each.label)) for each in tier]
+        case Detail.REFS_AND_LABELS:
+            return [Entry(f"- {each.ref}: {json_line(each.label)}", each.ref) for each in tier]
+        case Detail.FULL:
+            return [Entry(json_line(_facts(each, since)), f"{each.ref} {json_line(each.label)}") for each in tier]
+        case _:
+            assert_never(detail)
+
+
+def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
+    facts = {"ref": shown.ref, "type": shown.type, "label": shown.label, "status": shown.status.value}
+    if isinstance(shown, Tombstone):
+        return {**facts, "turn_removed": shown.turn_removed, "reason": shown.reason}
+    history = {} if since is None else _history(shown, since)
+    reason = {} if shown.retention_reason is None else {"retention_reason": shown.retention_reason}
+    return {**facts, **history, **reason} if shown.data is None else {**facts, **history, **reason, "data": shown.data}
+
+
+def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
+    return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}

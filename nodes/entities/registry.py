@@ -1,0 +1,271 @@
+"""The registry of entities: what models call them, what the database calls them, and what happened to them.
+
+A model that is shown database ids garbles, invents and leaks them. It is shown refs
+such as ``recipe_1``; the registry alone knows the ids behind them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.nodes.entities import translation
+from polycontext.nodes.entities._actions import Report, generated, saved, seen
+from polycontext.nodes.entities._checks import EntityId, check_id, check_names, check_said, check_type
+from polycontext.nodes.entities._records import Records
+from polycontext.nodes.entities._restoring import restored
+from polycontext.nodes.entities._tiers import entity_context
+from polycontext.nodes.entities.codec import decode, encode
+from polycontext.nodes.entities.curation import CurationAction, CurationEntry
+from polycontext.nodes.entities.errors import RefRefusedError
+from polycontext.nodes.entities.naming import ref_name
+from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.translation import Fields
+
+ACTIVE_TURNS = 2
+"""How many turns before the current one an entity stays active for, unless it is told otherwise."""
+
+
+@frozen(repr=False)
+class SessionIdRegistry:
+    """Know every entity of a session by its ref; immutable (seed 003 layer 1, design §8).
+
+    Every method that reports or decides takes the number of its turn and returns a new registry;
+    those that may give out a ref return it as well. `ref_names` names types whose singular the rule
+    misses (see `singular`). A report that comes late never makes an entity older.
+
+    Laws: a ref is given out once; an entity that is read again keeps its ref; nothing changes
+    when an error is raised; ``from_dict(r.to_dict()) == r``.
+
+    >>> registry, soup = SessionIdRegistry().read("recipes", "b7e1-44", "Soup", turn=1)
+    >>> registry, idea = registry.generate("recipes", "Cold soup", turn=2)
+    >>> soup, idea, registry.id_of(soup)
+    ('recipe_1', 'gen_recipe_1', 'b7e1-44')
+    >>> registry, new = registry.save(idea, "c9d3-71", turn=3)
+    >>> new, registry.id_of(idea)
+    ('recipe_2', 'c9d3-71')
+    """
+
+    ref_names: Mapping[str, str] = field(factory=dict, converter=check_names, hash=False)
+    log: tuple[CurationEntry, ...] = field(default=(), alias="_log")
+    _records: Records = field(default=Records(), alias="_records", hash=False)
+
+    # --- what Act reports ---------------------------------------------------
+
+    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        """Report that an entity was read; return its ref, the one it had if it was known.
+
+        A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
+
+        Raises:
+            InvalidRecordError: a type, id, label or turn that is none, data that are no JSON object.
+        """
+        return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
+
+    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        """Report that an entity was created in the database; otherwise as `read`."""
+        return self._seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
+
+    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        """Report that another entity points at this one; it is LINKED unless more is known; otherwise as `read`."""
+        known = self._records.find((check_type(type), check_id(id)))
+        return self._seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
+
+    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
+
+        Raises:
+            InvalidRecordError: as `read`.
+        """
+        name = ref_name(check_type(type), self.ref_names)
+        records, ref = generated(self._records, name, type, Report(turn, None, label, data))
+        return evolve(self, _records=records), ref
+
+    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        """Report that the database took a generated entity; return the ref by which it goes from now on.
+
+        That is a new one, as for any created entity, or the one of the entity with this id. The
+        ``gen_...`` ref leads there for good. Saving twice with one id is saving once.
+
+        Raises:
+            UnknownRefError: no such ref.
+            RefRefusedError: it is saved already, under another id.
+        """
+        name = ref_name(self._records.entry(ref).snapshot.type, self.ref_names)
+        records, new = saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
+        return evolve(self, _records=records), new
+
+    def update(self, ref: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> Self:
+        """Report a new label or new data, which replace the known; what is generated stays so until it is saved.
+
+        Raises:
+            UnknownRefError: no such ref.
+        """
+        entry = self._records.entry(ref)
+        report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
+        return evolve(self, _records=self._records.put(report.of(entry)))
+
+    def touch(self, ref: str, *, turn: int) -> Self:
+        """Report that a turn referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
+        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entry(ref))))
+
+    def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
+        """Report that an entity left the database; a tombstone stays.
+
+        Raises:
+            UnknownRefError: no such ref.
+            RefRefusedError: it was never saved.
+        """
+        if not self._records.entry(ref).is_saved:
+            raise RefRefusedError(ref, "is generated and in no database", "saving or dropping it")
+        return evolve(self, _records=self._records.bury([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
+
+    # --- what Understand decides --------------------------------------------
+
+    def retain(self, ref: str, reason: str, *, turn: int) -> Self:
+        """Keep an entity in mind when it is active no more; that is no reference to it.
+
+        Raises:
+            UnknownRefError: no such ref.
+            InvalidRecordError: a blank reason.
+        """
+        entry = self._records.entry(ref)
+        kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_said(reason, "reason")))
+        return self._decided(self._records.put(kept), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
+
+    def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
+        """Take an entity out of mind, out of the active tier at once, until it is referenced again.
+
+        Raises:
+            UnknownRefError: no such ref.
+            RefRefusedError: it is generated and not saved.
+        """
+        entry = self._records.entry(ref)
+        if not entry.is_saved:
+            raise RefRefusedError(ref, "is generated and not saved, so it stays in sight", "saving or dropping it")
+        gone = evolve(entry, demoted=True, snapshot=evolve(entry.snapshot, retention_reason=None))
+        return self._decided(self._records.put(gone), CurationEntry(turn, CurationAction.DEMOTE, entry.snapshot.ref, reason))
+
+    def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
+        """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
+        current = self._records.resolve(ref)
+        records = self._records.bury([current], turn, reason)
+        return self._decided(records, CurationEntry(turn, CurationAction.DROP, current, reason))
+
+    def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
+        """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
+        gone = [ref for ref, entry in self._records.entries.items() if entry.is_saved or include_generated]
+        records = self._records.bury(gone, turn, reason)
+        return self._decided(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
+
+    # --- what is known ------------------------------------------------------
+
+    def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
+        """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
+        return entity_context(self._records, self.ref_names, current_turn, active_turns)
+
+    def get(self, ref: str) -> EntitySnapshot:
+        """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
+
+        Raises:
+            UnknownRefError: no such ref.
+        """
+        return self._records.entry(ref).snapshot
+
+    @property
+    def tombstones(self) -> tuple[Tombstone, ...]:
+        """Return the tombstones of all removed refs, in the order of removal."""
+        return tuple(grave.tombstone for grave in self._records.graves.values())
+
+    def id_of(self, ref: str) -> EntityId:
+        """Return the database id behind a ref.
+
+        Raises:
+            UnknownRefError: no such ref.
+            RefRefusedError: it is generated and has no id yet.
+        """
+        return translation.id_of(self._records, ref)
+
+    def ref_of(self, id: EntityId, type: str | None = None) -> str:  # noqa: A002  the seed's words
+        """Return the ref by which an id is known, or was last known.
+
+        Raises:
+            UnknownIdError: it never was.
+            AmbiguousIdError: several types have it, and none is said.
+        """
+        return translation.known_ref_of(self._records, id, type)
+
+    def to_ids(self, payload: Any, fields: Fields = None) -> Any:
+        """Return a copy of a JSON payload with ids for refs, on its way to the database.
+
+        In the named `fields`, at any depth, every value but None must be a ref, alone or in a list; a
+        mapping also says of which type. Without `fields` every text that is exactly a ref is one.
+
+        Raises:
+            UnknownRefError: a ref that names nothing, with near misses and its path.
+            RefRefusedError: a ref without an id yet, or of another type than said.
+
+        >>> registry, soup = SessionIdRegistry().read("recipes", 17, turn=1)
+        >>> registry.to_ids({"recipe_id": soup, "servings": 4}), registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"])
+        ({'recipe_id': 17, 'servings': 4}, {'recipe_id': 'recipe_1', 'servings': 17})
+        """
+        return translation.to_ids(self._records, payload, fields)
+
+    def to_refs(self, payload: Any, fields: Fields = None) -> Any:
+        """Return a copy of a JSON payload with refs for ids, on its way to a model; unknown ids stay.
+
+        Without `fields` every text that is exactly an id is one; ids that are numbers are found in named fields alone.
+
+        Raises:
+            AmbiguousIdError: an id of several types, where no type is said.
+        """
+        return translation.to_refs(self._records, payload, fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
+        return encode(self.ref_names, self._records, self.log)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Return the registry that `to_dict` wrote; raise `EntityFormatError` naming the path of the first fault."""
+        document = decode(data)
+        return cls(document.ref_names, _log=document.log, _records=restored(document))
+
+    def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  the seed's words
+        name = ref_name(check_type(kind), self.ref_names)
+        records, ref = seen(self._records, name, kind, id, report)
+        return evolve(self, _records=records), ref
+
+    def _decided(self, records: Records, entry: CurationEntry) -> Self:
+        return evolve(self, _records=records, _log=(*self.log, entry))
+
+    def __contains__(self, ref: object) -> bool:
+        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records.entries)
+
+    def __len__(self) -> int:
+        return len(self._records.entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        return f"SessionIdRegistry({len(self)} entities, {len(self._records.graves)} removed)"
+
+
+def get_entity_context(
+    registry: SessionIdRegistry | Mapping[str, Any], current_turn: int, *, active_turns: int = ACTIVE_TURNS
+) -> EntityContext:
+    """Return what exists at a turn, in its tiers, from a registry or its stored dict (seed 003 layer 1).
+
+    Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
+    generated those that are not saved, whatever their age; retained the others that have a reason.
+
+    Raises:
+        EntityFormatError: a dict that `to_dict` did not write.
+        InvalidRecordError: a turn below 0.
+    """
+    live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
+    return live.context(current_turn, active_turns=active_turns)

@@ -1,0 +1,91 @@
+"""The data of layer 1: what exists, its status, and the tiers in which it is shown (seed 003 layer 1)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from attrs import field, frozen
+
+from polycontext.nodes._values import InvalidRecordError, chosen, is_text, whole_from
+from polycontext.nodes.entities._checks import is_ref, is_said_or_none, is_type
+from polycontext.nodes.entities.json_object import JsonObject
+
+
+class EntityStatus(StrEnum):
+    """Say what happened to an entity last (seed 003 layer 1)."""
+
+    READ = "read"
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+    """Gone from the database; only a tombstone has it."""
+
+    GENERATED = "generated"
+    """Made by the model, not saved yet."""
+
+    LINKED = "linked"
+    """Known because another entity points at it, not read yet."""
+
+
+def _status(value: EntityStatus | str) -> EntityStatus:
+    return chosen(EntityStatus, "status", value)
+
+
+def _data(value: Mapping[str, Any] | None) -> JsonObject | None:
+    return value if value is None or isinstance(value, JsonObject) else JsonObject(value)
+
+
+@frozen
+class EntitySnapshot:
+    """Hold one entity as it was known at a moment; it has no field for a database id.
+
+    `turn_created` is the turn in which it became known, `turn_last_ref` the last in which it was
+    referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
+
+    Raises:
+        InvalidRecordError: a ref or type that is no name, an unknown status, text that cannot be
+            stored, data that are no JSON, a turn below 0 or a reference before the creation.
+    """
+
+    ref: str = field(validator=is_ref)
+    type: str = field(validator=is_type)
+    label: str = field(validator=is_text)
+    status: EntityStatus = field(converter=_status)
+    turn_created: int = field(validator=whole_from(0))
+    turn_last_ref: int = field(validator=whole_from(0))
+    retention_reason: str | None = field(default=None, validator=is_said_or_none)
+    data: JsonObject | None = field(default=None, converter=_data)
+
+    def __attrs_post_init__(self) -> None:
+        if self.turn_last_ref < self.turn_created:
+            raise InvalidRecordError("turn_last_ref", f"{self.turn_last_ref} is before turn {self.turn_created}", "turn_created or later")
+
+
+@frozen
+class Tombstone:
+    """Stand where a ref was removed, so that the ref is never taken for another entity.
+
+    `status` is DELETED where the thing itself is gone; else it is what was known when it was dropped.
+    """
+
+    ref: str = field(validator=is_ref)
+    type: str = field(validator=is_type)
+    label: str = field(validator=is_text)
+    turn_removed: int = field(validator=whole_from(0))
+    reason: str = field(validator=is_text)
+    status: EntityStatus = field(default=EntityStatus.DELETED, converter=_status)
+
+
+@frozen
+class EntityContext:
+    """Hold what exists in its tiers (seed 003 layer 1), each in the order in which refs were given out.
+
+    The tiers share no ref. `tombstones` are those as recent as the active tier; ages are
+    counted from `current_turn`.
+    """
+
+    active: tuple[EntitySnapshot, ...] = ()
+    generated: tuple[EntitySnapshot, ...] = ()
+    retained: tuple[EntitySnapshot, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
+    current_turn: int = 0

@@ -1,0 +1,125 @@
+"""Close a turn: what happened in it becomes what is remembered (seed 003, "Summarize")."""
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from polycontext.nodes._quoting import one_line
+from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, condense, open_exchange
+from polycontext.nodes.memory.conversation import ConversationContext
+from polycontext.nodes.memory.current_turn import CurrentTurn
+from polycontext.nodes.memory.digest import Digest
+from polycontext.nodes.memory.errors import ClosedTurnError
+from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
+from polycontext.polynomial import ContextOutput
+from polycontext.pressure import ContextProjector
+from polycontext.window import Role, TokenCounter
+
+RECENT_TURNS = 5
+TURN_SUMMARIES = 2
+DECISIONS = 10
+USER_TOKENS = 300
+"""How many tokens of what the user said stay in a closed exchange."""
+
+
+def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
+    """Build the summary of a turn (seed 003 layer 3).
+
+    A step's outcome is the model's own word, else a count.
+
+    >>> summarize(CurrentTurn(2).step("read", "recipes", "Find soups", [{}, {}])).steps[0].outcome
+    'read 2 recipes'
+    """
+    return turn.summary
+
+
+def close_turn(
+    conversation: ConversationContext,
+    turn: CurrentTurn,
+    output: ContextOutput,
+    *,
+    engagement: str = "",
+    projector: ContextProjector | None = None,
+) -> ConversationContext:
+    """Return what is remembered after `turn`, whose exchange is the last of the machine's `output`.
+
+    The exchange joins the recent ones and the turn's summary the last ones; the oldest of
+    both move to their digests. What waits for the user is set, or cleared. Results
+    go to the archive under ``turn_<turn>_step_<step>``. A blocked turn is closed like any other, its reason kept.
+    `engagement` states the theme in somebody's own words; `projector` compresses the digests.
+
+    Raises:
+        ClosedTurnError: the turn is not newer than the last closed one.
+    """
+    _check_newer(conversation, turn)
+    summary = summarize(turn)
+    counter = output.window.counter
+    remembered = _with_exchange(conversation, turn, output, projector)
+    remembered = _with_summary(remembered, summary, counter, projector)
+    remembered = evolve(
+        remembered,
+        engagement=conversation.engagement.after(summary, engagement, counter=counter),
+        pending=turn.pending,
+    )
+    for step in turn.steps:
+        if step.result is not None:
+            remembered = remembered.archive(f"turn_{turn.turn_num}_step_{step.step_num}", step.result)
+    return remembered
+
+
+def _check_newer(conversation: ConversationContext, turn: CurrentTurn) -> None:
+    if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
+        raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
+
+
+def _with_exchange(
+    conversation: ConversationContext, turn: CurrentTurn, output: ContextOutput, projector: ContextProjector | None
+) -> ConversationContext:
+    """Move the exchange under way, where there is one, to the recent turns; a turn may be closed without a word said."""
+    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
+    if found is None:
+        return conversation
+    counter = output.window.counter
+    closed = ConversationTurn(
+        user=condense(found.user, USER_TOKENS, role=Role.USER, counter=counter),
+        assistant_summary=condense(found.answer, ANSWER_TOKENS, counter=counter),
+        routing=turn.routing,
+        timestamp=found.timestamp,
+    )
+    turns = (*conversation.recent_turns, closed)
+    return evolve(
+        conversation,
+        recent_turns=turns[-RECENT_TURNS:],
+        history=_grown(conversation.history, [left.lines for left in turns[:-RECENT_TURNS] if left.lines], counter, projector),
+        closed_id=found.last_id,
+    )
+
+
+def _with_summary(
+    conversation: ConversationContext, summary: TurnExecutionSummary, counter: TokenCounter, projector: ContextProjector | None
+) -> ConversationContext:
+    summaries = (*conversation.turn_summaries, summary)
+    decided = () if summary.entity_curation.is_empty else (TurnCuration(summary.turn_num, summary.entity_curation),)
+    return evolve(
+        conversation,
+        turn_summaries=summaries[-TURN_SUMMARIES:],
+        reasoning=_grown(conversation.reasoning, [_summary_line(left) for left in summaries[:-TURN_SUMMARIES]], counter, projector),
+        understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
+    )
+
+
+def _grown(digest: Digest, entries: Iterable[str], counter: TokenCounter, projector: ContextProjector | None) -> Digest:
+    for entry in entries:
+        digest = digest.add(entry, counter=counter, projector=projector)
+    return digest
+
+
+def _summary_line(summary: TurnExecutionSummary) -> str:
+    decided = f" ({summary.think_decision})" if summary.think_decision else ""
+    facts = [summary.think_goal, *(step.outcome for step in summary.steps), *_endings(summary)]
+    return f"Turn {summary.turn_num}{decided}: {'; '.join(one_line(fact) for fact in facts if fact.strip())}"
+
+
+def _endings(summary: TurnExecutionSummary) -> list[str]:
+    expressed = [f"the user expressed: {summary.user_expressed}"] if summary.user_expressed else []
+    return expressed if summary.blocked_reason is None else [*expressed, f"blocked: {summary.blocked_reason}"]

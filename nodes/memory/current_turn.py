@@ -1,0 +1,153 @@
+"""The turn under way: what the nodes decide and do, until it is closed."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.nodes._values import is_text, is_text_or_none, json_data, whole_from
+from polycontext.nodes.history import PendingState
+from polycontext.nodes.memory.codec import read, write
+from polycontext.nodes.reasoning import (
+    ConversationPhase,
+    CurationSummary,
+    StepKind,
+    StepSummary,
+    ThinkDecision,
+    TurnExecutionSummary,
+    generic_outcome,
+)
+from polycontext.nodes.reasoning.summaries import decision_or_none, phase_or_none
+
+
+def _result(value: Any) -> Any:
+    return json_data(value, "result")
+
+
+def _routing(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    frozen_value: Mapping[str, Any] | None = json_data(value, "routing")
+    return frozen_value
+
+
+@frozen
+class StepResult(StepSummary):
+    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same turn.
+
+    Raises:
+        InvalidRecordError: a result that is no JSON data, or as for `StepSummary`.
+    """
+
+    result: Any = field(default=None, converter=_result, hash=False)
+
+    @property
+    def summary(self) -> StepSummary:
+        """Return the step without its result; where the model gave no outcome, a count stands for it."""
+        outcome = self.outcome or generic_outcome(self.type, self.subdomain, self.result, self.entities_involved)
+        return StepSummary(self.step_num, self.type, self.subdomain, self.description, outcome, self.entities_involved, self.note)
+
+
+def _steps(value: Iterable[StepResult]) -> tuple[StepResult, ...]:
+    return tuple(value)
+
+
+@frozen
+class CurrentTurn:
+    """Hold what is known of the turn under way; each method returns the turn with one thing more.
+
+    Raises:
+        InvalidRecordError: an unknown kind, text that cannot be stored, a result that is no JSON data.
+
+    >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
+    >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
+    >>> turn.prev_step_note, turn.summary.steps[0].outcome
+    ('it is vegan', 'read 1 recipe')
+    """
+
+    turn_num: int = field(validator=whole_from(0))
+    think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
+    think_goal: str = field(default="", validator=is_text)
+    steps: tuple[StepResult, ...] = field(default=(), converter=_steps)
+    curation: CurationSummary = field(factory=CurationSummary)
+    phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
+    user_expressed: str = field(default="", validator=is_text)
+    blocked_reason: str | None = field(default=None, validator=is_text_or_none)
+    pending: PendingState | None = None
+    routing: Mapping[str, Any] | None = field(default=None, converter=_routing, hash=False)
+
+    def route(self, routing: Mapping[str, Any]) -> "CurrentTurn":
+        """Return the turn with what a router decided, JSON data."""
+        return evolve(self, routing=routing)
+
+    def curate(self, retained: Iterable[str] = (), demoted: Iterable[str] = (), reasons: Mapping[str, str] | None = None) -> "CurrentTurn":
+        """Return the turn with what Understand decided about entities; a later decision about a ref replaces the earlier."""
+        return evolve(self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {})))
+
+    def observe(self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None) -> "CurrentTurn":
+        """Return the turn with how far the user has come, and what the user expressed; None leaves as it is."""
+        return evolve(
+            self,
+            phase=self.phase if phase is None else phase,
+            user_expressed=self.user_expressed if user_expressed is None else user_expressed,
+        )
+
+    def decide(self, decision: ThinkDecision | str, goal: str = "") -> "CurrentTurn":
+        """Return the turn with what Think decided."""
+        return evolve(self, think_decision=decision, think_goal=goal)
+
+    def step(
+        self,
+        type: StepKind | str,  # noqa: A002 - the seed's word
+        subdomain: str,
+        description: str,
+        result: Any = None,
+        *,
+        outcome: str = "",
+        entities_involved: Iterable[str] = (),
+        note: str | None = None,
+    ) -> "CurrentTurn":
+        """Return the turn with one step more, numbered from 1.
+
+        `outcome` is the model's own word on the result, `note` Act's word for the next step.
+        """
+        made = StepResult(len(self.steps) + 1, type, subdomain, description, outcome, entities_involved, note, result)
+        return evolve(self, steps=(*self.steps, made))
+
+    def block(self, reason: str) -> "CurrentTurn":
+        """Return the turn that cannot be completed, and why."""
+        return evolve(self, blocked_reason=reason)
+
+    def expects(self, pending: PendingState | None) -> "CurrentTurn":
+        """Return the turn that ends on something that waits for the user's answer."""
+        return evolve(self, pending=pending)
+
+    def to_json(self) -> str:
+        """Return the turn as JSON text, with a schema version; `from_json` restores it in the middle of the turn."""
+        return write(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "CurrentTurn":
+        """Restore a turn that is under way.
+
+        Raises:
+            MemoryFormatError: no saved turn, or of an unknown schema; names the path of the first fault.
+        """
+        return read(text, cls)
+
+    @property
+    def prev_step_note(self) -> str | None:
+        """Return Act's note of the last step for the next one (seed 003, Act node)."""
+        return self.steps[-1].note if self.steps else None
+
+    @property
+    def summary(self) -> TurnExecutionSummary:
+        """Return what happened so far, without full results."""
+        return TurnExecutionSummary(
+            turn_num=self.turn_num,
+            think_decision=self.think_decision,
+            think_goal=self.think_goal,
+            steps=tuple(step.summary for step in self.steps),
+            entity_curation=self.curation,
+            conversation_phase=self.phase,
+            user_expressed=self.user_expressed,
+            blocked_reason=self.blocked_reason,
+        )

@@ -1,0 +1,141 @@
+"""A digest: text that only grows, kept under a bound of tokens.
+
+Entries stand word for word while there is room, the oldest yield first. Gists are log-structured
+(design §6): one is made when room runs out, stays as it is while later ones are added,
+and folds with its neighbours when there are many. So an entry costs the same
+whether ten came before it or ten thousand.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes._values import InvalidRecordError, check_text, whole_from
+from polycontext.pressure import ContextProjector, Reach, is_gist_text
+from polycontext.window import ContextWindow, Role, TokenCounter, Turn
+
+LEAST_BOUND = 64
+"""In fewer tokens not even one gist would fit beside a new entry."""
+
+_PROJECTOR = ContextProjector(reach=Reach(keep_recent=0, gist_share=0.95))
+_TARGETS = (0.9, 0.7, 0.4, 0.0)
+"""How full a digest is after compressing, in share of its bound; the later ones where the first cannot be reached."""
+
+
+@frozen
+class DigestEntry:
+    """Hold one entry, or the gist that stands for the entries `first` to `last`.
+
+    Entries are numbered from 1 as they come. `level` is 0 for an entry as it was added,
+    1 for a gist of such, one more for each fold.
+    """
+
+    first: int = field(validator=whole_from(1))
+    last: int = field(validator=whole_from(1))
+    level: int = field(validator=whole_from(0))
+    text: str = field(validator=lambda _, a, v: _is_said(v))
+
+    def __attrs_post_init__(self) -> None:
+        if self.last < self.first:
+            raise InvalidRecordError("last", f"{self.last} is before {self.first}", "first or later")
+        if not self.level and self.first != self.last:
+            raise InvalidRecordError("level", f"0 for the entries {self.first} to {self.last}", "1 or more for a gist")
+
+    @property
+    def turn(self) -> Turn:
+        """Return the entry as a turn of a window.
+
+        All entries are summaries of what was said, and are read as such: the first and last
+        of what they stand for are their sources, whose number therefore never grows.
+        """
+        role = Role.USER if self.level else Role.ASSISTANT
+        sources = (f"{self.first}",) if self.first == self.last else (f"{self.first}", f"{self.last}")
+        level = max(self.level - 1, 0)
+        return Turn(role, self.text, resource_id=f"{self.first}-{self.last}", sources=sources, level=level)
+
+
+def _is_said(text: object) -> None:
+    if not check_text(text, "text").strip():
+        raise InvalidRecordError("text", "is empty", "text that says something")
+
+
+def _entries(value: Iterable[DigestEntry]) -> tuple[DigestEntry, ...]:
+    return tuple(value)
+
+
+@frozen
+class Digest:
+    r"""Keep what was added under `bound` tokens (design §6, §8).
+
+    Laws: the text never takes more than `bound` tokens; a gist stays byte-identical until
+    it folds; entries stand in the order they came.
+
+    Raises:
+        InvalidRecordError: a bound below 64 tokens, entries out of order.
+
+    >>> digest = Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
+    >>> print(digest.text)
+    user: soup?
+    assistant: three soups
+    user: the second
+    """
+
+    bound: int = field(default=600, validator=whole_from(LEAST_BOUND))
+    entries: tuple[DigestEntry, ...] = field(default=(), converter=_entries)
+
+    def __attrs_post_init__(self) -> None:
+        expected = 1
+        for index, entry in enumerate(self.entries):
+            if entry.first != expected:
+                raise InvalidRecordError(f"entries[{index}].first", f"{entry.first} does not follow", f"{expected}")
+            expected = entry.last + 1
+
+    @property
+    def text(self) -> str:
+        """Return the gists and entries, oldest first, one below the other."""
+        return "\n".join(entry.text for entry in self.entries)
+
+    @property
+    def added(self) -> int:
+        """Return how many entries were ever added."""
+        return self.entries[-1].last if self.entries else 0
+
+    def add(self, text: str, *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
+        """Return the digest with `text` as its newest entry, compressed if that is over the bound.
+
+        `counter` counts tokens, `projector` compresses; its summariser may be a model's.
+        The cost does not depend on how much was added before.
+
+        Raises:
+            InvalidRecordError: text that is empty or cannot be stored.
+        """
+        number = self.added + 1
+        entries = (*self.entries, DigestEntry(number, number, 0, text))
+        window = _window(entries, self.bound, counter)
+        for target in _TARGETS:
+            if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
+                break
+            window = (projector or _PROJECTOR).compress(window, target).window
+        return evolve(self, entries=_read_back(window, entries))
+
+
+def _window(entries: Iterable[DigestEntry], bound: int, counter: TokenCounter | None) -> ContextWindow:
+    empty = ContextWindow(bound, counter=counter)
+    return reduce(lambda window, entry: window.append(entry.turn, ResourceClass.REQUIRED), entries, empty)
+
+
+def _text_of(window: ContextWindow) -> str:
+    return "\n".join(turn.text for turn in window.all_turns())
+
+
+def _read_back(window: ContextWindow, entries: Iterable[DigestEntry]) -> tuple[DigestEntry, ...]:
+    standing = {entry.turn.resource_id: entry for entry in entries}
+    return tuple(standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns())
+
+
+def _gist(turn: Turn) -> DigestEntry:
+    """Return a new gist without its header, which would count sources that were left out."""
+    body = turn.text.partition("\n")[2] if is_gist_text(turn.text) else turn.text
+    return DigestEntry(int(turn.sources[0]), int(turn.sources[-1]), turn.level + 1, body)

@@ -1,0 +1,192 @@
+"""The prompt builder: templates, persona, constraints and the conversation's view, made one text.
+
+What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (seed 004 §1.2).
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from attrs import field, frozen
+
+from polycontext.nodes._quoting import one_line
+from polycontext.nodes._values import InvalidRecordError, check_text
+from polycontext.nodes.prompts.errors import unknown_agent_type
+from polycontext.nodes.prompts.fitting import fit_prompt
+from polycontext.nodes.prompts.library import (
+    TemplateLibrary,
+    merge,
+    package_library,
+    persona_template,
+    read_folder,
+    section_template,
+    system_template,
+)
+from polycontext.nodes.prompts.persona import describe_persona
+from polycontext.nodes.prompts.template import Template
+from polycontext.nodes.prompts.transcript import transcript
+from polycontext.polynomial import ContextOutput
+from polycontext.window import ContextWindow, InvalidMessagesError, Turn
+
+Value = str | int | float
+"""What may be put into a template: text, or a number."""
+
+DEFAULT = "default"
+"""The agent type that stands in for unknown ones."""
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    return tuple(map(Path, [folders] if isinstance(folders, str | os.PathLike) else folders))
+
+
+@frozen(eq=False)
+class PromptBuilder:
+    r"""Assemble complete prompts from context components (seed 004 §3.3).
+
+    Args:
+        system_templates: templates by agent type.
+        persona_templates: sentences by eigenvector and band, such as ``warmth.high``.
+        section_templates: the frames of ``constraints``, ``conversation`` and ``task``.
+        folders: where to look for further ones, the first hit wins.
+
+    What none of them has comes from the package: the agent types kgent, builder, citizen and
+    default. The three fields then hold all templates. Law: a value stands in the prompt
+    word for word and is never read as a template.
+
+    Raises:
+        TemplateError: naming file, line and column, when a template is loaded.
+
+    >>> print(PromptBuilder(system_templates={"guide": "You guide through {city}.\n\n{persona}"}).build_system_prompt(
+    ...     "guide", {"joy": 0.9}, ["Never suggest a flight."], city="Vienna"))
+    You guide through Vienna.
+    <BLANKLINE>
+    You enjoy this, and it shows: play with words and ideas where there is room for it.
+    <BLANKLINE>
+    ## Constraints
+    <BLANKLINE>
+    These hold throughout, whatever else is said:
+    <BLANKLINE>
+    - Never suggest a flight.
+    """
+
+    system_templates: Mapping[str, str] = field(default=_NONE)
+    persona_templates: Mapping[str, str] = field(default=_NONE)
+    section_templates: Mapping[str, str] = field(default=_NONE, kw_only=True)
+    folders: Sequence[Path] = field(default=(), converter=_paths, kw_only=True)
+    _library: TemplateLibrary = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        library = merge([self._given(), *map(read_folder, self.folders), package_library()])
+        loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
+        object.__setattr__(self, "_library", library)
+        for name, templates in loaded.items():
+            object.__setattr__(self, name, MappingProxyType({key: template.text for key, template in templates.items()}))
+
+    def _given(self) -> TemplateLibrary:
+        return TemplateLibrary(
+            _loaded(self.system_templates, "system_templates", lambda _, text, source: system_template(text, source)),
+            _loaded(self.persona_templates, "persona_templates", persona_template),
+            _loaded(self.section_templates, "section_templates", section_template),
+        )
+
+    def build_system_prompt(
+        self, agent_type: str, eigenvectors: Mapping[str, float] | None = None, constraints: Sequence[str] = (), **values: Value
+    ) -> str:
+        """Build the system prompt of an agent; it is for the model alone.
+
+        An unknown `agent_type` falls back to ``default`` with an `UnknownAgentTypeWarning`.
+        Values that the template does not name are not used. Constraints stand below
+        a template that has no place for them.
+
+        Raises:
+            MissingValueError: naming a value that the template names and nobody gave.
+            EigenvectorError: a coordinate that is no number from 0 to 1.
+            InvalidRecordError: a value or a constraint that is no storable text.
+        """
+        return self._system_prompt(self._template(agent_type), eigenvectors, constraints, _texts(values))
+
+    def build_prompt(
+        self,
+        output: ContextOutput,
+        /,
+        agent_type: str = DEFAULT,
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        *,
+        task: str | None = None,
+        system_only: bool = False,
+        **values: Value,
+    ) -> str:
+        """Build the one text that a model completes: system prompt, the conversation's view, and the task (seed 004 §5.1, §5.2).
+
+        A template that names ``{task}`` has the task there, and not at the end once more.
+        `system_only` leaves the conversation out, for use beside `ContextSession.messages`.
+        The text is within the window's budget: where it would not be, what it shows of the
+        conversation yields by the window's own plans, and the window stays as it is.
+
+        Raises:
+            InvalidMessagesError: calls are open.
+            ContextOverflowError: over budget even after everything yielded that may.
+            MissingValueError, EigenvectorError, InvalidRecordError: as `build_system_prompt`.
+        """
+        template = self._template(agent_type)
+        texts = _texts(values if task is None else {**values, "task": task})
+        system = self._system_prompt(template, eigenvectors, constraints, texts)
+        closing = self._section("task", texts) if task and "task" not in template.names else ""
+        if system_only:
+            return _joined(system, closing)
+        _check_answered(output.window)
+        return fit_prompt(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
+
+    def _template(self, agent_type: str) -> Template:
+        templates = self._library.system
+        if check_text(agent_type, "agent_type") not in templates:
+            warnings.warn(unknown_agent_type(agent_type, templates), stacklevel=3)
+        return templates.get(agent_type, templates[DEFAULT])
+
+    def _system_prompt(
+        self, template: Template, eigenvectors: Mapping[str, float] | None, constraints: Sequence[str], texts: Mapping[str, str]
+    ) -> str:
+        listed = self._section("constraints", {**texts, "constraints": _list(constraints)})
+        persona = describe_persona(eigenvectors or {}, self._library.persona)
+        prompt = template.fill({**texts, "persona": persona, "constraints": listed})
+        return prompt if "constraints" in template.names else _joined(prompt, listed)
+
+    def _conversation(self, turns: Iterable[Turn], texts: Mapping[str, str]) -> str:
+        return self._section("conversation", {**texts, "conversation": transcript(turns)})
+
+    def _section(self, name: str, texts: Mapping[str, str]) -> str:
+        return self._library.sections[name].fill(texts) if texts[name] else ""
+
+
+def _loaded(templates: Mapping[str, str], what: str, load: Callable[[str, str, str], Template]) -> Mapping[str, Template]:
+    return {name: load(name, text, f"{what}[{name!r}]") for name, text in templates.items()}
+
+
+def _texts(values: Mapping[str, Value]) -> dict[str, str]:
+    """Return `values` as text; the persona is the builder's own to say."""
+    if "persona" in values:
+        raise InvalidRecordError("persona", "is filled in by the builder", "a value of another name")
+    return {name: check_text(str(value) if isinstance(value, int | float) else value, name) for name, value in values.items()}
+
+
+def _list(constraints: Sequence[str]) -> str:
+    """Return a list of one line each, so that no constraint can pose as a heading or as another constraint."""
+    if isinstance(constraints, str):
+        raise InvalidRecordError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
+    lines = [one_line(check_text(constraint, f"constraints[{index}]")) for index, constraint in enumerate(constraints)]
+    return "\n".join(f"- {line}" for line in lines if line)
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _check_answered(window: ContextWindow) -> None:
+    if window.open_calls:
+        calls = ", ".join(window.open_calls)
+        raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")

@@ -1,0 +1,105 @@
+"""Where templates come from: the folders of a user, and the package's own behind them."""
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import MappingProxyType
+
+from attrs import field, frozen
+
+from polycontext.nodes.prompts.errors import TemplateError
+from polycontext.nodes.prompts.persona import Band, read_persona
+from polycontext.nodes.prompts.template import Template
+
+SECTIONS = ("constraints", "conversation", "task")
+"""The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and so on."""
+
+_PERSONA = "persona"
+_SUFFIX = ".md"
+
+
+def _read_only(templates: Mapping[str, Template]) -> Mapping[str, Template]:
+    return MappingProxyType(dict(templates))
+
+
+@frozen(eq=False)
+class TemplateLibrary:
+    """Hold templates by name: of agent types, of personas (``warmth.high``), of sections."""
+
+    system: Mapping[str, Template] = field(factory=dict, converter=_read_only)
+    persona: Mapping[str, Template] = field(factory=dict, converter=_read_only)
+    sections: Mapping[str, Template] = field(factory=dict, converter=_read_only)
+
+
+def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
+    """Return one library in which the first that has a template gives it."""
+    return TemplateLibrary(
+        _first([library.system for library in libraries]),
+        _first([library.persona for library in libraries]),
+        _first([library.sections for library in libraries]),
+    )
+
+
+def _first(layers: Sequence[Mapping[str, Template]]) -> Mapping[str, Template]:
+    return ChainMap(*map(dict, layers))
+
+
+@cache
+def package_library() -> TemplateLibrary:
+    """Return the templates that the package ships, read once."""
+    return read_folder(files("polycontext.nodes.prompts") / "templates")
+
+
+def read_folder(folder: Traversable) -> TemplateLibrary:
+    """Read every ``*.md`` directly in `folder`: agent types by their file names, persona and sections from ``_*.md``.
+
+    Raises:
+        TemplateError: no folder, no UTF-8 text, an unknown ``_*.md``, or a template that is none.
+    """
+    if not folder.is_dir():
+        raise TemplateError(str(folder), 0, 0, "is no folder", "a folder of *.md templates")
+    texts = {
+        entry.name.removesuffix(_SUFFIX): _text(entry) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX) and entry.is_file()
+    }
+    parts = {name.removeprefix("_"): text for name, text in texts.items() if name.startswith("_")}
+    persona = parts.pop(_PERSONA, "")
+    source = Path(str(folder))
+    return TemplateLibrary(
+        {name: system_template(text, str(source / f"{name}.md")) for name, text in texts.items() if not name.startswith("_")},
+        dict(read_persona(persona, str(source / f"_{_PERSONA}.md"))),
+        {name: section_template(name, text, str(source / f"_{name}.md")) for name, text in parts.items()},
+    )
+
+
+def _text(entry: Traversable) -> str:
+    try:
+        return entry.read_text(encoding="utf-8-sig").strip("\n")
+    except UnicodeDecodeError as error:
+        raise TemplateError(str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8") from None
+
+
+def system_template(text: str, source: str) -> Template:
+    """Return the template of an agent type; raise `TemplateError` where it says nothing."""
+    if not text.strip():
+        raise TemplateError(source, 0, 0, "is empty", "a template that says something")
+    return Template(text, source)
+
+
+def persona_template(name: str, text: str, source: str) -> Template:
+    """Return the template of an eigenvector's band; raise `TemplateError` where `name` has no band."""
+    if name.rpartition(".")[2] not in tuple(Band):
+        raise TemplateError(source, 0, 0, f"{name!r:.60} names no band", f"an eigenvector's name, then {', '.join(f'.{b}' for b in Band)}")
+    return Template(text, source)
+
+
+def section_template(name: str, text: str, source: str) -> Template:
+    """Return the template of a section; raise `TemplateError` where it is unknown, or would lose what it is there for."""
+    if name not in SECTIONS:
+        raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))
+    template = Template(text, source)
+    if name not in template.names:
+        raise TemplateError(source, 0, 0, f"the section does not name {{{name}}}", f"a template with {{{name}}} in it")
+    return template

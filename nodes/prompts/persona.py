@@ -1,0 +1,96 @@
+"""A persona in words: each eigenvector falls into a band, each band has a sentence (seed 004 §3.3).
+
+The sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line for each
+band. Those under ``default`` speak for eigenvectors that have none of their own.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from polycontext.nodes.prompts.errors import EigenvectorError, TemplateError
+from polycontext.nodes.prompts.template import Template
+
+LOW_BELOW = 0.35
+HIGH_ABOVE = 0.65
+_DEFAULT = "default"
+
+
+class Band(StrEnum):
+    """Say where on the scale from 0 to 1 a coordinate lies: below 0.35, above 0.65, or between (both edges included)."""
+
+    LOW = "low"
+    MIDDLE = "middle"
+    HIGH = "high"
+
+
+def band_of(value: float) -> Band:
+    """Return the band of a coordinate from 0 to 1.
+
+    >>> [band_of(value).value for value in (0.0, 0.35, 0.65, 1.0)]
+    ['low', 'middle', 'middle', 'high']
+    """
+    if value < LOW_BELOW:
+        return Band.LOW
+    return Band.HIGH if value > HIGH_ABOVE else Band.MIDDLE
+
+
+def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, Template]) -> str:
+    """Return a sentence for each eigenvector, in the order given; empty where there is none.
+
+    `templates` are called ``warmth.high`` and so on; they may name ``{name}`` and ``{value}``.
+
+    Raises:
+        EigenvectorError: a coordinate that is no number from 0 to 1, or a name that is no text.
+    """
+    return " ".join(_sentence(name, value, templates) for name, value in eigenvectors.items())
+
+
+def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str:
+    if not _is_name(name) or not _is_coordinate(value):
+        raise EigenvectorError(name, value)
+    band = band_of(value)
+    template = templates.get(persona_key(name, band)) or templates[persona_key(_DEFAULT, band)]
+    return template.fill({"name": name, "value": f"{value:.2f}"})
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and name.strip() != "" and name.isprintable()
+
+
+def _is_coordinate(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def persona_key(name: str, band: str) -> str:
+    """Return what the template of an eigenvector and band is called."""
+    return f"{name}.{band}"
+
+
+def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
+    r"""Iterate over the templates of a persona file, each with its name.
+
+    Raises:
+        TemplateError: a line that is neither a heading nor a band, or a template that is none.
+
+    >>> [(name, template.text) for name, template in read_persona("# warmth\nlow: Be cool.\n", "_persona.md")]
+    [('warmth.low', 'Be cool.')]
+    """
+    name = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("# "):
+            name = line[2:].strip()
+        elif line.strip():
+            band, colon, sentence = line.partition(":")
+            if not name or not colon or band not in tuple(Band):
+                raise TemplateError(
+                    source, number, 1, f"line {line!r:.60}", f"'# eigenvector', below it {', '.join(f'{b}: ...' for b in Band)}"
+                )
+            yield persona_key(name, band), _template(line, sentence, source, number)
+
+
+def _template(line: str, sentence: str, source: str, number: int) -> Template:
+    text = sentence.strip()
+    try:
+        return Template(text, f"{source}:{number}")
+    except TemplateError as error:
+        raise TemplateError(source, number, line.index(text) + error.column, error.problem, error.legal) from None

@@ -1,0 +1,114 @@
+"""A template: text with named places, filled in once.
+
+A place is ``{name}`` and nothing more: `str.format` would also follow attributes and
+indices of what it is given, and so hand a template, or whoever gets to write into one,
+the insides of every value. Values are text that is put in and never looked at again.
+"""
+
+from collections.abc import Iterator, Mapping
+from string import Formatter
+
+from attrs import field, frozen
+
+from polycontext.nodes.prompts.errors import MissingValueError, TemplateError
+
+_LEGAL = "{name} for a value, {{ and }} for braces"
+_BLANK = "\n\n"
+
+Piece = tuple[str, str | None]
+"""A literal, and the name of the value behind it."""
+
+
+@frozen
+class Template:
+    r"""Hold a template, checked when it is made; `source` is what an error calls it.
+
+    A paragraph that is one place alone vanishes when its value is empty.
+
+    Raises:
+        TemplateError: naming file, line and column of a lone brace, an attribute, an
+            index, a conversion, a format spec, or a place without a name.
+
+    >>> hello = Template("Hello {name}, {{welcome}}.\n\n{more}", "hello.md")
+    >>> hello.fill({"name": "{more}", "more": ""})
+    'Hello {more}, {welcome}.'
+    >>> Template("Hello {name.__class__}", "hello.md")
+    Traceback (most recent call last):
+    polycontext.nodes.prompts.errors.TemplateError: hello.md:1:7: place 'name.__class__' is no name; legal: {name} for a value, {{ and }} for braces
+    """
+
+    text: str
+    source: str
+    _paragraphs: tuple[tuple[Piece, ...], ...] = field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "_paragraphs", tuple(_paragraphs(self.text, self.source)))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of the values that the template puts in."""
+        return frozenset(name for pieces in self._paragraphs for _, name in pieces if name is not None)
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the text with `values` in their places, each as it stands; further values are not used.
+
+        Law: a value is in the result word for word, whatever it holds, and nothing else depends on it.
+
+        Raises:
+            MissingValueError: naming a place without a value.
+        """
+        for pieces in self._paragraphs:
+            for _, name in pieces:
+                if name is not None and name not in values:
+                    raise MissingValueError(name, self.source, tuple(values))
+        return _BLANK.join(_filled(pieces, values) for pieces in self._paragraphs if not _vanishes(pieces, values))
+
+
+def _filled(pieces: tuple[Piece, ...], values: Mapping[str, str]) -> str:
+    return "".join(literal if name is None else literal + values[name] for literal, name in pieces)
+
+
+def _vanishes(pieces: tuple[Piece, ...], values: Mapping[str, str]) -> bool:
+    match pieces:
+        case (("", str(name)),):
+            return not values[name]
+        case _:
+            return False
+
+
+def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:
+    start = 0
+    for paragraph in text.split(_BLANK):
+        yield tuple(_pieces(text, start, start + len(paragraph), source))
+        start += len(paragraph) + len(_BLANK)
+
+
+def _pieces(text: str, at: int, end: int, source: str) -> Iterator[Piece]:
+    """Iterate over the pieces of ``text[at:end]``; `Formatter` knows no positions, so they are counted along."""
+    parsed = Formatter().parse(text[at:end])
+    try:
+        for literal, name, _spec, _conversion in parsed:
+            at += len(literal)
+            if name is None:
+                at += literal.endswith(("{", "}"))  # a brace that was written twice
+            else:
+                _check_place(text, at, name, source)
+                at += len(name) + 2
+            yield literal, name
+    except ValueError as error:
+        if isinstance(error, TemplateError):
+            raise
+        while text[at] not in "{}":
+            at += 1
+        raise _error(text, at, str(error), source) from None
+
+
+def _check_place(text: str, at: int, name: str, source: str) -> None:
+    if not text.startswith(f"{{{name}}}", at):
+        raise _error(text, at, f"place {name!r} has a conversion or a format", source)
+    if not name.isidentifier():
+        raise _error(text, at, f"place {name!r} is no name", source)
+
+
+def _error(text: str, at: int, problem: str, source: str) -> TemplateError:
+    return TemplateError(source, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), problem, _LEGAL)

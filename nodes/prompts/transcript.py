@@ -1,0 +1,74 @@
+"""The conversation as text that cannot be mistaken for the prompt around it.
+
+Each turn stands between fences of tildes, as CommonMark has them (0.31 §4.5). A fence is
+longer than any run of tildes inside, so that every text stands there word for word and
+none can end its turn, or begin another's.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from polycontext.window import Role, ToolCall, Turn
+
+_TILDES = re.compile("~+")
+_SHORTEST = 3
+_PLAIN_NAME = re.compile(r"[\w.-]{1,64}")
+
+
+def transcript(turns: Iterable[Turn]) -> str:
+    r"""Return `turns` as fenced blocks, headed by who speaks: system, user, assistant, summary, call, result.
+
+    A call holds its arguments, a result says which call it answers; opaque parts are
+    counted, not shown. Classes, ids and times are not in it.
+
+    Law: a reader of CommonMark gets every text back as it was, but for its line ends.
+
+    >>> print(transcript([Turn("user", "Where is ~~~ it?"), Turn("assistant", "In hall B.")]))
+    ~~~~user
+    Where is ~~~ it?
+    ~~~~
+    ~~~assistant
+    In hall B.
+    ~~~
+    """
+    return "\n".join(_block(head, text) for head, text in _blocks(turns))
+
+
+def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+    labels: dict[str, str] = {}
+    for turn in turns:
+        if turn.tool_calls:
+            labels = dict(_labels(turn.tool_calls))
+        if turn.text or not turn.tool_calls:
+            yield _head(turn, labels), turn.text
+        for call in turn.tool_calls:
+            yield f"call {labels[call.id]}", call.arguments
+
+
+def _block(head: str, text: str) -> str:
+    longest = max(map(len, _TILDES.findall(text)), default=0)
+    fence = "~" * max(_SHORTEST, longest + 1)
+    return f"{fence}{head}\n{text}\n{fence}"
+
+
+def _head(turn: Turn, labels: Mapping[str, str]) -> str:
+    if turn.role is Role.TOOL:
+        words = ["result", labels.get(turn.tool_call_id or "") or _name(turn.name or "unknown")]
+    elif turn.is_gist:
+        words = ["summary"]
+    else:
+        words = [turn.role.value, *([_name(turn.name)] if turn.name else [])]
+    if turn.parts:
+        words.append(f"(and {len(turn.parts)} not shown)")
+    return " ".join(words)
+
+
+def _labels(calls: tuple[ToolCall, ...]) -> Iterator[tuple[str, str]]:
+    """Name calls by their tools; where one turn makes several, number them, since ids are long and mean nothing."""
+    for number, call in enumerate(calls, 1):
+        yield call.id, _name(call.name) if len(calls) == 1 else f"{_name(call.name)} #{number}"
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)

@@ -1,0 +1,130 @@
+"""A model that says what it was told to say, so that a loop can be tested offline."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from threading import Lock
+from typing import Any
+
+from attrs import define, field
+
+from polycontext.linearity import CallerError
+
+Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
+"""What is scripted: a text, an assistant message, an error to raise, or a function of the request."""
+
+_LEGAL = "a text, an assistant message, an exception, or a function of the request"
+
+
+@define(slots=False, eq=False)
+class ScriptError(CallerError, TypeError):
+    """Refuse a script that could not be played; `where` names the reply."""
+
+    where: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class ScriptEndedError(CallerError, LookupError):
+    """Say that a call came for which the script has no reply; calls count from 1."""
+
+    call: int
+    replies: int
+    rules: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rules = f", and none of the rules matches: {', '.join(map(repr, self.rules))}" if self.rules else ""
+        return f"call {self.call} came after the last of {self.replies} replies{rules}; legal: a script with a reply for every call"
+
+
+def _scripted(replies: Iterable[Reply]) -> tuple[Reply, ...]:
+    if isinstance(replies, str | Mapping):
+        raise ScriptError("replies", "one reply", "a sequence of replies")
+    script = tuple(replies)
+    for number, reply in enumerate(script, 1):
+        _check_reply(reply, f"reply {number}")
+    return script
+
+
+def _ruled(rules: Mapping[str, Reply]) -> Mapping[str, Reply]:
+    for pattern, reply in rules.items():
+        _check_reply(reply, f"rule {pattern!r}")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ScriptError(f"rule {pattern!r}", str(error), "a regular expression") from None
+    return dict(rules)
+
+
+def _check_reply(reply: object, where: str) -> None:
+    if not isinstance(reply, str | Mapping | BaseException) and not callable(reply):
+        raise ScriptError(where, f"{type(reply).__name__} is no reply", _LEGAL)
+    if isinstance(reply, Mapping) and reply.get("role") != "assistant":
+        raise ScriptError(where, f"a message of role {reply.get('role')!r}", "a message of role 'assistant'")
+
+
+@define
+class ScriptedModel:
+    r"""Play a script in place of a model, and keep what it was asked.
+
+    Args:
+        replies: one for each call, in order. An exception is raised, a function is called with the request.
+        rules: regular expressions and their replies. The first that is found in the request (of a
+            message list, in its last message) answers, and the script does not move on.
+
+    Safe under threads. `requests` holds a copy of each request, as it was when it came.
+
+    Raises:
+        ScriptError: a script that could not be played, when it is made.
+
+    >>> model = ScriptedModel(["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."})
+    >>> model.complete("What is the weather?"), model.complete([{"role": "user", "content": "hi"}]), len(model.requests)
+    ('It rains.', 'Hello.', 2)
+    """
+
+    replies: tuple[Reply, ...] = field(default=(), converter=_scripted)
+    rules: Mapping[str, Reply] = field(factory=dict, converter=_ruled, kw_only=True)
+    requests: list[Any] = field(init=False, factory=list)
+    _script: Iterator[Reply] = field(init=False, repr=False, eq=False)
+    _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
+
+    def __attrs_post_init__(self) -> None:
+        self._script = iter(self.replies)
+
+    def complete(self, request: Any) -> Any:
+        """Return the reply to a prompt or a message list: a text, or a message as a dict of the caller's own.
+
+        Raises:
+            ScriptEndedError: no rule matches and the script is at its end.
+            BaseException: whatever the script says.
+        """
+        with self._lock:
+            self.requests.append(deepcopy(request))
+            reply: Any = self._next(request)
+        if isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
+            raise reply
+        said = reply(request) if callable(reply) else reply
+        return deepcopy(dict(said) if isinstance(said, Mapping) else said)
+
+    async def acomplete(self, request: Any) -> Any:
+        """Return the reply; the async twin of `complete`."""
+        return self.complete(request)
+
+    def _next(self, request: Any) -> Reply:
+        text = _last_text(request)
+        matching = (reply for pattern, reply in self.rules.items() if re.search(pattern, text))
+        for reply in matching:
+            return reply
+        for reply in self._script:
+            return reply
+        raise ScriptEndedError(len(self.requests), len(self.replies), tuple(self.rules))
+
+
+def _last_text(request: Any) -> str:
+    last = request[-1] if isinstance(request, list | tuple) and request else request
+    content = last.get("content") if isinstance(last, Mapping) else last
+    return content if isinstance(content, str) else str(content)

@@ -1,0 +1,35 @@
+"""Golden files: every node with every mode of seeing entities, read by eye."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from polycontext.nodes.builders import NODES, EntityMode, NodeBudgetError, NodeContext, build_context
+from tests.nodes.builders.material import lived
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("mode", EntityMode)
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_prints_its_golden_file(name: str, mode: EntityMode) -> None:
+    """The context of a node is, byte for byte, the file of its name and mode."""
+    here = lived()
+    context = build_context(evolve(NODES[name], entities=mode), here.output, here.conversation, here.turn)
+    assert f"{context}\n" == (GOLDEN / f"{name}-{mode}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_short_of_room_prints_its_golden_file(name: str) -> None:
+    """With half of the room it could do without: what yielded is told by its short form or an extract."""
+    assert f"{short_of_room(name)}\n" == (GOLDEN / f"{name}-short.md").read_text(encoding="utf-8")
+
+
+def short_of_room(name: str) -> NodeContext:
+    """Build the context of a node with a budget halfway between what it would take and what it needs."""
+    here = lived()
+    whole = build_context(NODES[name], here.output, here.conversation, here.turn)
+    with pytest.raises(NodeBudgetError) as refusal:
+        build_context(NODES[name], here.output, here.conversation, here.turn, budget=1)
+    return build_context(NODES[name], here.output, here.conversation, here.turn, budget=(whole.tokens + refusal.value.needed) // 2)

@@ -1,0 +1,82 @@
+"""Ids out of sight: a context never shows what the database calls an entity."""
+
+from typing import Any
+
+import pytest
+
+from polycontext.nodes.entities import EntityMode, SessionIdRegistry, format_entity_context, get_entity_context
+from tests.nodes.entities.kitchen import IDS, NOW, kitchen
+
+UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
+
+
+def shown(data: dict[str, Any], kind: str = "recipes", id_: str | int = UUID) -> Any:
+    """Return the data of one entity as a context shows it."""
+    registry, _ = SessionIdRegistry().read("ingredients", 5, turn=1)
+    registry, _ = registry.read(kind, id_, turn=1, data=data)
+    [entity] = [each for each in get_entity_context(registry, 1).active if each.type == kind]
+    assert entity.data is not None
+    return entity.data.thawed()
+
+
+@pytest.mark.parametrize("mode", EntityMode)
+def test_no_mode_shows_an_id(mode: EntityMode) -> None:
+    """Whatever holds an id, label, data or reason, shows a ref instead."""
+    registry, _ = kitchen().read("recipes", UUID, f"Copy of {UUID}", turn=NOW, data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]})
+    registry = registry.retain("recipe_5", f"see {UUID}", turn=NOW).drop("recipe_4", f"for {UUID}", turn=NOW)
+    text = format_entity_context(get_entity_context(registry, NOW), mode)
+    assert not [id_ for id_ in (*IDS, UUID) if id_ in text]
+
+
+def test_a_long_id_is_hidden_wherever_it_stands() -> None:
+    """In keys, inside of texts, as a number; the entity's own id too."""
+    assert shown({"id": UUID, UUID: f"/r/{UUID}/1"}) == {"id": "recipe_1", "recipe_1": "/r/recipe_1/1"}
+    assert shown({"n": 1234567890, "t": "no. 1234567890", "m": 12}, id_=1234567890) == {"n": "recipe_1", "t": "no. recipe_1", "m": 12}
+
+
+def test_a_short_id_is_hidden_in_fields_named_for_ids() -> None:
+    """Elsewhere it may be any number or word."""
+    data = {"id": 7, "ingredient_id": 5, "ingredients_ids": [5, 6], "servings": 7, "minutes": 5, "note": "7", "user_id": 5, "is_id": True}
+    assert shown(data, id_=7) == {
+        "id": "recipe_1",
+        "ingredient_id": "ingredient_1",
+        "ingredients_ids": ["ingredient_1", 6],
+        "servings": 7,
+        "minutes": 5,
+        "note": "7",
+        "user_id": 5,
+        "is_id": True,
+    }
+
+
+def test_a_short_id_within_is_of_the_type_that_its_field_names() -> None:
+    """The id of a nested row is that of another table."""
+    data = {"ingredients": [{"id": 5}, {"id": 7}], "ingredient": {"id": 5}, "author": {"id": 7}}
+    assert shown(data, id_=7) == {
+        "ingredients": [{"id": "ingredient_1"}, {"id": 7}],
+        "ingredient": {"id": "ingredient_1"},
+        "author": {"id": 7},
+    }
+
+
+def test_an_id_within_another_is_not_taken_for_it() -> None:
+    """The longest id is hidden first."""
+    registry, _ = SessionIdRegistry().read("recipes", "abcdefgh", turn=1)
+    registry, _ = registry.read("recipes", "abcdefgh-2", "of abcdefgh-2, not abcdefgh", turn=1)
+    assert get_entity_context(registry, 1).active[1].label == "of recipe_2, not recipe_1"
+
+
+def test_the_id_of_what_was_removed_stays_hidden() -> None:
+    """Data of others may still hold it; a row that came back is named by its new ref."""
+    registry, old = SessionIdRegistry().read("recipes", UUID, turn=1)
+    registry, _ = registry.delete(old, turn=1).read("meal_plans", 1, turn=1, data={"monday": UUID})
+    assert get_entity_context(registry, 1).active[0].data == {"monday": old}
+    registry, new = registry.read("recipes", UUID, turn=1)
+    assert get_entity_context(registry, 1).active[0].data == {"monday": new}
+
+
+def test_the_registry_itself_keeps_data_as_they_came() -> None:
+    """Hiding is for readers: code that works on data finds what was reported."""
+    registry, ref = SessionIdRegistry().read("recipes", UUID, turn=1, data={"id": UUID})
+    get_entity_context(registry, 1)
+    assert registry.get(ref).data == {"id": UUID}

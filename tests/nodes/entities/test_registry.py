@@ -1,0 +1,309 @@
+"""The registry: what happens to an entity, and by which ref it goes."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import CallerError
+from polycontext.nodes.entities import (
+    AmbiguousIdError,
+    EntityStatus,
+    InvalidRecordError,
+    RefRefusedError,
+    SessionIdRegistry,
+    UnknownIdError,
+    UnknownRefError,
+)
+from tests.nodes.entities.kitchen import kitchen
+
+
+def test_refs_are_numbered_by_type() -> None:
+    """Every type counts for itself, and generated entities apart."""
+    registry, first = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
+    registry, second = registry.create("recipes", "b", "Stew", turn=1)
+    registry, other = registry.link("ingredients", "a", "Leek", turn=1)
+    registry, idea = registry.generate("recipes", "Pie", turn=1)
+    assert (first, second, other, idea) == ("recipe_1", "recipe_2", "ingredient_1", "gen_recipe_1")
+    assert [registry.get(ref).status for ref in registry] == ["read", "created", "linked", "generated"]
+    assert list(registry) == [first, second, other, idea]
+
+
+def test_reading_again_keeps_the_ref_and_brings_it_up_to_date() -> None:
+    """A known id keeps its ref and its first turn; label, data, status and last turn are the new ones."""
+    registry, ref = SessionIdRegistry().create("recipes", "a", "Soup", turn=1, data={"servings": 2})
+    registry, again = registry.read("recipes", "a", "Tomato Soup", turn=4, data={"servings": 3})
+    snapshot = registry.get(ref)
+    assert (again, len(registry)) == (ref, 1)
+    assert (snapshot.label, snapshot.status, snapshot.turn_created, snapshot.turn_last_ref) == ("Tomato Soup", EntityStatus.READ, 1, 4)
+    assert snapshot.data == {"servings": 3}
+
+
+def test_what_a_report_leaves_out_stays_known() -> None:
+    """A blank label and data of None keep what was known, for every report."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1, data={"servings": 2})
+    registry, _ = registry.read("recipes", "a", " ", turn=2)
+    registry = registry.update(ref, turn=3).touch(ref, turn=4)
+    snapshot = registry.get(ref)
+    assert (snapshot.label, snapshot.turn_last_ref) == ("Soup", 4)
+    assert snapshot.data == {"servings": 2}
+
+
+def test_an_entity_without_a_label_is_called_by_its_type() -> None:
+    """A first report with a blank label takes the type's name, so that a reader has something to say."""
+    registry, ref = SessionIdRegistry().link("meal_plans", 3, turn=1)
+    registry, idea = registry.generate("meal_plans", "\t", turn=1)
+    assert (registry.get(ref).label, registry.get(idea).label) == ("meal_plan", "meal_plan")
+
+
+def test_a_link_to_a_known_entity_is_a_reference() -> None:
+    """Linking keeps the status of what is known; reading makes a linked entity a read one."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
+    registry, same = registry.link("recipes", "a", turn=3)
+    assert (same, registry.get(ref).status, registry.get(ref).turn_last_ref) == (ref, "read", 3)
+    registry, lemon = registry.link("ingredients", "a", turn=3)
+    registry, _ = registry.read("ingredients", "a", "Lemon", turn=3)
+    assert (registry.get(lemon).status, registry.get(lemon).label) == ("read", "Lemon")
+
+
+def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
+    """A saved entity goes by a new ref, the old one leads there, and it remembers where it came from."""
+    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1, data={"servings": 6})
+    registry, ref = registry.retain(idea, "for Sunday", turn=1).save(idea, "a", turn=3)
+    snapshot = registry.get(ref)
+    assert (idea, ref) == ("gen_recipe_1", "recipe_1")
+    assert registry.get(idea) is snapshot
+    assert registry.id_of(idea) == registry.id_of(ref) == "a"
+    assert (snapshot.status, snapshot.turn_created, snapshot.turn_last_ref) == ("created", 1, 3)
+    assert (snapshot.label, snapshot.retention_reason) == ("Pie", "for Sunday")
+    assert snapshot.data == {"servings": 6}
+    assert list(registry) == [ref]
+    assert idea in registry
+
+
+def test_saving_under_a_known_id_joins_the_entities() -> None:
+    """Where the database answers with the id of a known entity, the generated ref leads to that one."""
+    registry, known = SessionIdRegistry().read("recipes", "a", "Pie", turn=2)
+    registry, idea = registry.generate("recipes", "Better Pie", turn=3)
+    registry, ref = registry.save(idea, "a", turn=4)
+    assert (ref, registry.get(idea).label, registry.get(known).turn_created, len(registry)) == (known, "Better Pie", 2, 1)
+
+
+def test_saving_twice_is_saving_once() -> None:
+    """A repeated report of the same save changes nothing but the last reference; another id is refused."""
+    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
+    registry, ref = registry.save(idea, "a", turn=2)
+    again, same = registry.save(idea, "a", turn=3)
+    assert (same, len(again), again.get(ref).turn_last_ref) == (ref, 1, 3)
+    with pytest.raises(RefRefusedError, match=r"ref 'gen_recipe_1' is saved already, under another id; legal: "):
+        registry.save(idea, "b", turn=3)
+
+
+def test_an_update_of_a_generated_entity_leaves_it_generated() -> None:
+    """Only saving ends being generated; a saved entity is UPDATED."""
+    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
+    registry = registry.update(idea, "Apple Pie", turn=2, data={"servings": 6})
+    assert (registry.get(idea).status, registry.get(idea).label) == ("generated", "Apple Pie")
+    registry, ref = registry.save(idea, "a", turn=3)
+    assert registry.update(idea, turn=4).get(ref).status == "updated"
+
+
+def test_a_removed_ref_leaves_a_tombstone_and_is_never_given_out_again() -> None:
+    """Counters go on after removal; the same database row comes back under a new ref."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
+    registry = registry.delete(ref, "spoilt", turn=2)
+    [stone] = registry.tombstones
+    assert (stone.ref, stone.type, stone.label, stone.turn_removed, stone.reason) == (ref, "recipes", "Soup", 2, "spoilt")
+    assert (stone.status, ref in registry, len(registry)) == ("deleted", False, 0)
+    registry, new = registry.read("recipes", "a", "Soup", turn=3)
+    assert (new, registry.ref_of("a")) == ("recipe_2", "recipe_2")
+
+
+def test_dropping_is_not_deleting() -> None:
+    """The tombstone of a dropped entity keeps its status: the database still has it."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
+    assert registry.drop(ref, turn=2).tombstones[0].status == "read"
+
+
+def test_counters_outlive_clearing() -> None:
+    """After everything was forgotten, refs go on where they were."""
+    registry, _ = kitchen().generate("recipes", turn=6)
+    registry = registry.clear_all(turn=7, include_generated=True)
+    assert len(registry) == 0
+    assert registry.generate("recipes", turn=8)[1] == "gen_recipe_3"
+    assert registry.read("recipes", "new", turn=8)[1] == "recipe_5"
+
+
+def test_types_of_one_name_share_a_counter() -> None:
+    """Whatever types are called, no ref is given out twice."""
+    registry = SessionIdRegistry(ref_names={"dishes": "recipe"})
+    refs = []
+    for kind in ("recipes", "recipe", "dishes", "gen_recipes"):
+        registry, ref = registry.read(kind, "a", turn=1)
+        registry, idea = registry.generate(kind, turn=1)
+        refs += [ref, idea]
+    assert len(set(refs)) == 8
+    assert refs[4] == "recipe_3"
+
+
+def test_a_late_report_makes_nothing_older() -> None:
+    """A report with the number of an earlier turn, as of a slow tool, keeps the later reference."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", turn=5)
+    snapshot = registry.touch(ref, turn=3).get(ref)
+    assert (snapshot.turn_created, snapshot.turn_last_ref) == (5, 5)
+
+
+def test_ids_lead_to_refs_and_back() -> None:
+    """An id has a ref in its type; where types share it, the type must be said."""
+    registry, recipe = SessionIdRegistry().read("recipes", 7, turn=1)
+    assert (registry.ref_of(7), registry.id_of(recipe)) == (recipe, 7)
+    registry, lemon = registry.read("ingredients", 7, turn=1)
+    assert (registry.ref_of(7, "recipes"), registry.ref_of(7, "ingredients")) == (recipe, lemon)
+    with pytest.raises(AmbiguousIdError, match=r"id 7 belongs to several types; legal: saying which of ingredients, recipes"):
+        registry.ref_of(7)
+    with pytest.raises(UnknownIdError, match=r"id '7' has no ref of any type; legal: "):
+        registry.ref_of("7")
+    with pytest.raises(UnknownIdError, match=r"id 7 has no ref of type 'plans'; legal: "):
+        registry.ref_of(7, "plans")
+
+
+def test_the_id_of_a_removed_entity_still_has_its_ref() -> None:
+    """What came from the database about a removed entity can be named, so that its id stays hidden."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1)
+    assert registry.drop(ref, turn=2).ref_of("a") == ref
+
+
+USES: dict[str, Callable[[SessionIdRegistry, str], Any]] = {
+    "get": lambda registry, ref: registry.get(ref),
+    "id_of": lambda registry, ref: registry.id_of(ref),
+    "touch": lambda registry, ref: registry.touch(ref, turn=9),
+    "update": lambda registry, ref: registry.update(ref, turn=9),
+    "save": lambda registry, ref: registry.save(ref, "x", turn=9),
+    "delete": lambda registry, ref: registry.delete(ref, turn=9),
+    "drop": lambda registry, ref: registry.drop(ref, turn=9),
+    "retain": lambda registry, ref: registry.retain(ref, "why", turn=9),
+    "demote": lambda registry, ref: registry.demote(ref, turn=9),
+    "to_ids": lambda registry, ref: registry.to_ids([ref]),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_ref_that_names_nothing_is_refused_and_changes_nothing(use: Callable[[SessionIdRegistry, str], Any]) -> None:
+    """Every method refuses an unknown ref with near misses and a removed one with its tombstone."""
+    registry = kitchen()
+    before = registry.to_dict()
+    with pytest.raises(UnknownRefError) as unknown:
+        use(registry, "recipe_11")
+    assert "recipe_1" in unknown.value.near
+    assert isinstance(unknown.value, KeyError)
+    with pytest.raises(UnknownRefError, match=r"ref 'meal_plan_1' was removed in turn 5; legal: a ref that still stands") as removed:
+        use(registry, "meal_plan_1")
+    assert removed.value.tombstone == registry.tombstones[0]
+    assert registry.to_dict() == before
+
+
+def test_an_unknown_ref_without_near_misses_says_what_would_be_legal() -> None:
+    """Nothing is guessed for a ref like no other, or for one of absurd length."""
+    for ref in ("zzz", "recipe_1" * 50):
+        with pytest.raises(UnknownRefError, match=r"is not in the registry; legal: a ref that the registry gave out"):
+            kitchen().get(ref)
+
+
+def test_a_saved_ref_can_be_a_near_miss_by_its_old_name() -> None:
+    """Old refs of live entities are proposed too, those of removed ones are not."""
+    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
+    registry, ref = registry.save(idea, "a", turn=1)
+    with pytest.raises(UnknownRefError) as refused:
+        registry.get("gen_recipe_2")
+    assert idea in refused.value.near
+    with pytest.raises(UnknownRefError) as refused:
+        registry.drop(ref, turn=2).get("gen_recipe_2")
+    assert refused.value.near == ()
+    with pytest.raises(UnknownRefError, match="removed in turn 2"):
+        registry.drop(ref, turn=2).get(idea)
+
+
+def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:
+    """A generated entity is in no database: it is saved or dropped."""
+    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
+    with pytest.raises(RefRefusedError, match=r"'gen_recipe_1' is generated and in no database; legal: saving or dropping it"):
+        registry.delete(idea, turn=2)
+    with pytest.raises(RefRefusedError, match=r"'gen_recipe_1' is generated and has no id yet; legal: saving it first"):
+        registry.id_of(idea)
+
+
+BAD: dict[str, tuple[str, Callable[[SessionIdRegistry], Any]]] = {
+    "blank type": ("type", lambda r: r.read("", "a", turn=1)),
+    "type with a line end": ("type", lambda r: r.read("recipes\n# x", "a", turn=1)),
+    "generated type": ("type", lambda r: r.generate("9 lives", turn=1)),
+    "linked type": ("type", lambda r: r.link("a b", "a", turn=1)),
+    "blank id": ("id", lambda r: r.read("recipes", " ", turn=1)),
+    "truth as id": ("id", lambda r: r.read("recipes", True, turn=1)),
+    "number as id": ("id", lambda r: r.read("recipes", 1.5, turn=1)),  # type: ignore[arg-type]
+    "endless id": ("id", lambda r: r.read("recipes", 2**64, turn=1)),
+    "saved id": ("id", lambda r: r.save("gen_recipe_1", "", turn=1)),
+    "surrogate": ("label", lambda r: r.read("recipes", "a", "\ud800", turn=1)),
+    "label": ("label", lambda r: r.update("recipe_1", 3, turn=1)),  # type: ignore[arg-type]
+    "turn": ("turn", lambda r: r.touch("recipe_1", turn=-1)),
+    "truth as turn": ("turn", lambda r: r.touch("recipe_1", turn=True)),
+    "turn of a drop": ("turn_removed", lambda r: r.drop("recipe_1", turn=-1)),
+    "turn of a clearing": ("turn_removed", lambda r: r.clear_all(turn=-1)),
+    "turn of a retaining": ("turn", lambda r: r.retain("recipe_1", "x", turn=-1)),
+    "reason": ("reason", lambda r: r.retain("recipe_1", " ", turn=1)),
+    "data": ("data", lambda r: r.read("recipes", "a", turn=1, data=[1])),  # type: ignore[arg-type]
+    "data inside": ("data.when[1]", lambda r: r.read("recipes", "a", turn=1, data={"when": [1, object()]})),
+    "ref": ("ref", lambda r: r.get(["recipe_1"])),  # type: ignore[arg-type]
+    "current turn": ("current_turn", lambda r: r.context(-1)),
+    "active turns": ("active_turns", lambda r: r.context(1, active_turns=True)),
+    "names": ("ref_names", lambda r: SessionIdRegistry(ref_names=["a"])),  # type: ignore[arg-type]
+    "name": ("ref_names.dishes", lambda r: SessionIdRegistry(ref_names={"dishes": "a dish"})),
+}
+
+
+@pytest.mark.parametrize(("field", "use"), BAD.values(), ids=BAD)
+def test_what_cannot_be_stored_or_shown_is_refused(field: str, use: Callable[[SessionIdRegistry], Any]) -> None:
+    """A value that is none is refused with the field it is in, and nothing changes."""
+    registry = kitchen()
+    before = registry.to_dict()
+    with pytest.raises(InvalidRecordError) as refused:
+        use(registry)
+    assert refused.value.field == field
+    assert isinstance(refused.value, CallerError)
+    assert registry.to_dict() == before
+
+
+def test_data_cannot_be_changed_from_outside() -> None:
+    """What the caller does to its own dict afterwards does not reach the registry."""
+    data = {"steps": ["Zest."]}
+    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1, data=data)
+    data["steps"].append("Burn.")
+    held = registry.get(ref).data
+    assert held is not None
+    assert held["steps"] == ("Zest.",)
+    assert dict(held) == {"steps": ("Zest.",)}
+    assert repr(held) == "JsonObject({'steps': ['Zest.']})"
+    assert hash(registry.get(ref)) == hash(copy.deepcopy(registry).get(ref))
+
+
+def test_versions_share_what_did_not_change() -> None:
+    """A touch copies no data, and an older version stays what it was."""
+    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1, data={"servings": 2})
+    later = registry.touch(ref, turn=2)
+    assert later.get(ref).data is registry.get(ref).data
+    assert registry.get(ref).turn_last_ref == 1
+
+
+def test_a_registry_can_be_pickled_and_copied() -> None:
+    """Frameworks that checkpoint their state by pickle or deepcopy get an equal registry, and equal entities."""
+    registry = kitchen()
+    assert pickle.loads(pickle.dumps(registry)) == registry == copy.deepcopy(registry)  # noqa: S301  our own bytes
+    chicken = pickle.loads(pickle.dumps(registry.get("recipe_4")))  # noqa: S301  our own bytes
+    assert chicken == registry.get("recipe_4")
+    assert len(chicken.data) == 6
+
+
+def test_no_repr_shows_an_id() -> None:
+    """Printing a registry shows how much there is, never an id."""
+    assert repr(kitchen()) == "SessionIdRegistry(6 entities, 1 removed)"

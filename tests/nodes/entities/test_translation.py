@@ -1,0 +1,133 @@
+"""Payloads: refs to ids on the way out, ids to refs on the way in."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.entities import AmbiguousIdError, InvalidRecordError, RefRefusedError, SessionIdRegistry, UnknownRefError
+from tests.nodes.entities.kitchen import CHICKEN_ID, LEMON_ID, PLAN_ID, SOUP_ID, STEW_ID, kitchen
+
+REGISTRY = kitchen()
+
+
+def test_every_text_that_is_a_ref_becomes_its_id() -> None:
+    """At any depth, in lists and objects; texts that only mention a ref, keys and numbers stay."""
+    payload = {"recipe_1": ["recipe_1", {"of": "recipe_4"}], "note": "see recipe_1", "n": 1, "lemon": "ingredient_1", "none": None}
+    assert REGISTRY.to_ids(payload) == {
+        "recipe_1": [SOUP_ID, {"of": CHICKEN_ID}],
+        "note": "see recipe_1",
+        "n": 1,
+        "lemon": LEMON_ID,
+        "none": None,
+    }
+
+
+def test_a_payload_may_be_one_ref() -> None:
+    """A bare text is a payload too, and immutable collections come back as plain ones."""
+    assert REGISTRY.to_ids("recipe_2") == STEW_ID
+    assert REGISTRY.to_refs((STEW_ID, "x")) == ["recipe_2", "x"]
+
+
+def test_the_payload_itself_is_not_changed() -> None:
+    """Translating copies."""
+    payload = {"ids": ["recipe_1"]}
+    REGISTRY.to_ids(payload)
+    assert payload == {"ids": ["recipe_1"]}
+
+
+def test_an_invented_ref_is_refused_with_its_place() -> None:
+    """What has the form of a ref of a known type must be one: the model made it up otherwise."""
+    with pytest.raises(UnknownRefError, match=r"^\$\.items\[1\]\.recipe: ref 'recipe_44' is not in the registry; did you mean 'recipe_4'"):
+        REGISTRY.to_ids({"items": [{}, {"recipe": "recipe_44"}]})
+    with pytest.raises(UnknownRefError, match=r"^\$: ref 'gen_meal_plan_1' is not"):
+        REGISTRY.to_ids("gen_meal_plan_1")
+    with pytest.raises(UnknownRefError, match=r"^\$\[0\]: ref 'meal_plan_1' was removed in turn 5"):
+        REGISTRY.to_ids(["meal_plan_1"])
+
+
+def test_a_text_of_no_known_type_is_a_text() -> None:
+    """Where no field is named, a word and a number are only a ref if the registry has that type."""
+    assert REGISTRY.to_ids(["version_2", "recipe_x", "gen_note_1"]) == ["version_2", "recipe_x", "gen_note_1"]
+
+
+def test_a_generated_ref_has_no_id_to_be_translated_to() -> None:
+    """It is refused with its place until it is saved; then its old name does."""
+    with pytest.raises(RefRefusedError, match=r"^\$\.recipe_id: ref 'gen_recipe_1' is generated and has no id yet; legal: saving it first"):
+        REGISTRY.to_ids({"recipe_id": "gen_recipe_1"})
+    saved, _ = REGISTRY.save("gen_recipe_1", "new", turn=6)
+    assert saved.to_ids({"recipe_id": "gen_recipe_1"}) == {"recipe_id": "new"}
+
+
+@pytest.mark.parametrize(
+    "fields", [["recipe_id", "recipe_ids"], ("recipe_id", "recipe_ids"), {"recipe_id": "recipes", "recipe_ids": "recipes"}]
+)
+def test_named_fields_alone_are_translated(fields: Any) -> None:
+    """At any depth, a ref or a list of them; what stands in other fields, and in objects below, stays."""
+    payload = {"recipe_id": "recipe_1", "in": [{"recipe_ids": ["recipe_2", None]}], "title": "recipe_4", "recipe_ids": {"x": "recipe_1"}}
+    assert REGISTRY.to_ids(payload, fields) == {
+        "recipe_id": SOUP_ID,
+        "in": [{"recipe_ids": [STEW_ID, None]}],
+        "title": "recipe_4",
+        "recipe_ids": {"x": "recipe_1"},
+    }
+
+
+@pytest.mark.parametrize("value", [SOUP_ID, "version_2", 17, True, ""])
+def test_a_named_field_holds_nothing_but_refs(value: Any) -> None:
+    """An id or anything else that the model wrote there is refused: it knows no ids."""
+    with pytest.raises(UnknownRefError, match=r"^\$\.recipe_id: ref .* is not in the registry"):
+        REGISTRY.to_ids({"recipe_id": value}, "recipe_id")
+
+
+def test_a_field_with_a_type_holds_refs_of_that_type() -> None:
+    """A lemon is no recipe."""
+    with pytest.raises(RefRefusedError, match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients; legal: a ref of type recipes"):
+        REGISTRY.to_ids({"recipe_id": "ingredient_1"}, {"recipe_id": "recipes"})
+
+
+def test_ids_that_come_in_become_refs() -> None:
+    """Texts anywhere, numbers in named fields alone; unknown ids stay; a removed entity goes by its old ref."""
+    row = {"id": SOUP_ID, "lemon": LEMON_ID, "plan": PLAN_ID, "user": "u-1", "list": [CHICKEN_ID]}
+    assert REGISTRY.to_refs(row) == {"id": "recipe_1", "lemon": LEMON_ID, "plan": "meal_plan_1", "user": "u-1", "list": ["recipe_4"]}
+    assert REGISTRY.to_refs({"lemon": LEMON_ID, "n": LEMON_ID, "x": True}, ["lemon", "x"]) == {"lemon": "ingredient_1", "n": 17, "x": True}
+
+
+def test_an_id_of_several_types_needs_its_type() -> None:
+    """Two tables may count alike: the field says which is meant."""
+    registry, recipe = SessionIdRegistry().read("recipes", 1, turn=1)
+    registry, _ = registry.read("ingredients", 1, turn=1)
+    assert registry.to_refs({"a": 1}, {"a": "recipes"}) == {"a": recipe}
+    with pytest.raises(AmbiguousIdError, match=r"^\$\.a: id 1 belongs to several types"):
+        registry.to_refs({"a": 1}, ["a"])
+
+
+def test_a_payload_too_deep_is_refused() -> None:
+    """A hostile payload is refused, never a RecursionError."""
+    payload: Any = "recipe_1"
+    for _ in range(100_000):
+        payload = [payload]
+    with pytest.raises(InvalidRecordError, match="nested deeper than 100 levels; legal: at most 100 levels"):
+        REGISTRY.to_ids(payload)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([SOUP_ID, CHICKEN_ID, STEW_ID])
+PAYLOADS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4))
+
+
+@given(PAYLOADS)
+def test_out_after_in_is_the_payload(payload: Any) -> None:
+    """What came from the database goes back to it as it was, and no id is left on the way."""
+    translated = REGISTRY.to_refs(payload)
+    assert REGISTRY.to_ids(translated) == payload
+    assert not {SOUP_ID, CHICKEN_ID, STEW_ID} & set(leaves(translated))
+
+
+def leaves(payload: Any) -> list[str]:
+    """Return the texts in a payload."""
+    if isinstance(payload, dict):
+        return leaves(list(payload.values()))
+    if isinstance(payload, list):
+        return [text for item in payload for text in leaves(item)]
+    return [payload] if isinstance(payload, str) else []

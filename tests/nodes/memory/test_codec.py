@@ -1,0 +1,98 @@
+"""The memory as JSON: byte-identical both ways, and strict about what it reads."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import fields
+from hypothesis import given
+
+from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.memory import ConversationContext, InvalidRecordError, MemoryFormatError
+from tests.nodes.memory.records import kitchen, memories
+
+
+@given(memories())
+def test_the_round_trip_is_byte_identical(memory: ConversationContext) -> None:
+    """Whatever is remembered, reading what was written gives the same memory and the same text."""
+    again = ConversationContext.from_json(memory.to_json())
+    assert again == memory
+    assert again.to_json() == memory.to_json()
+
+
+def test_the_registry_of_entities_travels_along() -> None:
+    """Refs and ids are there after a round trip."""
+    registry, ref = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1)
+    again = ConversationContext.from_json(ConversationContext().with_registry(registry).to_json())
+    assert again.id_registry.id_of(ref) == "a1"
+
+
+def test_every_field_is_written_beside_the_schema() -> None:
+    """A field that is added later cannot be forgotten by the codec."""
+    written = json.loads(kitchen(1).conversation.to_json())
+    assert written.pop("schema") == 1
+    assert list(written) == [attribute.name for attribute in fields(ConversationContext)]
+
+
+def _at(*path: str | int, put: Any) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        for key in path[:-1]:
+            data = data[key]
+        data[path[-1]] = put
+
+    return change
+
+
+def _without(*path: str | int) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        for key in path[:-1]:
+            data = data[key]
+        del data[path[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "problem"),
+    [
+        (_at("schema", put=2), r"\$.schema", "schema 2 is unknown"),
+        (_at("schema", put=True), r"\$.schema", "schema True is unknown"),
+        (_without("schema"), r"\$.schema", "schema None is unknown"),
+        (_without("engagement"), r"\$", "missing fields engagement"),
+        (_at("mood", put=1), r"\$", "unknown fields mood"),
+        (_without("recent_turns", 0, "user"), r"\$.recent_turns\[0\]", "missing fields user"),
+        (_at("recent_turns", 1, "user", put=3), r"\$.recent_turns\[1\].user", "3 is no str"),
+        (_at("recent_turns", 1, "timestamp", put="now"), r"\$.recent_turns\[1\]", "field 'timestamp': 'now' is no moment, not empty, or"),
+        (_at("recent_turns", put={}), r"\$.recent_turns", "is no list"),
+        (_at("recent_turns", 0, "routing", put=[]), r"\$.recent_turns\[0\].routing", "is no object"),
+        (_at("pending", "type", put="demand"), r"\$.pending.type", "'demand' is none of propose, clarify, ask_user"),
+        (_at("pending", "type", put=["propose"]), r"\$.pending.type", "is none of"),
+        (_at("turn_summaries", 0, put=3), r"\$.turn_summaries\[0\]", "int is no object"),
+        (_at("turn_summaries", 0, "steps", 0, "step_num", put="1"), r"\$.turn_summaries\[0\].steps\[0\].step_num", "'1' is no int"),
+        (_at("turn_summaries", 0, "entity_curation", "reasons", put=[]), r"\$.turn_summaries\[0\].entity_curation.reasons", ""),
+        (_at("history", "bound", put=1), r"\$.history", "field 'bound'"),
+        (_at("id_registry", put=[]), r"\$.id_registry", ""),
+    ],
+)
+def test_what_is_no_memory_is_refused_with_its_path(change: Callable[[Any], None], path: str, problem: str) -> None:
+    """A wrong, missing or unknown field is named, and nothing is filled in for what was lost."""
+    data = json.loads(kitchen(3).conversation.to_json())
+    change(data)
+    with pytest.raises(
+        MemoryFormatError, match=f"saved memory, {path}: .*{problem}.*; legal: what ConversationContext|{path}: {problem}; legal: 1"
+    ):
+        ConversationContext.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(("text", "problem"), [("", "no JSON"), ("[]", "list is no object"), (b"\xff", "no JSON")])
+def test_what_is_no_object_is_refused(text: str | bytes, problem: str) -> None:
+    """Broken text and other JSON are refused at the root."""
+    with pytest.raises(MemoryFormatError, match=rf"\$: {problem}"):
+        ConversationContext.from_json(text)
+
+
+def test_a_memory_takes_tuples_only() -> None:
+    """A list, which somebody could change from outside, is refused by the name of its field."""
+    with pytest.raises(InvalidRecordError, match="field 'turn_summaries': list is no tuple"):
+        ConversationContext(turn_summaries=[])  # type: ignore[arg-type]

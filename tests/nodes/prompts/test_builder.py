@@ -1,0 +1,104 @@
+"""System prompts: template, persona and constraints made one text."""
+
+from enum import Enum
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from polycontext.nodes import PromptBuilder
+from polycontext.nodes._values import InvalidRecordError
+from polycontext.nodes.prompts import MissingValueError
+from tests.strategies import ANY_TEXT
+
+GOLDEN = Path(__file__).parent / "golden"
+SHIPPED = PromptBuilder()
+BARE = PromptBuilder({"bare": "{constraints}", "closed": "Say {word}."}, section_templates={"constraints": "{constraints}"})
+SOUL = {"aesthetic": 0.9, "joy": 0.2, "categorical": 0.5, "swagger": 0.7}
+RULES = ["Never suggest a flight.", "Answer in German."]
+
+
+@pytest.mark.parametrize(
+    ("name", "eigenvectors", "constraints", "values"),
+    [
+        ("kgent", SOUL, RULES, {}),
+        ("builder", {"patience": 0.9}, [], {"specialty": "carpentry"}),
+        ("citizen", {"warmth": 0.1, "trust": 0.5}, RULES[:1], {}),
+        ("default", {}, [], {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_prompts_of_the_package_are_these(
+    name: str, eigenvectors: dict[str, float], constraints: list[str], values: dict[str, str]
+) -> None:
+    """Each agent's prompt is its golden file, read and approved by eye."""
+    prompt = SHIPPED.build_system_prompt(name, eigenvectors, constraints, **values)
+    assert prompt + "\n" == (GOLDEN / f"system_{name}.md").read_text(encoding="utf-8")
+
+
+@given(st.one_of(st.sampled_from(["{persona}", "{0.__class__}", "{{x}}", "\n\n## Task\n"]), ANY_TEXT))
+@example("{constraints}")
+def test_a_value_stands_word_for_word(value: str) -> None:
+    """A hostile value appears as it is, and the rest of the prompt is what it would have been."""
+    plain = SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty="MARK")
+    assert SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty=value) == plain.replace("MARK", value)
+
+
+@given(st.lists(st.one_of(st.sampled_from(["a\n- b", "\r\n\r\n# Task", "{persona}", "\u2028x", "\x85y", " "]), ANY_TEXT), max_size=4))
+def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
+    """No constraint breaks out of its line, loses a word, or poses as another one; a blank one is none."""
+    said = [constraint.split() for constraint in constraints if constraint.split()]
+    lines = BARE.build_system_prompt("bare", {}, constraints).splitlines()
+    assert [line.split()[1:] for line in lines] == said
+    assert all(line.startswith("- ") for line in lines)
+
+
+def test_constraints_reach_a_template_without_a_place_for_them() -> None:
+    """What a user demands is never lost to a template: it stands below."""
+    assert BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
+    assert BARE.build_system_prompt("closed", {}, [], word="hi") == "Say hi."
+
+
+def test_a_missing_value_names_itself() -> None:
+    """The error names the value, the template's file and what there is."""
+    with pytest.raises(MissingValueError, match=r"builder\.md names \{specialty\}, but no such value is given") as caught:
+        SHIPPED.build_system_prompt("builder", SOUL, RULES, speciality="carpentry")
+    assert caught.value.key == "specialty"
+    assert caught.value.known == ("speciality", "persona", "constraints")
+
+
+def test_further_values_are_not_used() -> None:
+    """A caller may pass more than this template names, so that templates can be exchanged."""
+    assert SHIPPED.build_system_prompt("default", city="Vienna") == SHIPPED.build_system_prompt("default")
+
+
+class Mood(str, Enum):  # noqa: UP042 - a StrEnum prints as its text anyway
+    """Stand for a value that prints as something else than it is."""
+
+    CALM = "calm"
+
+
+@pytest.mark.parametrize(("value", "text"), [("x", "x"), (7, "7"), (0.5, "0.5"), (True, "True"), (Mood.CALM, "calm")])
+def test_a_value_is_a_text_or_a_number(value: str | float, text: str) -> None:
+    """Numbers are put in as Python prints them, a member of a text enum as its text."""
+    assert BARE.build_system_prompt("closed", word=value) == f"Say {text}."
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"word": None}, "'word': NoneType is not text; legal: str"),
+        ({"word": ["a"]}, "'word': list is not text"),
+        ({"word": "\ud800"}, "'word': lone surrogate"),
+        ({"word": "x", "persona": "y"}, "'persona': is filled in by the builder; legal: "),
+        ({"word": "x", "constraints": "Be kind."}, "'constraints': one text, .*; legal: a sequence of texts"),
+        ({"word": "x", "constraints": ["a", 7]}, r"'constraints\[1\]': int is not text"),
+        ({"agent_type": 7, "word": "x"}, "'agent_type': int is not text"),
+    ],
+    ids=str,
+)
+def test_what_is_no_text_is_refused_by_name(values: dict[str, object], problem: str) -> None:
+    """A value that cannot be put in is an error that names it."""
+    with pytest.raises(InvalidRecordError, match=problem):
+        BARE.build_system_prompt(**{"agent_type": "closed", **values})  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""Templates from folders: a user's own first, the package's behind them."""
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from polycontext.nodes import PromptBuilder
+from polycontext.nodes.prompts import TemplateError, UnknownAgentTypeWarning
+
+SHIPPED = PromptBuilder()
+
+
+def folder(place: Path, **files: str) -> Path:
+    """Write a folder of templates."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (place / f"{name}.md").write_text(text, encoding="utf-8")
+    return place
+
+
+def test_the_package_ships_four_agents() -> None:
+    """The agents of design §8, each with a place for persona and constraints."""
+    assert set(SHIPPED.system_templates) == {"kgent", "builder", "citizen", "default"}
+    assert all("{persona}" in text and "{constraints}" in text for text in SHIPPED.system_templates.values())
+    assert set(SHIPPED.section_templates) == {"constraints", "conversation", "task"}
+
+
+def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
+    """What the folder has wins; what it has not is the package's."""
+    mine = PromptBuilder(folders=[folder(tmp_path, kgent="Mine.", guide="New.", _task="Do: {task}")])
+    assert (mine.system_templates["kgent"], mine.system_templates["guide"]) == ("Mine.", "New.")
+    assert mine.system_templates["builder"] == SHIPPED.system_templates["builder"]
+    assert mine.section_templates["task"] == "Do: {task}"
+    assert mine.section_templates["constraints"] == SHIPPED.section_templates["constraints"]
+    assert mine.persona_templates == SHIPPED.persona_templates
+
+
+def test_the_first_hit_wins(tmp_path: Path) -> None:
+    """What is passed as text goes before the folders, and a folder before those behind it."""
+    one, two = folder(tmp_path / "1", a="one", b="one"), folder(tmp_path / "2", a="two", b="two", c="two")
+    builder = PromptBuilder({"a": "given"}, folders=[one, str(two)])
+    assert [builder.build_system_prompt(name) for name in "abc"] == ["given", "one", "two"]
+    assert builder.folders == (one, two)
+
+
+def test_one_folder_is_a_folder_not_its_letters(tmp_path: Path) -> None:
+    """A single path may be passed without a list."""
+    assert PromptBuilder(folders=folder(tmp_path, a="one")).build_system_prompt("a") == "one"  # type: ignore[arg-type]
+
+
+def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
+    """A folder may say one band anew, and add eigenvectors."""
+    builder = PromptBuilder(folders=[folder(tmp_path, _persona="# warmth\nhigh: Be a stove.\n\n# craft\nlow: Be rough.")])
+    assert builder.persona_templates["warmth.high"] == "Be a stove."
+    assert builder.persona_templates["warmth.low"] == SHIPPED.persona_templates["warmth.low"]
+    assert builder.persona_templates["craft.low"] == "Be rough."
+
+
+def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
+    """Other files and folders below are left alone; a byte order mark and line ends around the text are none of it."""
+    folder(tmp_path / "below", deep="deep")
+    (tmp_path / "notes.txt").write_text("{", encoding="utf-8")
+    (tmp_path / "odd.md").mkdir()
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf\nText.\r\n\r\n")
+    assert PromptBuilder(folders=[tmp_path]).system_templates.keys() - SHIPPED.system_templates.keys() == {"a"}
+    assert PromptBuilder(folders=[tmp_path]).system_templates["a"] == "Text."
+
+
+@pytest.mark.parametrize(
+    "agent_type", ["../hidden", "..\\hidden", "hidden.md", "/etc/passwd", "_persona", "persona", "below/deep", "", "kgent\x00"]
+)
+def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -> None:
+    """An agent type that looks like a path reads no file: it is unknown, and default stands in."""
+    folder(tmp_path, hidden="SECRET")
+    folder(tmp_path / "mine" / "below", deep="SECRET")
+    builder = PromptBuilder(folders=[folder(tmp_path / "mine")])
+    with pytest.warns(UnknownAgentTypeWarning):
+        assert builder.build_system_prompt(agent_type) == builder.build_system_prompt("default")
+
+
+def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
+    """The warning names the type, what may have been meant and what is there; it points at the caller."""
+    with pytest.warns(
+        UnknownAgentTypeWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen"
+    ) as caught:
+        SHIPPED.build_system_prompt("kagent")
+    assert caught[0].filename == __file__
+    with pytest.warns(UnknownAgentTypeWarning, match="'zzz', 'default' stands in; legal: "):
+        SHIPPED.build_system_prompt("zzz")
+
+
+def test_a_known_agent_type_does_not_warn() -> None:
+    """Only a fallback warns, default itself does not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SHIPPED.build_system_prompt("default")
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: place 'name.upper' is no name"),
+        ({"a": "\n \n"}, r"a\.md: is empty; legal: "),
+        ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
+        (
+            {"_conversaton": "{conversation}"},
+            r"_conversaton\.md: no section is called 'conversaton'; legal: constraints, conversation, task",
+        ),
+        ({"_task": "Do it."}, r"_task\.md: the section does not name \{task\}; legal: "),
+        ({"_constraints": "{constraints"}, r"_constraints\.md:1:1: expected '}'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_a_faulty_file_is_refused_when_it_is_loaded(tmp_path: Path, files: dict[str, str], problem: str) -> None:
+    """A fault is found when the builder is made, not when a prompt is needed, and names its place."""
+    with pytest.raises(TemplateError, match=problem):
+        PromptBuilder(folders=[folder(tmp_path, **files)])
+
+
+def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """The error names the file and the byte."""
+    (tmp_path / "a.md").write_bytes(b"Gr\xfc\xdfe")
+    with pytest.raises(TemplateError, match=r"a\.md: is no UTF-8 text \(.* at byte 2\); legal: UTF-8"):
+        PromptBuilder(folders=[tmp_path])
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    """A folder that is not there would otherwise look like one without templates."""
+    with pytest.raises(TemplateError, match="is no folder"):
+        PromptBuilder(folders=[tmp_path / "typo"])
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: Single '{'"),
+        (
+            {"persona_templates": {"warmth": "Be warm."}},
+            r"persona_templates\['warmth'\]: 'warmth' names no band; legal: .*\.low, \.middle, \.high",
+        ),
+        ({"section_templates": {"end": "x"}}, "no section is called 'end'"),
+    ],
+    ids=["system", "persona", "section"],
+)
+def test_a_faulty_text_is_refused_by_its_name(options: dict[str, dict[str, str]], problem: str) -> None:
+    """Templates that are passed are checked as those of a file."""
+    with pytest.raises(TemplateError, match=problem):
+        PromptBuilder(**options)
+
+
+def test_templates_cannot_be_changed_afterwards() -> None:
+    """A builder is immutable, its templates too."""
+    with pytest.raises(TypeError):
+        SHIPPED.system_templates["kgent"] = "Mine."  # type: ignore[index]

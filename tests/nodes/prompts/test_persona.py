@@ -1,0 +1,123 @@
+"""The persona: coordinates become words, band by band."""
+
+from decimal import Decimal
+from math import inf, nan, nextafter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes import PromptBuilder
+from polycontext.nodes.prompts import Band, EigenvectorError, TemplateError, band_of
+from polycontext.nodes.prompts.persona import read_persona
+from tests.strategies import ANY_TEXT
+
+PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
+
+
+def described(eigenvectors: dict[str, float]) -> str:
+    """Return the persona alone."""
+    return PERSONA.build_system_prompt("bare", eigenvectors)
+
+
+@pytest.mark.parametrize(
+    ("value", "band"),
+    [
+        (0, "low"),
+        (-0.0, "low"),
+        (nextafter(0.35, 0), "low"),
+        (0.35, "middle"),
+        (0.5, "middle"),
+        (0.65, "middle"),
+        (nextafter(0.65, 1), "high"),
+        (1, "high"),
+    ],
+)
+def test_a_band_ends_where_it_says(value: float, band: str) -> None:
+    """The middle includes both of its edges, and the sentence is that of the band."""
+    assert band_of(value) == band
+    assert described({"warmth": value}) == PERSONA.persona_templates[f"warmth.{band}"]
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_bands_rise_with_the_coordinate(a: float, b: float) -> None:
+    """A higher coordinate never falls into a lower band."""
+    order = list(Band)
+    assert order.index(band_of(min(a, b))) <= order.index(band_of(max(a, b)))
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf, -0.001, 1.001, nextafter(1, 2), True, None, "0.5", Decimal("0.5")])
+def test_no_coordinate_is_refused_by_name(value: object) -> None:
+    """What is no number from 0 to 1 is an error that names the eigenvector."""
+    with pytest.raises(EigenvectorError, match=r"eigenvector 'warmth' = .*; legal: a name, and a number from 0 to 1") as caught:
+        described({"joy": 0.5, "warmth": value})  # type: ignore[dict-item]
+    assert caught.value.name == "warmth"
+
+
+@pytest.mark.parametrize("name", ["", " ", 7, "two\nlines", "\x00", "\ud800"])
+def test_no_name_is_refused(name: object) -> None:
+    """An eigenvector has a name of one line that can be read."""
+    with pytest.raises(EigenvectorError):
+        described({name: 0.5})  # type: ignore[dict-item]
+
+
+def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
+    """A name without sentences of its own is described by name and value."""
+    assert described({"swagger": 0.999}) == "Your swagger is high (1.00 on a scale from 0 to 1): let it shape how you answer."
+    assert "{joy}" in described({"{joy}": 0.1})
+
+
+def test_sentences_stand_in_the_order_given() -> None:
+    """One paragraph, a sentence for each eigenvector."""
+    templates = PERSONA.persona_templates
+    assert described({"trust": 0.9, "joy": 0.1}) == f"{templates['trust.high']} {templates['joy.low']}"
+    assert described({}) == ""
+
+
+def test_every_eigenvector_of_the_package_has_all_bands() -> None:
+    """No band of a known eigenvector falls back to the generic sentence, and no two bands say the same."""
+    names = {key.rpartition(".")[0] for key in PERSONA.persona_templates}
+    assert {"default", "warmth", "joy", "curiosity"} <= names
+    assert {f"{name}.{band}" for name in names for band in Band} == PERSONA.persona_templates.keys()
+    assert len(set(PERSONA.persona_templates.values())) == 3 * len(names)
+
+
+def test_a_persona_file_may_hold_some_bands_only() -> None:
+    """What is missing of an eigenvector is taken from further back: here from the default."""
+    builder = PromptBuilder({"bare": "{persona}"}, {"craft.high": "Show your craft ({value})."})
+    assert builder.build_system_prompt("bare", {"craft": 0.8}) == "Show your craft (0.80)."
+    assert builder.build_system_prompt("bare", {"craft": 0.2}).startswith("Your craft is low")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("low: Be cool.", 1, "line 'low: Be cool.'"),
+        ("# warmth\n\nlow Be cool.", 3, "line 'low Be cool.'"),
+        ("# warmth\nlow: a\nhot: b", 3, "line 'hot: b'"),
+        ("# \nlow: a", 2, "line 'low: a'"),
+    ],
+)
+def test_a_faulty_persona_file_is_refused_at_its_line(text: str, line: int, problem: str) -> None:
+    """A line that is neither heading nor band is an error at its line."""
+    with pytest.raises(TemplateError, match=problem) as caught:
+        list(read_persona(text, "_persona.md"))
+    assert caught.value.line == line
+
+
+def test_a_faulty_sentence_is_refused_at_its_line_and_column() -> None:
+    """A sentence is a template, and its fault is reported at its place in the file."""
+    with pytest.raises(TemplateError, match=r"place 'name\.upper' is no name") as caught:
+        list(read_persona("# warmth\nlow:  Be {name.upper}.", "_persona.md"))
+    assert str(caught.value).startswith("_persona.md:2:10: ")
+
+
+@given(ANY_TEXT)
+def test_any_name_stands_word_for_word_or_is_refused(name: str) -> None:
+    """A name cannot bring a template or a line of its own into the prompt."""
+    try:
+        text = described({name: 0.5})
+    except EigenvectorError:
+        return
+    assert "\n" not in text
+    assert f"Your {name} is moderate" in text or f"{name}.middle" in PERSONA.persona_templates

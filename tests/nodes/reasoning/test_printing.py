@@ -1,0 +1,116 @@
+"""Layer 3 in a prompt: each node its own part, and nothing that was said poses as the prompt."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.reasoning import (
+    CurationSummary,
+    ReasoningNode,
+    ReasoningTrace,
+    StepSummary,
+    TurnCuration,
+    TurnExecutionSummary,
+    UnknownNodeError,
+    format_reasoning_for_prompt,
+    get_reasoning_trace,
+)
+from tests.nodes.memory.records import SAID, curations, kitchen, summaries
+
+GOLDEN = Path(__file__).parent / "golden"
+NODES: tuple[ReasoningNode, ...] = ("understand", "think", "act", "reply")
+OWN = re.compile(
+    r"### (Your decisions so far|Earlier reasoning|Conversation flow|(Turn before|Last turn|This turn) \(turn \d+\))"
+    r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*|> .*|- .*|\(nothing happened yet\)|"
+)
+
+
+def _turn(number: int, name: str) -> TurnExecutionSummary:
+    step = StepSummary(1, "read", f"{name}-DOMAIN", f"{name}-PLAN", f"{name}-OUTCOME", [f"{name}-REF"], f"{name}-NOTE")
+    curation = CurationSummary([f"{name}-KEPT"], [f"{name}-DEMOTED"], {f"{name}-KEPT": f"{name}-WHY"})
+    return TurnExecutionSummary(number, "propose", f"{name}-GOAL", [step], curation, "narrowing", f"{name}-WISH", f"{name}-BLOCKED")
+
+
+TRACE = ReasoningTrace(
+    [_turn(1, "LAST")], "EARLIER", _turn(2, "NOW"), [TurnCuration(1, CurationSummary(["LOGGED"], reasons={"LOGGED": "LOGGED-WHY"}))]
+)
+PARTS = {
+    "own log": ["LOGGED (LOGGED-WHY)"],
+    "last plan": ["LAST-PLAN", "LAST-GOAL", "LAST-NOTE", "LAST-REF", "LAST-DOMAIN", "propose"],
+    "last outcome": ["LAST-OUTCOME", "LAST-BLOCKED"],
+    "earlier": ["EARLIER"],
+    "curation": ["LAST-KEPT (LAST-WHY)", "LAST-DEMOTED", "NOW-KEPT (NOW-WHY)"],
+    "current steps": ["NOW-PLAN", "NOW-NOTE", "NOW-DOMAIN"],
+    "current outcome": ["NOW-OUTCOME", "NOW-BLOCKED"],
+    "phase": ["Phase: narrowing", "User expressed: NOW-WISH"],
+}
+SEES: dict[ReasoningNode, set[str]] = {
+    "understand": {"own log"},
+    "think": {"last plan", "last outcome", "earlier", "curation", "current steps", "current outcome", "phase"},
+    "act": {"current steps", "current outcome"},
+    "reply": {"last outcome", "current outcome", "phase"},
+}
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_golden(node: ReasoningNode) -> None:
+    """A conversation that was really lived prints as the file of its node, which was read by eye."""
+    lived = kitchen()
+    trace = get_reasoning_trace(lived.conversation, lived.turn)
+    assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("part", PARTS)
+def test_each_node_sees_its_parts(node: ReasoningNode, part: str) -> None:
+    """Every cell of the seed's table, in both directions: what a node gets is there whole, the rest is absent whole."""
+    text = format_reasoning_for_prompt(TRACE, node)
+    found = [word for word in PARTS[part] if word in text]
+    assert found == (PARTS[part] if part in SEES[node] else [])
+
+
+@given(
+    st.lists(summaries(), max_size=2),
+    SAID,
+    st.none() | summaries(),
+    st.lists(st.builds(TurnCuration, st.integers(0, 9), curations()), max_size=2),
+    st.sampled_from(NODES),
+)
+def test_what_was_said_never_starts_a_line(
+    recent: list[TurnExecutionSummary],
+    earlier: str,
+    current: TurnExecutionSummary | None,
+    log: list[TurnCuration],
+    node: ReasoningNode,
+) -> None:
+    """Whatever models and users say, every line starts with one of the prompt's own marks."""
+    text = format_reasoning_for_prompt(ReasoningTrace(recent, earlier, current, log), node)
+    assert [line for line in text.splitlines() if not OWN.fullmatch(line)] == []
+
+
+@given(summaries(), st.sampled_from(["think", "act", "reply"]))
+def test_why_a_turn_was_blocked_is_shown_wherever_the_turn_is(turn: TurnExecutionSummary, node: ReasoningNode) -> None:
+    """A blocked turn says so to every node that sees the turn, even where nothing else is known of it."""
+    text = format_reasoning_for_prompt(ReasoningTrace(current=turn), node)
+    assert ("BLOCKED: " in text) is (turn.blocked_reason is not None)
+
+
+def test_nothing_decided_is_said() -> None:
+    """An empty entry of the log does not print as an empty line."""
+    trace = ReasoningTrace(curation_log=[TurnCuration(3, CurationSummary())])
+    assert format_reasoning_for_prompt(trace, "understand").endswith("- Turn 3: nothing changed")
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_an_empty_trace_says_so(node: ReasoningNode) -> None:
+    """Where nothing happened, that is said to every node."""
+    assert format_reasoning_for_prompt(ReasoningTrace(), node) == "(nothing happened yet)"
+
+
+def test_another_node_is_refused() -> None:
+    """The legal nodes are named."""
+    with pytest.raises(UnknownNodeError, match="node 'plan'; legal: understand, think, act, reply"):
+        format_reasoning_for_prompt(TRACE, "plan")  # type: ignore[arg-type]

@@ -1,0 +1,42 @@
+"""The kitchen: the whole loop of four nodes, saved in the middle and resumed elsewhere."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.house import ROOT
+
+KITCHEN = ROOT / "examples" / "kitchen.py"
+
+
+def _run(*options: str | Path) -> str:
+    done = subprocess.run([sys.executable, KITCHEN, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_kitchen_resumed_in_a_new_process_gives_byte_identical_contexts(tmp_path: Path) -> None:
+    """Saved after turn 15 and resumed, every node reads in turns 16 to 30 what it would have read without the break."""
+    _run("--contexts", tmp_path / "whole")
+    _run("--stop", "15", "--save", tmp_path / "saved", "--contexts", tmp_path / "first")
+    _run("--resume", tmp_path / "saved", "--contexts", tmp_path / "second")
+    whole, first, second = (_files(tmp_path / name) for name in ("whole", "first", "second"))
+    assert {name[:2] for name in second} == {f"{turn:02}" for turn in range(16, 31)}
+    assert first | second == whole
+
+
+def test_the_machine_compresses_in_the_middle_of_the_kitchen() -> None:
+    """Before the last turn the conversation was compressed more than once, and the log kept every turn."""
+    last = _run().splitlines()[-1]
+    assert last == "119 turns in the log, 18 in the window, 7 compressions"
+
+
+def test_a_node_s_context_is_printed_on_request() -> None:
+    """One node, one turn: its four sections stand in the output once."""
+    printed = _run("--show", "think", "--turn", "3", "--stop", "4")
+    for heading in ("## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "## Your Task"):
+        assert printed.count(f"{heading}\n") == 1

@@ -1,0 +1,240 @@
+"""Attachments under pressure: a superseded one yields first, to a pointer; any other to its name, lines and outline."""
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import ResourceClass
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, laws, view_of
+from polycontext.pressure._outline import outline_body
+from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
+from polycontext.window.items import item_turn
+from tests.pressure.samples import assistant, extended, hard_plan, opened, talk, user
+from tests.strategies import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
+
+MODULE = "\n".join(f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12))
+CONTENTS = st.sampled_from(["", "x = 1", "short text", MODULE, MODULE * 4, "KeyError: 'id' in src/app.py\n" * 30, "wörter " * 200])
+NAMES = st.sampled_from([None, "a.py", "a.py", "a.py", "notes.md", "n" * 300])
+KINDS = st.sampled_from(["code", "file", "file", "text", "error", "custom"])
+REAL = TiktokenCounter("o200k_base")
+
+
+def attached(content: str = MODULE, name: str | None = "a.py", kind: str = "file", **lines: int) -> Turn:
+    """Return the turn that attaches such an item."""
+    metadata = None if name is None else {"filename": name, **lines}
+    return item_turn(ContextItem(content, kind, metadata, id="ctx-1", timestamp=0))
+
+
+@st.composite
+def attachments(draw: st.DrawFn) -> Move:
+    """Draw an attachment, pinned now and then."""
+    resource_class = draw(st.sampled_from([ResourceClass.REQUIRED] * 4 + [ResourceClass.PRESERVED, ResourceClass.DROPPABLE]))
+    return attached(draw(CONTENTS), draw(NAMES), draw(KINDS)), resource_class
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> ContextWindow:
+    """Draw a window with many attachments, of few sources, compressed up to three times."""
+    window = filled(draw(conversations(max_atoms=2)), draw(st.sampled_from([200, 1_000, 5_000])), counter=FAST)
+    for _ in range(draw(st.integers(1, 3))):
+        if window.open_calls:
+            return window
+        moves = draw(st.lists(attachments() | st.sampled_from([(user("go on"), None), (assistant("done"), None)]), max_size=8))
+        for turn, resource_class in moves:
+            window = window.append(turn, resource_class)
+        if draw(st.booleans()):
+            window = ContextProjector(Head(), draw(reaches())).compress(window, draw(TARGETS)).window
+    return window
+
+
+PROJECTORS = st.builds(ContextProjector, st.builds(Head), reaches())
+
+
+@given(PROJECTORS, windows(), TARGETS)
+def test_the_bill_of_a_plan_holds(projector: ContextProjector, window: ContextWindow, target: float) -> None:
+    """Whatever is attached: the chain falls strictly, what was promised is kept, and nothing is touched twice or lost."""
+    laws.chain_falls_strictly(projector.ladder(window))
+    laws.ceilings_fall_along_the_chain(projector.ladder(window))
+    laws.plans_touch_no_turn_twice(projector.plan_for(window, target))
+    laws.plans_respect_the_class_floors(projector.plan_for(window, target))
+    laws.promises_are_kept(projector.compress(window, target))
+    laws.reports_tell_what_happened(projector.compress(window, target))
+    laws.open_atom_and_last_user_turn_never_yield(projector, window, target)
+    laws.sources_are_never_lost(projector, window, target)
+    laws.order_is_kept(projector, window, target)
+    laws.gists_are_shorter_than_their_sources(projector, window, target)
+    laws.compressing_again_changes_nothing(projector, window, target)
+
+
+@given(PROJECTORS, windows(), TARGETS, TARGETS)
+def test_attachments_keep_the_galois_connection(projector: ContextProjector, window: ContextWindow, target: float, other: float) -> None:
+    """Fidelities only fall, and plans stay adjoint to pressures."""
+    laws.fidelities_only_fall(projector, window, target, other)
+    laws.plans_and_pressures_are_adjoint(projector, window, target)
+    laws.compressions_do_what_their_plans_say(projector, window, target, other)
+
+
+@given(windows())
+def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> None:
+    """Rung by rung, not only where a target happens to fall; exactly, where only pointers were set."""
+    projector = ContextProjector(reach=Reach(keep_recent=1))
+    for tokens in projector.ladder(window).tokens:
+        plan = projector.plan_within(window, tokens)
+        result = projector.commit(window, projector.fulfil(plan))
+        laws.promises_are_kept(result)
+
+
+def test_the_superseded_attachment_yields_first_and_exactly() -> None:
+    """The first rung points from the older text of a source to the later one, and costs what it says."""
+    window = extended(
+        opened(5_000), [*talk(4), attached(), attached("other", "b.py"), *talk(8), attached(MODULE + "x = 1\n"), user("well?")]
+    )
+    projector = ContextProjector()
+    plan = projector.plan_within(window, projector.ladder(window).tokens[1])
+    after = projector.commit(window, projector.fulfil(plan)).window
+    changed = [(old, new) for old, new in zip(window.all_turns(), after.all_turns(), strict=True) if old != new]
+    assert [(old.text, new.text) for old, new in changed] == [
+        (attached().text, "[Superseded: a later attachment has the current text of a.py]")
+    ]
+    pointer = changed[0][1]
+    assert (pointer.role, pointer.sources) == ("user", (changed[0][0].resource_id,))
+    assert after.tokens == plan.tokens_promised
+    assert view_of(after, window.atoms()).fidelities[pointer.sources[0]] is Fidelity.GIST
+
+
+def test_a_pointer_is_not_summarised() -> None:
+    """It says nothing that a later turn does not; a projection that comes back as input has it as plain text."""
+    pointer = user("[Superseded: a later attachment has the current text of src/a {b}.py]")
+    assert ExtractiveSummariser().summarise([pointer, user("Book a flight.")], 100, counter=FAST) == "user: Book a flight."
+
+
+def test_other_lines_and_errors_of_a_file_supersede_nothing() -> None:
+    """A source is file name and lines; an error about a file is none of them, and no name is no source."""
+    turns = [attached(start_line=1, end_line=9), attached(start_line=2, end_line=9), attached(kind="error"), attached(name=None)]
+    window = extended(opened(5_000), [*turns, *talk(10), attached(), attached("again", name=None), user("well?")])
+    projector = ContextProjector()
+    for tokens in projector.ladder(window).tokens:
+        after = projector.commit(window, projector.fulfil(projector.plan_within(window, tokens))).window
+        assert not any("Superseded" in text for text in texts(after.all_turns()))
+
+
+def test_a_later_pinned_text_supersedes_but_a_pinned_one_never_yields() -> None:
+    """PRESERVED attachments stand, superseded or not."""
+    pinned = opened(9_000).append(attached(), ResourceClass.PRESERVED)
+    window = extended(pinned, [attached(MODULE * 2), *talk(8)]).append(attached(MODULE * 3), ResourceClass.PRESERVED)
+    after = ContextProjector().compress(extended(window, [user("well?")]), 0.0).window
+    assert [text for text in texts(after.all_turns()) if "attach" in text.lower() or "class" in text] != []
+    assert texts(after.all_turns()).count(attached().text) == 1
+    assert texts(after.all_turns()).count(attached(MODULE * 3).text) == 1
+    assert attached(MODULE * 2).text not in texts(after.all_turns())
+
+
+def test_a_pointer_that_is_longer_than_its_text_is_not_set() -> None:
+    """Nothing is gained by pointing from a short text."""
+    window = extended(opened(5_000), [attached("x"), *talk(10), attached("y"), user("well?")])
+    projector = ContextProjector(reach=Reach(keep_recent=2))
+    assert projector.ladder(window).pointers == []
+
+
+def test_an_attachment_yields_to_name_lines_and_outline() -> None:
+    """Its gist stands by itself, between the gists of the talk around it."""
+    long = "word " * 1_500
+    window = extended(opened(9_000), [*talk(6), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(14, first=6)])
+    after = ContextProjector(reach=Reach(keep_recent=4, gist_share=0.6)).compress(window, 0.1).window
+    gist = next(text for text in texts(after.all_turns()) if "attached file" in text)
+    assert gist.splitlines()[:4] == ["[Summary of 1 earlier message]", "attached file a.py:10-60:", " class Kind0", "   def method_0"]
+    assert len(gist.splitlines()) == 2 + 24
+
+
+@pytest.mark.parametrize(("target", "most"), [(0.30, 26), (0.02, 8)])
+def test_an_outline_is_cut_from_the_inside_out(target: float, most: int) -> None:
+    """Where room is short the methods go first, then the last classes, and a sign says so."""
+    window = extended(opened(2_000, counter=REAL), [attached("\n".join([MODULE] * 6)), user("well?")])
+    after = ContextProjector(reach=Reach(keep_recent=1, gist_share=0.05)).compress(window, target).window
+    gist = after.all_turns()[-2].text.splitlines()
+    assert gist[1:3] == ["attached file a.py:", " class Kind0"]
+    assert len(gist) <= most
+    assert gist[-1] == " …"
+    assert not any("def" in line for line in gist)
+
+
+def test_of_a_long_name_the_end_stays() -> None:
+    """The last folders and the file say more than the first ones."""
+    window = extended(opened(2_000), [attached(MODULE, "long/" * 400 + "a.py"), user("well?")])
+    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.2).window
+    assert after.all_turns()[-2].text.splitlines()[1] == f"attached file …{'/long' * 15}/a.py:"
+
+
+def test_a_name_that_does_not_fit_is_cut() -> None:
+    """Even where the name alone takes more than there is."""
+    turn = attached(MODULE, "路径/" * 26 + "a.py")
+    assert outline_body(turn, 30, REAL).startswith("attached file")
+    assert REAL.count(outline_body(turn, 30, REAL)) <= 30
+
+
+def test_what_defines_no_names_is_summarised_under_its_name() -> None:
+    """An error yields to its telling lines, without a model."""
+    trace = "Traceback (most recent call last):\n  File app.py, line 3\nKeyError: 'id'\n"
+    window = extended(opened(3_000), [attached(("noise and so on. " * 30 + "\n") * 8 + trace, kind="error"), *talk(10)])
+    after = ContextProjector(_Nobody()).compress(window, 0.2).window
+    gist = next(text for text in texts(after.all_turns()) if "attached error" in text)
+    assert gist.startswith("[Summary of 1 earlier message]\nattached error a.py:\n ")
+    assert "KeyError: 'id'" in gist
+
+
+def test_nobody_is_asked_for_the_gist_of_an_attachment() -> None:
+    """The outline is made here: a summariser that fails costs nothing."""
+    window = extended(opened(3_000), [attached(MODULE * 4), user("well?")])
+    result = ContextProjector(_Nobody(), Reach(keep_recent=0)).compress(window, 0.2)
+    assert result.rejections == ()
+    assert "class Kind0" in result.window.all_turns()[-2].text
+
+
+class _Nobody:
+    """Refuse to be asked about anything but talk."""
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return one word, for talk."""
+        assert not any("attached" in turn.text or turn.metadata for turn in turns)
+        return "talk"
+
+
+def test_the_last_word_of_the_user_stands_before_an_attachment() -> None:
+    """An attachment is the newest user turn, and the question before it is still the question."""
+    window = extended(opened(2_000), [*talk(6), user("what is wrong here?"), attached()])
+    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.0).window
+    assert texts(after.all_turns())[-2:] == ["what is wrong here?", attached().text]
+
+
+def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
+    """What was attached first does not take the place of the task, and its "never" binds nobody."""
+    window = ContextWindow(2_000, counter=FAST).append(attached("# You must never do this.\n"), ResourceClass.REQUIRED)
+    window = window.append(user("Book a flight to Oslo."))
+    assert [window.class_of(turn) for turn in window.all_turns()] == [ResourceClass.REQUIRED, ResourceClass.PRESERVED]
+    again = window.append(evolve(attached("From now on you must never do this."), resource_id="a2"))
+    assert again.class_of(again.all_turns()[-1]) is ResourceClass.REQUIRED
+
+
+def test_folded_outlines_keep_their_names() -> None:
+    """Gists of attachments fold as all gists do, and what folds them reads their names."""
+    names = [f"src/part_{number}.py" for number in range(6)]
+    window = extended(opened(6_000), [*(attached(MODULE, name) for name in names), user("well?")])
+    projector = ContextProjector(reach=Reach(keep_recent=0, fan_in=2))
+    for _ in range(2):
+        window = projector.commit(window, projector.fulfil(hard_plan(projector, window))).window
+        window = extended(window, [assistant("one"), user("more?")])
+    fold = window.all_turns()[2]
+    assert (len(fold.sources), fold.level) == (6, 1)
+    assert "src/part_0.py" in fold.text
+
+
+def test_the_harshest_gist_names_what_was_attached() -> None:
+    """A single gist for everything reads outlines, not files."""
+    window = extended(opened(4_000), [assistant("I will look."), attached(MODULE * 9), assistant("Done."), user("well?")])
+    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.0).window
+    gist = after.all_turns()[2]
+    assert len(gist.sources) == 3
+    assert "attached file a.py" in gist.text

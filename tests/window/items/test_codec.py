@@ -1,0 +1,151 @@
+"""Items as JSON: what we write the schema accepts, what the schema accepts comes back."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+from polycontext.window.items import (
+    ContextItem,
+    ItemFormatError,
+    ItemType,
+    MetadataWarning,
+    item_from_dict,
+    item_from_json,
+    item_schema,
+    item_to_dict,
+    item_to_json,
+)
+from tests.strategies import TEXTS
+from tests.window.items.samples import JSON, NAMES, items, seed_item
+
+pytestmark = pytest.mark.filterwarnings("ignore::polycontext.window.items.MetadataWarning")
+
+SCHEMA = Draft7Validator(dict(item_schema()))
+DOCUMENT = {"id": "ctx-1", "type": "code", "content": "x", "metadata": None, "timestamp": 3910982400}
+WHOLE = st.integers(1, 10**30) | st.integers(1, 10**6).map(float)
+KNOWN = {"filename": NAMES, "start_line": WHOLE, "end_line": WHOLE, "package": TEXTS}
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw anything the schema accepts: lines in any order, whole numbers written as floats, any further keys."""
+    document: dict[str, Any] = {
+        "id": draw(st.from_regex(r"ctx-[0-9]+", fullmatch=True)),
+        "type": draw(st.sampled_from([str(kind) for kind in ItemType])),
+        "content": draw(TEXTS),
+        "timestamp": draw(st.integers(min_value=0) | st.integers(0, 10**11).map(float)),
+    }
+    further = st.dictionaries(TEXTS.filter(lambda key: key not in KNOWN), JSON, max_size=3)
+    chosen = draw(st.sets(st.sampled_from(sorted(KNOWN))))
+    known = {key: draw(KNOWN[key]) for key in sorted(chosen)}
+    optional: list[dict[str, Any]] = [{}, {"metadata": None}, {"metadata": draw(further) | known}]
+    document.update(draw(st.sampled_from(optional)))
+    return document
+
+
+@given(items())
+def test_what_is_written_validates_and_comes_back(item: ContextItem) -> None:
+    """The law of the codec, as data and as text."""
+    SCHEMA.validate(item_to_dict(item))
+    assert item_from_dict(item_to_dict(item)) == item
+    assert item_from_json(item_to_json(item)) == item
+    assert item_from_json(item_to_json(item).encode()) == item
+
+
+@given(documents())
+def test_every_document_of_the_schema_round_trips(document: dict[str, Any]) -> None:
+    """What the schema accepts is read, written again it says the same, and absent metadata are null."""
+    SCHEMA.validate(document)
+    written = item_to_dict(item_from_dict(document))
+    assert written == {"metadata": None} | document
+    SCHEMA.validate(written)
+    assert json.loads(item_to_json(item_from_json(json.dumps(document)))) == written
+
+
+def test_the_shape_is_the_seeds() -> None:
+    """Ids and types as text, the timestamp as Universal Time."""
+    assert json.loads(item_to_json(seed_item(id="ctx-1", timestamp=3910982400))) == {
+        "id": "ctx-1",
+        "type": "code",
+        "content": "(defun add (a b) (+ a b))",
+        "metadata": {"filename": "math.lisp", "start_line": 5, "end_line": 7},
+        "timestamp": 3910982400,
+    }
+
+
+def test_the_shipped_schema_is_the_seeds() -> None:
+    """A draft-07 schema with the seed's properties, closed but for the metadata."""
+    Draft7Validator.check_schema(dict(item_schema()))
+    assert item_schema()["title"] == "Context Item"
+    assert item_schema()["required"] == ["id", "type", "content", "timestamp"]
+    assert item_schema()["additionalProperties"] is False
+    assert item_schema()["properties"]["type"]["enum"] == [str(kind) for kind in ItemType]
+    assert item_schema()["properties"]["metadata"]["additionalProperties"] is True
+
+
+WRONG: dict[str, tuple[Any, str, str]] = {
+    "a list": ([], "$", "list is not an object"),
+    "nothing": ({}, "$.id", "is missing"),
+    "no timestamp": ({key: DOCUMENT[key] for key in ("id", "type", "content")}, "$.timestamp", "is missing"),
+    "a key too many": (DOCUMENT | {"package": "x"}, "$.package", "is unknown"),
+    "another id": (DOCUMENT | {"id": "ctx-"}, "$.id", "no id"),
+    "another type": (DOCUMENT | {"type": "poem"}, "$.type", "unknown type 'poem'"),
+    "a type that is no text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown type"),
+    "content null": (DOCUMENT | {"content": None}, "$.content", "NoneType is not text"),
+    "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is not an object"),
+    "a truth for a line": (DOCUMENT | {"metadata": {"start_line": True}}, "$.metadata.start_line", "True is no whole number"),
+    "line null": (DOCUMENT | {"metadata": {"end_line": None}}, "$.metadata.end_line", "None is no whole number"),
+    "line zero": (DOCUMENT | {"metadata": {"end_line": 0}}, "$.metadata.end_line", "0 is no end_line"),
+    "half a line": (DOCUMENT | {"metadata": {"end_line": 1.5}}, "$.metadata.end_line", "1.5 is no whole number"),
+    "file name null": (DOCUMENT | {"metadata": {"filename": None}}, "$.metadata.filename", "None is no filename"),
+    "timestamp as text": (DOCUMENT | {"timestamp": "now"}, "$.timestamp", "'now' is no whole number"),
+    "timestamp as a truth": (DOCUMENT | {"timestamp": True}, "$.timestamp", "True is no whole number"),
+    "a timestamp before 1900": (DOCUMENT | {"timestamp": -1}, "$.timestamp", "-1 is no moment"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_the_schema_refuses_is_refused_by_path(name: str) -> None:
+    """The path names the first fault; the schema agrees that there is one."""
+    data, path, problem = WRONG[name]
+    assert not SCHEMA.is_valid(data)
+    with pytest.raises(ItemFormatError) as caught:
+        item_from_dict(data)
+    assert caught.value.path == path
+    assert problem in caught.value.problem
+    assert str(caught.value) == f"{path}: {caught.value.problem}; legal: {caught.value.legal}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"id": NaN}', '"\ud800"', "[" * 100_000, "1" * 5000, b"\xff\xfe\xff"],
+    ids=["empty", "torn", "nan", "surrogate", "deep", "long number", "no utf-8"],
+)
+def test_text_that_is_no_item_is_refused(text: str | bytes) -> None:
+    """Whatever is wrong with the text, the error is ours."""
+    with pytest.raises(ItemFormatError) as caught:
+        item_from_json(text)
+    assert caught.value.path == "$"
+
+
+def test_a_surrogate_that_json_smuggles_in_is_refused() -> None:
+    """JSON can escape what no store can hold."""
+    with pytest.raises(ItemFormatError, match=r"\$\.content: lone surrogate"):
+        item_from_json(json.dumps(DOCUMENT | {"content": "\ud800"}))
+
+
+def test_lines_that_run_backwards_are_read() -> None:
+    """The schema cannot forbid them, so a document of somebody else may have them."""
+    item = item_from_dict(DOCUMENT | {"metadata": {"start_line": 7, "end_line": 5}})
+    assert item.metadata == {"start_line": 7, "end_line": 5}
+
+
+def test_a_near_miss_in_a_document_is_pointed_at() -> None:
+    """Reading warns as making does."""
+    with pytest.warns(MetadataWarning, match="did you mean 'start_line'") as caught:
+        item_from_dict(DOCUMENT | {"metadata": {"startLine": 7}})
+    assert caught[0].filename == __file__

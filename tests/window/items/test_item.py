@@ -1,0 +1,170 @@
+"""An item keeps the five invariants of the seed: type, text, unique id, fixed timestamp, optional metadata."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
+from typing import Any
+
+import pytest
+from attrs import evolve, fields
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import CallerError
+from polycontext.window.items import ITEM_IDS, ContextItem, InvalidItemError, ItemIds, ItemType
+from tests.window.items.samples import ADD, items, seed_item
+
+NOON = datetime(2023, 12, 8, 12, 0, 0, 999_999, tzinfo=UTC)
+SURROGATE = "ab\ud800c"
+
+ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
+    "unknown type": ({"type": "poem"}, "type", "repl-history"),
+    "type of another type": ({"type": ["code"]}, "type", "code, text"),
+    "bytes for content": ({"content": b"x"}, "content", "bytes is not text"),
+    "no content": ({"content": None}, "content", "NoneType is not text"),
+    "lone surrogate": ({"content": SURROGATE}, "content", "U+D800 at character 2"),
+    "a plist for metadata": ({"metadata": [("filename", "a")]}, "metadata", "list is not a mapping"),
+    "surrogate in metadata": ({"metadata": {"by": SURROGATE}}, "metadata.by", "surrogate"),
+    "a set in metadata": ({"metadata": {"by": {1}}}, "metadata.by", "set is not JSON data"),
+    "not a number": ({"metadata": {"by": float("nan")}}, "metadata.by", "finite"),
+    "a key that is no text": ({"metadata": {1: "a"}}, "metadata", "int is not text"),
+    "naive timestamp": ({"timestamp": NOON.replace(tzinfo=None)}, "timestamp", "aware datetime"),
+    "timestamp before 1900": ({"timestamp": datetime(1899, 12, 31, tzinfo=UTC)}, "timestamp", "from 1900"),
+    "negative timestamp": ({"timestamp": -1}, "timestamp", "at least 0"),
+    "a truth for a timestamp": ({"timestamp": True}, "timestamp", "whole seconds"),
+    "a float timestamp": ({"timestamp": 1.5}, "timestamp", "whole seconds"),
+    "id of another shape": ({"id": "item-1"}, "id", "ctx-N"),
+    "id with a line end": ({"id": "ctx-1\n"}, "id", "ctx-42"),
+    "id in other digits": ({"id": "ctx-١"}, "id", "ctx-42"),
+    "id of another type": ({"id": 7}, "id", "ctx-N"),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_what_breaks_an_invariant_is_refused(name: str) -> None:
+    """The error names the field and what would be legal, and no id is used up."""
+    wrong, field, words = ILLEGAL[name]
+    before = int(next(ITEM_IDS).removeprefix("ctx-"))
+    with pytest.raises(InvalidItemError) as caught:
+        seed_item(**wrong)
+    assert caught.value.field == field
+    assert words in str(caught.value)
+    assert "legal: " in str(caught.value)
+    assert isinstance(caught.value, CallerError | ValueError)
+    assert next(ITEM_IDS) == f"ctx-{before + 1}"
+
+
+def test_metadata_that_hold_themselves_are_refused() -> None:
+    """A mapping inside itself has no JSON."""
+    circle: dict[str, Any] = {}
+    circle["self"] = circle
+    with pytest.raises(InvalidItemError, match="nested too deeply"):
+        seed_item(metadata=circle)
+
+
+@pytest.mark.parametrize("kind", ItemType)
+def test_all_six_types_are_accepted(kind: ItemType) -> None:
+    """A type may be given as a member or as its text; the default is code."""
+    assert ContextItem("x", str(kind)).type is ContextItem("x", kind).type is kind
+    assert ContextItem("x").type is ItemType.CODE
+    assert len(ItemType) == 6
+
+
+@pytest.mark.parametrize("name", [attribute.name for attribute in fields(ContextItem)] + ["timestamp"])
+def test_nothing_of_an_item_can_be_set(name: str) -> None:
+    """The seed froze the timestamp and the id; here every field is fixed."""
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(seed_item(), name, None)
+
+
+def test_metadata_are_copied_and_cannot_change() -> None:
+    """Neither the caller's mapping nor the item's own lets anybody in afterwards."""
+    given_metadata: dict[str, Any] = {"filename": "a.py", "tags": ["x"]}
+    item = ContextItem("x", metadata=given_metadata)
+    given_metadata["filename"] = "b.py"
+    given_metadata["tags"].append("y")
+    assert item.metadata is not None
+    assert item.metadata == {"filename": "a.py", "tags": ("x",)}
+    assert repr(item.metadata) == "{'filename': 'a.py', 'tags': ('x',)}"
+    with pytest.raises(TypeError):
+        item.metadata["filename"] = "c.py"  # type: ignore[index]
+
+
+def test_metadata_may_be_absent_or_empty() -> None:
+    """None and an empty mapping are legal, and not the same."""
+    assert ContextItem("x").metadata is None
+    assert ContextItem("x", metadata={}).metadata == {}
+
+
+def test_the_timestamp_is_universal_time_to_the_second() -> None:
+    """The seed's 3910982400 is the eighth of December 2023, and fractions of a second are cut off."""
+    item = seed_item(timestamp=NOON)
+    assert item.universal_time == 3910982400 + 12 * 3600
+    assert item.timestamp == NOON.replace(microsecond=0)
+    assert seed_item(timestamp=3910982400).timestamp == datetime(2023, 12, 8, tzinfo=UTC)
+    assert seed_item(timestamp=0).timestamp == datetime(1900, 1, 1, tzinfo=UTC)
+
+
+def test_a_moment_of_another_zone_is_the_same_moment() -> None:
+    """Universal Time knows no zones."""
+    there = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    assert seed_item(timestamp=there).universal_time == seed_item(timestamp=NOON).universal_time
+
+
+def test_an_item_made_now_says_now() -> None:
+    """Without a timestamp the clock is read when the item is made."""
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert before <= ContextItem("x").timestamp <= datetime.now(UTC)
+
+
+def test_a_number_after_the_year_9999_stands_but_is_no_datetime() -> None:
+    """The schema sets no upper bound, so the number is kept; reading it as a datetime says what to read instead."""
+    item = seed_item(timestamp=10**15)
+    assert item.universal_time == 10**15
+    with pytest.raises(InvalidItemError, match="legal: universal_time"):
+        _ = item.timestamp
+
+
+@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - the strategy adds the zone
+def test_a_moment_comes_back_to_the_second(moment: datetime) -> None:
+    """What a datetime can say from 1900 on survives as Universal Time."""
+    item = ContextItem("x", timestamp=moment)
+    assert item.timestamp == moment.replace(microsecond=0)
+    assert ContextItem("x", timestamp=item.timestamp).universal_time == item.universal_time
+
+
+@given(items())
+def test_an_item_is_equal_to_its_copy_and_hashes_alike(item: ContextItem) -> None:
+    """Items are values; a changed copy keeps the id that it had."""
+    assert evolve(item) == item
+    assert hash(evolve(item)) == hash(item)
+    other = evolve(item, content=item.content + "!", timestamp=item.universal_time)
+    assert (other.id, other.universal_time) == (item.id, item.universal_time)
+    assert not other.says_the_same_as(item)
+
+
+def test_saying_the_same_leaves_id_and_time_aside() -> None:
+    """Type, content and metadata are what an item says."""
+    assert seed_item(timestamp=1).says_the_same_as(seed_item(timestamp=2))
+    assert not seed_item().says_the_same_as(seed_item(type="text"))
+    assert not seed_item().says_the_same_as(seed_item(metadata=None))
+    assert seed_item().content == ADD
+
+
+def test_ids_are_unique_under_threads() -> None:
+    """Eight threads that make ten thousand items each get eighty thousand different ids, increasing in every thread."""
+    with ThreadPoolExecutor(8) as pool:
+        lots = list(pool.map(lambda _: [ContextItem("x", timestamp=0).id for _ in range(10_000)], range(8)))
+    numbers = [[int(item_id.removeprefix("ctx-")) for item_id in lot] for lot in lots]
+    assert len({number for lot in numbers for number in lot}) == 80_000
+    assert all(lot == sorted(lot) for lot in numbers)
+
+
+def test_ids_count_up_and_skip() -> None:
+    """A source starts at ctx-1, never goes back, and goes on behind what it is told of."""
+    ids = ItemIds()
+    assert list(islice(ids, 2)) == ["ctx-1", "ctx-2"]
+    for told in ("ctx-1", "item-9", "ctx-" + "9" * 5000, "ctx-7"):
+        ids.skip_past(told)
+    assert next(ids) == "ctx-8"

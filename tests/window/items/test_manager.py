@@ -1,0 +1,209 @@
+"""The manager holds a bounded number of items, the oldest leave first, and nothing stands twice."""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window.items import (
+    ContextItem,
+    ContextManager,
+    DuplicateItemError,
+    InvalidItemError,
+    ItemTooLargeError,
+    ItemType,
+    UnknownItemError,
+    context_to_string,
+)
+from tests.window.items.samples import seed_item
+
+
+class Words:
+    """Count a token a word."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return the words of `text`."""
+        return len(text.split())
+
+
+def numbered(count: int, kind: str = "text") -> list[ContextItem]:
+    """Return so many different items."""
+    return [ContextItem(f"item {number}", kind) for number in range(count)]
+
+
+def filled(some: Iterable[ContextItem], **options: Any) -> ContextManager:
+    """Return a manager that was given `some` items."""
+    manager = ContextManager(**options)
+    for item in some:
+        assert manager.add(item) is item
+    return manager
+
+
+def test_the_fifty_first_item_pushes_the_first_one_out() -> None:
+    """Fifty are held by default; the notice names who left."""
+    gone: list[ContextItem] = []
+    some = numbered(51)
+    manager = filled(some[:50], on_evict=gone.append)
+    assert (len(manager), manager.get(), gone) == (50, tuple(some[:50]), [])
+    manager.add(some[50])
+    assert (len(manager), manager.get(), gone) == (50, tuple(some[1:]), [some[0]])
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_the_bounds_of_the_size_are_legal(size: int) -> None:
+    """1 and 1000 items may be held."""
+    assert len(filled(numbered(size + 1), max_items=size)) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*product(["max_items"], [0, 1001, -1, True, 2.0, "50", None]), *product(["max_tokens"], [0, -1, False, 1.5, "9"])],
+)
+def test_a_bound_outside_its_range_is_refused(name: str, value: Any) -> None:
+    """The error names the option and its range."""
+    with pytest.raises(InvalidItemError, match=f"'{name}'.*legal: a whole number") as caught:
+        ContextManager(**{name: value})
+    assert caught.value.field == name
+
+
+def test_get_returns_the_last_of_the_wanted_types_in_order() -> None:
+    """Types and limit work together; the limit counts from the end."""
+    codes, texts = numbered(3, "code"), numbered(3, "text")
+    some = [item for pair in zip(codes, texts, strict=True) for item in pair]
+    manager = filled(some)
+    assert manager.get() == tuple(manager) == tuple(some)
+    assert manager.get(limit=2) == tuple(some[-2:])
+    assert manager.get(["code"]) == manager.get("code") == manager.get(ItemType.CODE) == tuple(codes)
+    assert manager.get(types=["text", ItemType.ERROR], limit=2) == tuple(texts[-2:])
+    assert manager.get([]) == manager.get(limit=0) == ()
+    assert manager.get(limit=99) == tuple(some)
+
+
+@pytest.mark.parametrize(("options", "field"), [({"types": ["poem"]}, "type"), ({"types": "poem"}, "type"), ({"limit": -1}, "limit")])
+def test_get_refuses_what_it_does_not_know(options: dict[str, Any], field: str) -> None:
+    """An unknown type or a negative limit is an error, not an empty answer."""
+    with pytest.raises(InvalidItemError) as caught:
+        filled(numbered(2)).get(**options)
+    assert caught.value.field == field
+
+
+def test_remove_takes_one_item_out_and_is_no_eviction() -> None:
+    """The item comes back, the others keep their order, an unknown id changes nothing."""
+    gone: list[ContextItem] = []
+    some = numbered(3)
+    manager = filled(some, on_evict=gone.append)
+    assert manager.remove(some[1].id) == some[1]
+    assert (manager.get(), gone) == ((some[0], some[2]), [])
+    with pytest.raises(UnknownItemError, match="is not held; did you mean") as caught:
+        manager.remove(some[1].id)
+    assert set(caught.value.near) <= {some[0].id, some[2].id}
+    with pytest.raises(KeyError, match="legal: the id of an item that is held"):
+        manager.remove("nobody")
+    assert len(manager) == 2
+
+
+def test_clear_removes_everything() -> None:
+    """Afterwards the same items may come again."""
+    some = numbered(3)
+    manager = filled(some, max_tokens=100, counter=Words())
+    manager.clear()
+    assert (len(manager), manager.tokens, manager.get()) == (0, 0, ())
+    assert manager.add(some[0]) is some[0]
+
+
+def test_what_says_the_same_is_refused_with_the_one_that_is_held() -> None:
+    """Same type, content and metadata under another id: the error carries the item that is there."""
+    held = seed_item()
+    manager = filled([held])
+    with pytest.raises(DuplicateItemError, match="has the type, content and metadata of") as caught:
+        manager.add(seed_item())
+    assert caught.value.existing is held
+    assert manager.get() == (held,)
+    manager.add(seed_item(type="file"))
+    manager.add(seed_item(metadata={"filename": "math.lisp"}))
+    assert len(manager) == 3
+
+
+def test_an_id_is_held_once() -> None:
+    """A changed copy keeps its id, so it is refused until the other one is removed."""
+    held = seed_item()
+    manager = filled([held])
+    with pytest.raises(DuplicateItemError, match="has the id of"):
+        manager.add(evolve(held, content="another"))
+    manager.remove(held.id)
+    assert manager.add(evolve(held, content="another")).id == held.id
+
+
+def test_the_token_budget_pushes_the_oldest_out() -> None:
+    """An item of so many words takes them with its heading and fence; as many leave as make room."""
+    gone: list[ContextItem] = []
+    small = [ContextItem(f"{name} two three") for name in "abc"]
+    manager = filled(small, max_tokens=24, counter=Words(), on_evict=gone.append)
+    assert manager.tokens == 3 * 7
+    large = manager.add(ContextItem(" ".join(map(str, range(12)))))
+    assert (gone, manager.get(), manager.tokens) == (small[:2], (small[2], large), 7 + 16)
+
+
+def test_an_item_too_large_alone_is_refused_and_nothing_leaves() -> None:
+    """The error has both numbers, and whoever was there is still there."""
+    gone: list[ContextItem] = []
+    manager = filled(numbered(2), max_tokens=14, counter=Words(), on_evict=gone.append)
+    before = manager.get()
+    with pytest.raises(ItemTooLargeError, match="takes 16 tokens; legal: at most 14"):
+        manager.add(ContextItem(" ".join(map(str, range(12)))))
+    assert (manager.get(), manager.tokens, gone) == (before, 12, [])
+
+
+def test_tokens_are_counted_by_the_default_counter() -> None:
+    """Without a counter of one's own the vocabulary of current models counts."""
+    manager = filled([seed_item()], max_tokens=1000)
+    assert 15 < manager.tokens < 60
+
+
+def test_a_notice_may_use_the_manager() -> None:
+    """The callback runs when the new item is in and the lock is free to be taken again."""
+    seen: list[tuple[ContextItem, ...]] = []
+    manager = ContextManager(1, on_evict=lambda _: seen.append(manager.get()))
+    first, second = numbered(2)
+    manager.add(first)
+    manager.add(second)
+    assert seen == [(second,)]
+
+
+@given(st.lists(st.text(max_size=8).map(ContextItem), max_size=12), st.integers(1, 5), st.integers(12, 30))
+def test_the_newest_that_fit_are_held(some: list[ContextItem], size: int, budget: int) -> None:
+    """Against a plain list: what stands is the longest end of what came that keeps both bounds, and the rest was told."""
+    gone: list[ContextItem] = []
+    manager = ContextManager(size, max_tokens=budget, counter=Words(), on_evict=gone.append)
+    came: list[ContextItem] = []
+    for item in some:
+        try:
+            came.append(manager.add(item))
+        except DuplicateItemError as error:
+            assert error.existing in manager.get()
+    start = len(came) - len(manager)
+    assert (tuple(gone), manager.get()) == (tuple(came[:start]), tuple(came[start:]))
+    assert len(manager) <= size
+    assert manager.tokens == sum(Words().count(context_to_string([item])) for item in manager) <= budget
+    longer = came[max(0, start - 1) :]
+    assert start == 0 or len(longer) > size or sum(Words().count(context_to_string([item])) for item in longer) > budget
+
+
+def test_a_manager_is_safe_under_threads() -> None:
+    """Eight writers: every item is held or was told as evicted, exactly once, and the size is kept."""
+    gone: list[ContextItem] = []
+    manager = ContextManager(100, max_tokens=100_000, counter=Words(), on_evict=gone.append)
+    some = numbered(1600)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda lot: [manager.add(item) for item in some[lot::8]], range(8)))
+    assert len(manager) == 100
+    assert {item.id for item in [*gone, *manager]} == {item.id for item in some}
+    assert len(gone) == 1500
+    assert manager.tokens == sum(Words().count(context_to_string([item])) for item in manager)

@@ -1,0 +1,76 @@
+"""Known metadata keys are checked, near misses pointed at, all others pass."""
+
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from polycontext.window.items import ContextItem, InvalidItemError, MetadataWarning
+from tests.window.items.samples import metadata
+
+WRONG: list[tuple[str, Any]] = [
+    ("filename", None),
+    ("filename", 7),
+    ("package", ("agent-q",)),
+    ("start_line", 0),
+    ("start_line", True),
+    ("start_line", "5"),
+    ("start_line", 5.0),
+    ("start_line", None),
+    ("end_line", -1),
+    ("end_line", False),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_known_key_with_a_wrong_value_is_refused(key: str, value: Any) -> None:
+    """The error names the key; a truth value is no line number."""
+    with pytest.raises(InvalidItemError) as caught:
+        ContextItem("x", metadata={key: value})
+    assert caught.value.field == f"metadata.{key}"
+    assert repr(value) in caught.value.problem
+
+
+def test_lines_may_not_run_backwards() -> None:
+    """The last line is the first one or a later one."""
+    assert ContextItem("x", metadata={"start_line": 5, "end_line": 5})
+    with pytest.raises(InvalidItemError, match="4 is before start_line 5; legal: a line from start_line on"):
+        ContextItem("x", metadata={"start_line": 5, "end_line": 4})
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("start-line", "start_line"),
+        ("startLine", "start_line"),
+        ("START_LINE", "start_line"),
+        (":end-line", "end_line"),
+        ("file_name", "filename"),
+        ("fileName", "filename"),
+        ("filname", "filename"),
+        ("packages", "package"),
+    ],
+)
+def test_a_near_miss_of_a_known_key_is_pointed_at(key: str, meant: str) -> None:
+    """The item is made, and the warning says where and what was probably meant."""
+    with pytest.warns(MetadataWarning, match=f"{key!r} is not known; did you mean {meant!r}") as caught:
+        item = ContextItem("x", metadata={key: 1})
+    assert item.metadata == {key: 1}
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("key", ["kind", "author", "line", "file", "start_time", "π", ""])
+def test_other_keys_pass_in_silence(key: str) -> None:
+    """Metadata are open: what is no near miss is nobody's business."""
+    assert ContextItem("x", metadata={key: {"any": [1, None]}}).metadata == {key: {"any": (1, None)}}
+
+
+@given(metadata())
+def test_checked_metadata_are_not_checked_again(values: dict[str, Any] | None) -> None:
+    """Metadata that another item carries are taken over as they are, warnings included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MetadataWarning)
+        first = ContextItem("x", metadata=None if values is None else values | {"start-line": 1})
+    second = ContextItem("y", metadata=first.metadata)
+    assert second.metadata is first.metadata

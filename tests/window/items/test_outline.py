@@ -1,0 +1,124 @@
+"""Outlines name what a text defines, whatever the text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window import Turn
+from polycontext.window.items import ContextItem, attached_outline, item_turn, outline_of
+from tests.strategies import HOSTILE_TEXTS, TEXTS
+
+PYTHON = '''
+import os
+
+if os.name == "nt":
+    def windows(): ...
+else:
+    async def posix(): ...
+
+class Store:
+    """class NotThis: def nor_this."""
+
+    class Inner:
+        def peek(self): ...
+
+    def seek(self):
+        def helper(): ...
+
+try:
+    import fast
+except ImportError:
+    class fast: ...
+with open("x") as f:
+    pattern = "\\d"
+'''
+
+
+def lines(text: str, language: str = "") -> list[str]:
+    """Return an outline as indented lines."""
+    return [f"{'  ' * entry.depth}{entry.text}" for entry in outline_of(text, language)]
+
+
+def test_python_is_parsed() -> None:
+    """Classes and functions wherever a module or class defines them; not in strings, not inside functions."""
+    assert lines(PYTHON, "python") == [
+        "def windows",
+        "def posix",
+        "class Store",
+        "  class Inner",
+        "    def peek",
+        "  def seek",
+        "class fast",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["    def peek(self):\n        return", "class A:\n  def b(: # torn", "def a(): ...\0", "def a(" + "(" * 500]
+)
+def test_a_piece_of_python_is_read_line_by_line(text: str) -> None:
+    """A region of a file need not be a program."""
+    assert [line.split()[0] for line in lines(text, "python")] == [word for word in ("class", "def") if word in text]
+
+
+def test_a_very_long_python_file_is_read_line_by_line() -> None:
+    """Python's parser is not trusted with any size."""
+    assert lines("def a(): ...\n" + "x = 1\n" * 200_000, "python") == ["def a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("(defun add (a b) (+ a b))", "defun add"),
+        ("(defmethod (setf name) (value)", "defmethod setf"),
+        ("(define (square x) (* x x))", "define square"),
+        ("export default class Foo extends Bar {", "class Foo"),
+        ("  async function* walk(tree) {", "  function* walk"),
+        ("pub(crate) async unsafe fn run<T>(x: T) {", "fn run"),
+        ("impl<T> Store<T> {", "impl<T> Store"),
+        ("func (s *Server) Serve(l net.Listener) error {", "func (s *Server) Serve"),
+        ("type Server struct {", "type Server"),
+        ("public static final class Geheimnis{", "class Geheimnis"),
+        ("namespace a::b {", "namespace a::b"),
+        ("enum Größe { A, B }", "enum Größe"),
+        ("sub parse_line {", "sub parse_line"),
+    ],
+)
+def test_definitions_of_many_languages_are_found(line: str, name: str) -> None:
+    """A line that starts with a word of definition, behind any modifiers."""
+    assert lines(f"x = 1\n{line}\n  return x\n") == [name]
+
+
+@pytest.mark.parametrize("line", ["the class of 1999", "typedef int x;", "return new class_(1)", "fn", "class: x", "definitely not"])
+def test_other_lines_define_nothing(line: str) -> None:
+    """The word stands first and whole, and a name follows."""
+    assert lines(line) == []
+
+
+def test_markdown_is_outlined_by_its_headings() -> None:
+    """Headings outside of fences, each one level inside the one above."""
+    text = "# Title #\n```sh\n# no heading\n~~~\n```\ntext\n## Part\n~~~\n# none\n~~~\n### Deep\n#hash\n"
+    assert lines(text, "markdown") == ["Title", "  Part", "    Deep"]
+
+
+@pytest.mark.parametrize("language", ["text", "output", "rst"])
+def test_prose_has_no_outline(language: str) -> None:
+    """What is no code defines no names, even where a line reads like it."""
+    assert lines("class struggle is old\n# title", language) == []
+
+
+@given(TEXTS | st.sampled_from(HOSTILE_TEXTS), st.sampled_from(["", "python", "markdown", "lisp", "text"]))
+def test_any_text_has_an_outline(text: str, language: str) -> None:
+    """No text makes it fail; every entry is one line that stood in the text, and no deeper than its line allows."""
+    for entry in outline_of(text, language):
+        assert entry.depth >= 0
+        assert entry.text
+        assert len(entry.text.splitlines()) <= 1
+
+
+def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
+    """Code, text and files are outlined by their language; errors, REPL history and custom items are not."""
+    for kind in ("code", "file", "text"):
+        assert len(attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"})))) == 1
+    for kind in ("error", "repl-history", "custom"):
+        assert attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"}))) == ()
+    assert attached_outline(Turn("user", "def a(): ...")) == ()

@@ -1,0 +1,192 @@
+"""Completion: what is offered for a few typed characters, in which order, and what the scan leaves out."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.window.pills import BufferResolver, Candidate, Completer, FileResolver, InvalidPillNameError, PillType, SymbolResolver
+from tests.window.pills.trees import planted
+
+NAMES = st.from_regex(r"[abA/._]{1,8}", fullmatch=True)
+
+
+def names(completer: Completer, prefix: str, limit: int = 20) -> list[str]:
+    """Return the names offered for `prefix`."""
+    return [each.name for each in completer.candidates(prefix, limit=limit)]
+
+
+def buffers(*known: str) -> Completer:
+    """Return a completer of buffers with these names."""
+    return Completer([BufferResolver(dict.fromkeys(known, ""))])
+
+
+@pytest.mark.parametrize("prefix", ["@src/ag", "src/ag", "[@src/ag", "ag", "sag", "s/a", "SRC/AG", "agent.py", "src/agent.py", "scagpy"])
+def test_what_is_typed_finds_the_file(tmp_path: Path, prefix: str) -> None:
+    """By path segment, by subsequence, by base name, in any case, with or without what pills begin with."""
+    root = planted(tmp_path, {"src/agent.py": "", "docs/index.md": "", "README.md": ""})
+    assert names(Completer([FileResolver([root])]), prefix) == ["src/agent.py"]
+
+
+def test_the_best_comes_first() -> None:
+    """Exactly so, begins so, a last part begins so, parts begin so, holds it, in order in the last part, in order."""
+    ranked = ["ag", "agenda", "x/agent", "z/agx/y", "x/bag", "x/axg", "a/xxg"]
+    assert names(buffers(*reversed(ranked)), "ag") == ranked
+
+
+def test_equals_come_by_length_and_alphabet() -> None:
+    """So the order never depends on that of the sources."""
+    assert names(buffers("ab", "aaa", "aa", "b"), "a") == ["aa", "ab", "aaa"]
+    assert names(buffers("b", "a", "aa"), "@") == ["a", "b", "aa"]
+
+
+def test_parts_may_be_left_out() -> None:
+    """Each part of the prefix begins a part of the path, in order."""
+    assert names(buffers("src/core/agent.py", "arc/sgent.py"), "src/ag") == ["src/core/agent.py"]
+    assert names(buffers("src/core/agent.py", "src_x/coreag/x"), "s/ag")[0] == "src/core/agent.py"
+    deep = "/".join("a" * 200)
+    assert names(buffers(f"{deep}/b", deep), "/".join("a" * 100 + "c")) == []
+    assert names(buffers(f"x{deep}/bc", f"{deep}/b/d"), "/".join("a" * 99 + "b")) == [f"{deep}/b/d", f"x{deep}/bc"]
+
+
+def test_accents_are_found_however_they_are_written() -> None:
+    """Composed or not, in the name or in the prefix."""
+    assert names(buffers("cafe\u0301"), "caf\xe9") == ["cafe\u0301"]
+
+
+def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> None:
+    """Files, symbols and buffers together, or those that are wanted; a source that is not wanted is not asked."""
+    root = planted(tmp_path, {"agent.py": "def agent(): ...\n"})
+    completer = Completer([FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})])
+    assert {each.type: (each.name, each.detail) for each in completer.candidates("agent")} == {
+        PillType.FILE: ("agent.py", ""),
+        PillType.SYMBOL: ("agent.agent", "agent.py:1"),
+        PillType.BUFFER: ("*agent*", ""),
+    }
+    assert [each.name for each in completer.candidates("agent", types=["symbol", PillType.BUFFER])] == ["agent.agent", "*agent*"]
+    assert completer.candidates("agent", types=[]) == ()
+    with pytest.raises(InvalidPillNameError):
+        completer.candidates("agent", types=["poem"])
+
+
+def test_the_limit_is_kept() -> None:
+    """Twenty by default."""
+    completer = buffers(*(f"a{number}" for number in range(50)))
+    assert len(names(completer, "a")) == len(names(completer, "")) == 20
+    assert [len(names(completer, prefix, limit)) for prefix in ("", "a") for limit in (0, 1, 49, 99)] == [0, 1, 49, 50] * 2
+
+
+def test_sources_are_asked_once_until_refreshed(tmp_path: Path) -> None:
+    """A file made since is offered after `refresh`."""
+    completer = Completer([FileResolver([planted(tmp_path, {"a1": ""})])])
+    assert names(completer, "a") == ["a1"]
+    planted(tmp_path, {"a2": ""})
+    assert names(completer, "a") == ["a1"]
+    completer.refresh()
+    assert names(completer, "a") == ["a1", "a2"]
+
+
+@given(st.lists(NAMES, max_size=12), NAMES)
+def test_every_candidate_has_the_characters_in_order(known: list[str], prefix: str) -> None:
+    """And every name that has them is a candidate, each once, whatever it is made of."""
+    offered = names(buffers(*known), prefix)
+
+    def has_in_order(name: str) -> bool:
+        left = iter(name.lower())
+        return all(char in left for char in prefix.lower())
+
+    assert sorted(offered) == sorted({name for name in known if has_in_order(name)})
+
+
+@given(st.lists(NAMES, max_size=12), NAMES, st.sampled_from("abA/._"))
+def test_typing_on_never_offers_what_was_not_there(known: list[str], prefix: str, char: str) -> None:
+    """Candidates of a longer prefix are candidates of the shorter one."""
+    completer = buffers(*known)
+    assert set(names(completer, prefix + char)) <= set(names(completer, prefix))
+
+
+# --- the scan ---------------------------------------------------------------
+
+
+def test_ignore_files_are_honoured(tmp_path: Path) -> None:
+    """Nested ones too: the deeper has the last word, a hidden folder hides all of it, and a line that is no pattern is passed over."""
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": "*.log\nbuild/\n!\n/only-here\n",
+            "a.log": "",
+            "a.py": "",
+            "only-here": "",
+            "sub/only-here": "",
+            "build/out.py": "",
+            "build/.gitignore": "!*\n",
+            "sub/.gitignore": "!keep.log\n*.py\n/local\n",
+            "sub/local": "",
+            "sub/deep/local": "",
+            "sub/keep.log": "",
+            "sub/other.log": "",
+            "sub/b.py": "",
+            "sub/deep/.ignore": "*.txt\n!b.py\n",
+            "sub/deep/b.py": "",
+            "sub/deep/c.txt": "",
+            "sub/deep/.gitignore": "!c.txt\n",
+        },
+    )
+    offered = {each.name for each in FileResolver([root]).entries()}
+    assert {name for name in offered if "ignore" not in name} == {
+        "a.py",
+        "sub/only-here",
+        "sub/keep.log",
+        "sub/deep/b.py",
+        "sub/deep/local",
+    }
+
+
+def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
+    """Nothing outside of the root is offered, nothing twice, and a FIFO for an ignore file does not block."""
+    planted(tmp_path, {"secret/key.txt": ""})
+    root = planted(tmp_path / "root", {"a.txt": "", ".git/config": "", ".hg/x": "", "sub/.git": "gitdir: elsewhere"})
+    (root / "out").symlink_to(tmp_path / "secret")
+    (root / "key").symlink_to(tmp_path / "secret/key.txt")
+    (root / "loop").symlink_to(".")
+    os.mkfifo(root / ".gitignore")
+    assert [each.name for each in FileResolver([root, root]).entries()] == ["a.txt", "sub/.git"]
+
+
+def test_a_name_that_cannot_be_attached_is_not_offered(tmp_path: Path) -> None:
+    """Whatever is offered can be resolved."""
+    good, bad = ["a b.txt", "[id].tsx", "日本.md"], ["a]b", "a\nb", "end.", "back\\slash", " blank", "[@x]"]
+    root = planted(tmp_path, dict.fromkeys([*good, *bad], "x"))
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff")).touch()
+    resolver = FileResolver([root])
+    offered = [each.name for each in resolver.entries()]
+    assert sorted(offered) == sorted(good)
+    assert {resolver.resolve(name).content for name in offered} == {"x"}
+
+
+def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    """As is a root that is not there, and an ignore file that vanishes."""
+    assert list(FileResolver([tmp_path / "nowhere"]).entries()) == []
+    with tempfile.TemporaryDirectory() as folder:
+        root = planted(Path(folder), {"a": "", "shut/b": "", ".gitignore": "a\n"})
+        root.chmod(0o755)
+        (root / "shut").chmod(0)
+        (root / ".gitignore").chmod(0)
+        as_root = os.geteuid() == 0
+        if as_root:
+            os.seteuid(65534)
+        try:
+            offered = [each.name for each in FileResolver([root]).entries()]
+        finally:
+            if as_root:
+                os.seteuid(0)
+            (root / "shut").chmod(0o755)
+    assert offered == [".gitignore", "a"]
+
+
+def test_a_candidate_is_ordered_by_its_name() -> None:
+    """Then by type and place."""
+    assert Candidate("a", PillType.SYMBOL) < Candidate("b", PillType.FILE)

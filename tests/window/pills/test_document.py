@@ -1,0 +1,230 @@
+"""The pill document: making, removing, editing, visiting, and every row of the seed's error table."""
+
+import pytest
+
+from polycontext.linearity import CallerError
+from polycontext.window import PillDocument
+from polycontext.window.pills import (
+    PILL_FACE,
+    PILL_KEYMAP,
+    DuplicatePillError,
+    InvalidPillNameError,
+    Pill,
+    PillFormatError,
+    PillPositionError,
+    PillType,
+    TextProperties,
+    UnknownPillError,
+)
+
+LOOK = PillDocument("look at ").insert_pill("src/agent.py")
+
+
+def test_a_pill_is_inserted_at_the_end() -> None:
+    """The text is the seed's format, and the name is in the context list."""
+    assert LOOK.to_text() == "look at [@src/agent.py]"
+    assert LOOK.context == ("src/agent.py",)
+    assert LOOK.pills == (Pill("src/agent.py", PillType.FILE, 8),)
+
+
+def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
+    """Every character of a pill has them, brackets included; no other character has any."""
+    expected = TextProperties(pill="src/agent.py", face=PILL_FACE, rear_nonsticky=True, keymap=PILL_KEYMAP)
+    (pill,) = LOOK.pills
+    assert {LOOK.text_properties(at) for at in range(pill.start, pill.end)} == {expected}
+    assert {LOOK.text_properties(at) for at in (*range(pill.start), pill.end)} == {None}
+    assert (PILL_FACE, PILL_KEYMAP) == ("sly-agent-q-context-pill-face", "sly-agent-q-context-pill-map")
+
+
+def test_text_typed_behind_a_pill_does_not_join_it() -> None:
+    """Nor does text typed in front of it."""
+    typed = LOOK.insert_text(23, "!").insert_text(8, "?")
+    assert typed.to_text() == "look at ?[@src/agent.py]!"
+    assert typed.pills == (Pill("src/agent.py", PillType.FILE, 9),)
+    assert typed.text_properties(24) is None
+
+
+def test_text_at_is_what_del_would_take() -> None:
+    """A whole pill, one character, or nothing."""
+    assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == ["l", "[@src/agent.py]", "[@src/agent.py]", "[@src/agent.py]", ""]
+
+
+@pytest.mark.parametrize("at", range(8, 23))
+def test_deleting_any_character_of_a_pill_removes_it(at: int) -> None:
+    """Its text and its place in the context list go together, what is around it stays."""
+    document = LOOK.insert_text(23, " now").delete_range(at, at + 1)
+    assert (document.to_text(), document.context) == ("look at  now", ())
+
+
+def test_deleting_a_range_takes_the_pills_it_touches() -> None:
+    """Pills beside it stay, and an empty range takes nothing, wherever it is."""
+    document = PillDocument.parse("a[@b]c[@d]e[@f]")
+    assert document.delete_range(4, 8).to_text() == "ae[@f]"
+    assert document.delete_range(5, 6).context == ("b", "d", "f")
+    assert document.delete_range(3, 3) == document
+
+
+def test_a_pill_is_removed_by_name_or_by_itself() -> None:
+    """The text around it stays as it is."""
+    document = LOOK.insert_text(23, " now")
+    assert document.remove_pill("src/agent.py") == document.remove_pill(document.pills[0]) == PillDocument("look at  now")
+
+
+def test_a_pill_is_updated_in_its_place() -> None:
+    """To another name, another type, or both; pills behind it move along."""
+    document = LOOK.insert_pill("b.py")
+    updated = document.update_pill("src/agent.py", new_name="Agent", type="symbol")
+    assert updated.to_text() == "look at [@Agent][@b.py]"
+    assert updated.pill("Agent").type is PillType.SYMBOL
+    assert document.update_pill("b.py", type="buffer").pill("b.py").type is PillType.BUFFER
+    with pytest.raises(DuplicatePillError):
+        document.update_pill("b.py", new_name="src/agent.py")
+
+
+def test_visiting_hands_the_pill_to_the_visitor() -> None:
+    """What the visitor returns comes back."""
+    assert LOOK.visit("src/agent.py", lambda pill: (pill.name, pill.start)) == ("src/agent.py", 8)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "a ",
+        " a",
+        "a\nb",
+        "a\0b",
+        "a\tb",
+        "a[b",
+        "a]b",
+        "]a[",
+        "[[[a]]]",
+        "[@a]",
+        "a[@b]",
+        "\ud800",
+        "\u202ea",
+        "a\u200bb",
+        "x" * 1025,
+    ],
+)
+def test_an_invalid_name_is_refused(name: str) -> None:
+    """With the seed's message; the document is as it was, and the facts are in fields and in a note."""
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill(name)
+    assert str(caught.value) == "Invalid context name"
+    assert isinstance(caught.value, CallerError | ValueError)
+    assert caught.value.name == name
+    assert "legal: 1 to 1024 printable characters" in caught.value.__notes__[0]
+
+
+def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
+    """With the seed's message as well."""
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill(None)  # type: ignore[arg-type]
+    assert (str(caught.value), caught.value.problem) == ("Invalid context name", "NoneType is not text")
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill("a", type="poem")
+    assert str(caught.value) == "Invalid context name"
+    assert (caught.value.name, caught.value.legal) == ("a", "file, symbol, buffer")
+
+
+@pytest.mark.parametrize(
+    "name", ["make-context-item", "*scratch*", "a b.txt", "x" * 1024, "日本/語.md", "app/[[...slug]]/page.tsx", "@types/node", "a@b"]
+)
+def test_a_valid_name_comes_back_from_the_text(name: str) -> None:
+    """Files, symbols and buffers of any script, with blanks, and brackets in pairs."""
+    document = PillDocument("see ").insert_pill(name).insert_text(4, "[@[")
+    assert PillDocument.parse(document.to_text()).context == (name,)
+
+
+def test_a_duplicate_is_refused() -> None:
+    """With the seed's message; whatever its type or place."""
+    with pytest.raises(DuplicatePillError) as caught:
+        LOOK.insert_pill("src/agent.py", 0, "symbol")
+    assert str(caught.value) == "Context already attached"
+    assert "update_pill" in caught.value.legal
+    again = Pill("a", PillType.FILE, 4)
+    with pytest.raises(DuplicatePillError):
+        PillDocument("[@a][@a]", [Pill("a"), again])
+
+
+def test_an_unknown_pill_is_refused_with_near_names() -> None:
+    """Removing, updating and visiting say which pills there are."""
+    for act in (LOOK.remove_pill, LOOK.update_pill, LOOK.pill, lambda name: LOOK.visit(name, repr)):
+        with pytest.raises(UnknownPillError) as caught:
+            act("src/agents.py")
+        assert caught.value.legal == "src/agent.py"
+    with pytest.raises(UnknownPillError) as caught:
+        PillDocument().pill("a")
+    assert caught.value.legal == "nothing, there is no pill"
+
+
+def test_lost_and_changed_properties_are_made_anew() -> None:
+    """A pill whose properties are corrupt is repaired, one that became text is a pill again, the rest stays as it was."""
+    corrupt = Pill("a", "symbol", 0, text_properties=TextProperties(pill="b", face="plain"))
+    document = PillDocument("[@a] [@lost] [@b] [@a]", [corrupt, Pill("b", PillType.BUFFER, 13)])
+    assert [pill.is_sound for pill in document.pills] == [False, True]
+    repaired = document.repair()
+    assert repaired.pills == (Pill("a", PillType.SYMBOL, 0), Pill("lost", PillType.FILE, 5), Pill("b", PillType.BUFFER, 13))
+    assert repaired.repair() == repaired
+    assert repaired.text == document.text
+
+
+def test_parsing_takes_the_first_of_a_name_and_its_type_from_the_caller() -> None:
+    """A name's second time stays text, and what is no pill stays text."""
+    text = "[@a.py] and [@Agent], [@a.py] [@] [@ x] [y] @z [@open"
+    document = PillDocument.parse(text, lambda name: "file" if "." in name else "symbol")
+    assert document.pills == (Pill("a.py", PillType.FILE, 0), Pill("Agent", PillType.SYMBOL, 12))
+    assert document.to_text() == text
+
+
+def test_a_bracketed_name_that_is_typed_is_text() -> None:
+    """Only inserting, parsing and repairing make pills."""
+    assert PillDocument("see [@a]").context == PillDocument("see ").insert_text(4, "[@a]").context == ()
+
+
+@pytest.mark.parametrize("position", [-1, 24, True, 1.5, None])
+def test_a_position_outside_is_refused(position: int) -> None:
+    """Every operation that takes one says what is legal."""
+    for act in (
+        LOOK.pill_at,
+        LOOK.text_at,
+        LOOK.text_properties,
+        lambda at: LOOK.insert_text(at, "x"),
+        lambda at: LOOK.delete_range(at, 23),
+    ):
+        with pytest.raises(PillPositionError, match=r"is outside of the text; legal: 0\.\.23$"):
+            act(position)
+
+
+def test_a_position_inside_of_a_pill_takes_nothing() -> None:
+    """Neither text nor another pill; the refusal says where there is room."""
+    for at in range(9, 23):
+        with pytest.raises(PillPositionError, match=r"is inside of the pill \[@src/agent.py\]; legal: up to 8 or from 23 on"):
+            LOOK.insert_text(at, "x")
+        with pytest.raises(PillPositionError):
+            LOOK.insert_pill("b", at)
+
+
+def test_a_range_that_runs_backwards_is_refused() -> None:
+    """The refusal names both ends."""
+    with pytest.raises(PillPositionError, match=r"position 2 is before the start 4; legal: 4\.\.23"):
+        LOOK.delete_range(4, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "pills", "place"),
+    [
+        (None, [], "$.text: NoneType is not text"),
+        ("a\ud800", [], "$.text: lone surrogate at character 1"),
+        ("[@a]", [Pill("a", PillType.FILE, 1)], "$.pills[0]: [@a] does not stand at 1"),
+        ("[@a]", [Pill("a", PillType.FILE, -4)], "$.pills[0]"),
+        ("[@a][@b]", [Pill("b", PillType.FILE, 4), Pill("a")], "$.pills[1]"),
+    ],
+)
+def test_a_document_that_contradicts_itself_is_refused(text: str, pills: list[Pill], place: str) -> None:
+    """A pill stands where it says, in order, in text that can be stored."""
+    with pytest.raises(PillFormatError) as caught:
+        PillDocument(text, pills)
+    assert str(caught.value).startswith(place)

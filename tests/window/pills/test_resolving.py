@@ -1,0 +1,140 @@
+"""From a document to a message: every pill attached or a problem, and nothing else of it lost."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import CollaboratorError
+from polycontext.window import FileResolver, PillDocument
+from polycontext.window.pills import (
+    BufferNotFoundError,
+    BufferResolver,
+    CannotAttachError,
+    DuplicatePillError,
+    FunctionResolver,
+    InvalidPillNameError,
+    Pill,
+    PillType,
+    Resolved,
+    ResolverFailedError,
+    Resolvers,
+    SymbolNotFoundError,
+    resolve_document,
+)
+from tests.window.pills.trees import planted
+
+
+def test_content_is_fetched_at_send(tmp_path: Path) -> None:
+    """What the file holds when the message is sent counts, not what it held when the pill was made."""
+    resolvers = [FileResolver([planted(tmp_path, {"a.py": "old\n"})])]
+    document = PillDocument("explain ").insert_pill("a.py")
+    planted(tmp_path, {"a.py": "new\n"})
+    message = resolve_document(document, resolvers)
+    assert message.text == "explain [@a.py]"
+    assert [(each.name, each.content) for each in message.attachments] == [("a.py", "new\n")]
+    assert message.problems == ()
+
+
+def test_a_vanished_file_is_a_warning_and_the_rest_is_sent(tmp_path: Path) -> None:
+    """The problem names the pill, so the caller can remove it or point it elsewhere."""
+    resolvers = [FileResolver([planted(tmp_path, {"a.py": "a", "b.py": "b", "c.py": "c"})])]
+    document = PillDocument.parse("compare [@a.py] with [@b.py]")
+    (tmp_path / "a.py").unlink()
+    message = resolve_document(document, resolvers)
+    assert [each.name for each in message.attachments] == ["b.py"]
+    (problem,) = message.problems
+    assert problem.warning == "Cannot attach context: file not found"
+    assert "is not beneath the roots; legal:" in problem.detail
+    removed = resolve_document(document.remove_pill(problem.pill), resolvers)
+    assert (removed.text, removed.problems) == ("compare  with [@b.py]", ())
+    updated = resolve_document(document.update_pill(problem.pill.name, new_name="c.py"), resolvers)
+    assert [each.content for each in updated.attachments] == ["c", "b"]
+
+
+def test_two_names_of_one_file_attach_it_once(tmp_path: Path) -> None:
+    """The second gives the seed's message."""
+    planted(tmp_path, {"a.py": "a"})
+    (tmp_path / "b.py").symlink_to("a.py")
+    message = resolve_document(PillDocument.parse("[@a.py] [@b.py] [@./a.py]"), [FileResolver([tmp_path])])
+    assert [each.name for each in message.attachments] == ["a.py"]
+    assert [(each.pill.name, each.warning) for each in message.problems] == [
+        ("b.py", "Context already attached"),
+        ("./a.py", "Context already attached"),
+    ]
+    assert isinstance(message.problems[0].error, DuplicatePillError)
+
+
+def test_a_pill_goes_to_resolvers_of_its_type_in_order() -> None:
+    """The first that finds it wins; a refusal that is more than absence ends the search."""
+    first, second = BufferResolver({"a": "1"}), BufferResolver({"a": "2", "b": "2"})
+    resolvers = Resolvers([first, second])
+    assert [resolvers.resolve(Pill(name, PillType.BUFFER)).content for name in "ab"] == ["1", "2"]
+    with pytest.raises(BufferNotFoundError) as caught:
+        resolvers.resolve(Pill("c", PillType.BUFFER))
+    assert (str(caught.value), caught.value.legal) == ("Cannot attach context: buffer not found", "a")
+    with pytest.raises(SymbolNotFoundError) as missing:
+        resolvers.resolve(Pill("a", PillType.SYMBOL))
+    assert missing.value.problem == "has no resolver for type symbol"
+
+    def refuse(name: str) -> str:
+        raise CannotAttachError(name, "is locked", "later")
+
+    with pytest.raises(CannotAttachError):
+        Resolvers().register("buffer", refuse).register("buffer", lambda name: "x").resolve(Pill("c", PillType.BUFFER))
+
+
+def test_a_buffer_is_read_when_it_is_sent() -> None:
+    """The mapping is the caller's own, and may change."""
+    buffers = {"*scratch*": "old"}
+    resolver = BufferResolver(buffers, limit=4)
+    buffers["*scratch*"] = "a\nnew\n"
+    resolved = resolver.resolve("*scratch*")
+    assert (resolved.content, resolved.path, resolved.source, resolved.truncated) == ("a\n", None, "buffer *scratch*", True)
+    with pytest.raises(InvalidPillNameError):
+        resolver.resolve("a\nb")
+    with pytest.raises(BufferNotFoundError) as caught:
+        BufferResolver({}).resolve("a")
+    assert caught.value.legal == "nothing, there is no buffer"
+
+
+def test_a_function_is_a_resolver() -> None:
+    """It gives text, which is cut to the limit, or a `Resolved` of its own."""
+    own = Resolved("b", PillType.SYMBOL, "content", "b.lisp", 3, 4)
+    resolvers = Resolvers().register("symbol", lambda name: own if name == "b" else "x" * 60_000)
+    assert resolvers.resolve(Pill("b", PillType.SYMBOL)) is own
+    assert len(resolvers.resolve(Pill("a", PillType.SYMBOL)).content) == 50_000
+    assert [resolver.type for resolver in resolvers] == [PillType.SYMBOL]
+    with pytest.raises(InvalidPillNameError):
+        FunctionResolver(PillType.SYMBOL, str).resolve("a\nb")
+
+
+def test_a_resolver_that_fails_loses_only_its_own_pill() -> None:
+    """Whatever it raises is a problem that names the pill and keeps the cause."""
+
+    def fail(name: str) -> str:
+        raise ZeroDivisionError("by nothing")
+
+    resolvers = Resolvers([BufferResolver({"a": "1"})]).register("symbol", fail)
+    document = PillDocument().insert_pill("f", type="symbol").insert_pill("a", type="buffer")
+    message = resolve_document(document, resolvers)
+    assert [each.name for each in message.attachments] == ["a"]
+    (problem,) = message.problems
+    assert isinstance(problem.error, ResolverFailedError)
+    assert isinstance(problem.error, CollaboratorError)
+    assert isinstance(problem.error.__cause__, ZeroDivisionError)
+    assert problem.warning == problem.detail
+    assert problem.warning.startswith("the resolver of 'f' failed: ZeroDivisionError: by nothing; legal:")
+
+
+@given(st.lists(st.sampled_from("abcdef"), unique=True), st.sets(st.sampled_from("abcdef")))
+def test_every_pill_is_attached_or_a_problem(names: list[str], known: set[str]) -> None:
+    """In the order they stand, with the text as it was."""
+    document = PillDocument("x")
+    for name in names:
+        document = document.insert_pill(name, type="buffer")
+    message = resolve_document(document, [BufferResolver(dict.fromkeys(known, ""))])
+    assert message.text == document.text
+    assert [each.name for each in message.attachments] == [name for name in names if name in known]
+    assert [each.pill.name for each in message.problems] == [name for name in names if name not in known]

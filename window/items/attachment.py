@@ -1,0 +1,74 @@
+"""Attachments: how a context item stands in a conversation, as one user turn that says so in its metadata."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.window.items.item import ContextItem, ItemType
+from polycontext.window.items.markdown import context_to_string, fenced_text, label_of
+from polycontext.window.items.outline import OutlineEntry, outline_of
+from polycontext.window.turn import Role, Turn
+
+_KEY = "context_item"
+_LONGEST_NAME = 80
+_FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
+
+
+@frozen
+class Attachment:
+    """Say which item a turn holds.
+
+    `label` is its file name and lines, empty without. A later attachment of the same `source`
+    supersedes an earlier one; None is nobody's source.
+    """
+
+    id: str
+    type: ItemType
+    source: str | None
+    label: str
+
+    @property
+    def name(self) -> str:
+        """Return what to call it, in a few words on one line: its label, of a long one the end, or its id."""
+        return (self.label if len(self.label) <= _LONGEST_NAME else f"…{self.label[-_LONGEST_NAME:]}") or self.id
+
+
+def source_of(item: ContextItem) -> str | None:
+    """Return where an item comes from: file name and lines; None without a file name.
+
+    What is about a file (an error, say) is another source than what stands in it.
+
+    >>> source_of(ContextItem("x", metadata={"filename": "a.py", "start_line": 3}))
+    'a.py:3'
+    """
+    label = label_of(item)
+    return (label if item.type in _FROM_FILE else f"{item.type} {label}") if label else None
+
+
+def item_turn(item: ContextItem, source: str | None = None) -> Turn:
+    """Return the user turn that attaches `item`, its text being ``context_to_string([item])``."""
+    entry = {"id": item.id, "type": str(item.type), "source": source or source_of(item), "label": label_of(item)}
+    return Turn(Role.USER, context_to_string([item]), metadata={_KEY: entry})
+
+
+def attachment_of(turn: Turn) -> Attachment | None:
+    """Return which item `turn` holds; None if it holds none."""
+    entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
+    match entry:
+        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in _TYPES:
+            return Attachment(item_id, ItemType(kind), source, label)
+        case _:
+            return None
+
+
+def attached_outline(turn: Turn) -> tuple[OutlineEntry, ...]:
+    """Return the outline of the code or file that `turn` holds; empty where it holds nothing that defines names."""
+    attachment = attachment_of(turn)
+    if attachment is None or attachment.type not in _FROM_FILE:
+        return ()
+    language, content = fenced_text(turn.text)
+    return outline_of(content, language)
+
+
+_TYPES = frozenset(map(str, ItemType))

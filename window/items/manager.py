@@ -1,0 +1,135 @@
+"""The manager: the items that somebody has at hand, bounded, oldest out first."""
+
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from threading import RLock
+
+from polycontext.window.items.errors import DuplicateItemError, InvalidItemError, ItemTooLargeError, UnknownItemError
+from polycontext.window.items.item import ContextItem, ItemType, check_item_type
+from polycontext.window.items.markdown import context_to_string
+from polycontext.window.tiktoken_counter import default_counter
+from polycontext.window.tokens import TokenCounter
+
+_MOST_ITEMS = 1000
+
+Types = ItemType | str | Iterable[ItemType | str]
+
+
+class ContextManager:
+    """Hold up to `max_items` items in the order they came, within `max_tokens` where that is given.
+
+    An item that comes in makes the oldest ones leave until both bounds are kept; `on_evict` is
+    told each of them, once the new item is in. Items that were removed are no evictions. Tokens are those
+    of each item printed alone, as `counter` counts them. Safe under threads.
+
+    Raises:
+        InvalidItemError: `max_items` is not within 1..1000, or `max_tokens` is less than 1.
+
+    >>> gone = []
+    >>> manager = ContextManager(max_items=1, on_evict=gone.append)
+    >>> first, second = manager.add(ContextItem("one")), manager.add(ContextItem("two"))
+    >>> manager.get() == (second,), gone == [first]
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        max_items: int = 50,
+        *,
+        max_tokens: int | None = None,
+        counter: TokenCounter | None = None,
+        on_evict: Callable[[ContextItem], object] | None = None,
+    ) -> None:
+        self.max_items = _within("max_items", max_items, 1, _MOST_ITEMS)
+        self.max_tokens = None if max_tokens is None else _within("max_tokens", max_tokens, 1)
+        self._counter = counter
+        self._on_evict = on_evict
+        self._items: dict[str, tuple[ContextItem, int]] = {}
+        self._tokens = 0
+        self._lock = RLock()
+
+    def add(self, item: ContextItem) -> ContextItem:
+        """Take `item` in and return it.
+
+        Raises:
+            DuplicateItemError: one with its id, or with its type, content and metadata, is held already.
+            ItemTooLargeError: it takes more than `max_tokens` alone.
+        """
+        tokens = self._count(item)
+        with self._lock:
+            self._check_new(item)
+            evicted = self._make_room(tokens)
+            self._items[item.id] = item, tokens
+            self._tokens += tokens
+        if self._on_evict is not None:
+            for old in evicted:
+                self._on_evict(old)
+        return item
+
+    def remove(self, item_id: str) -> ContextItem:
+        """Remove one item and return it; raise `UnknownItemError` if it is not held."""
+        with self._lock:
+            if item_id not in self._items:
+                raise UnknownItemError(item_id, tuple(get_close_matches(str(item_id), self._items)))
+            return self._pop(item_id)
+
+    def clear(self) -> None:
+        """Remove every item."""
+        with self._lock:
+            self._items.clear()
+            self._tokens = 0
+
+    def get(self, types: Types | None = None, limit: int | None = None) -> tuple[ContextItem, ...]:
+        """Return the last `limit` items of `types`, in the order they came; all of them by default."""
+        wanted = None if types is None else _types(types)
+        items = tuple(item for item in self if wanted is None or item.type in wanted)
+        return items if limit is None else items[max(0, len(items) - _within("limit", limit, 0)) :]
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of all items; 0 where no `max_tokens` asks for counting them."""
+        return self._tokens
+
+    def __iter__(self) -> Iterator[ContextItem]:
+        with self._lock:
+            return iter([item for item, _ in self._items.values()])
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def _count(self, item: ContextItem) -> int:
+        if self.max_tokens is None:
+            return 0
+        tokens = (self._counter or default_counter()).count(context_to_string([item]))
+        if tokens > self.max_tokens:
+            raise ItemTooLargeError(item.id, tokens, self.max_tokens)
+        return tokens
+
+    def _check_new(self, item: ContextItem) -> None:
+        if item.id in self._items:
+            raise DuplicateItemError(item, self._items[item.id][0], "id")
+        for existing, _ in self._items.values():
+            if existing.says_the_same_as(item):
+                raise DuplicateItemError(item, existing, "type, content and metadata")
+
+    def _make_room(self, tokens: int) -> list[ContextItem]:
+        evicted: list[ContextItem] = []
+        while len(self._items) >= self.max_items or (self.max_tokens is not None and self._tokens + tokens > self.max_tokens):
+            evicted.append(self._pop(next(iter(self._items))))
+        return evicted
+
+    def _pop(self, item_id: str) -> ContextItem:
+        item, tokens = self._items.pop(item_id)
+        self._tokens -= tokens
+        return item
+
+
+def _types(types: Types) -> frozenset[ItemType]:
+    return frozenset(map(check_item_type, [types] if isinstance(types, str) else types))
+
+
+def _within(name: str, value: int, least: int, most: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        legal = f"a whole number, at least {least}" if most is None else f"a whole number from {least} to {most}"
+        raise InvalidItemError(name, f"{value!r:.60} is none", legal)
+    return value

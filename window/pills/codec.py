@@ -1,0 +1,94 @@
+"""Pills and documents as JSON data: a pill as the seed's schema says, a document as its text and pills with their places."""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from attrs import asdict
+
+from polycontext.window.pills.document import PillDocument
+from polycontext.window.pills.errors import PillError, PillFormatError
+from polycontext.window.pills.pill import Pill, TextProperties
+
+SCHEMA = "pill.schema.json"
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "pill": (str, "a string"),
+    "face": (str, "a string"),
+    "rear_nonsticky": (bool, "a boolean"),
+    "keymap": (str, "a string"),
+}
+
+
+def pill_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a pill (seed 001)."""
+    schema: dict[str, Any] = json.loads(files("polycontext.window.pills").joinpath(SCHEMA).read_text(encoding="utf-8"))
+    return schema
+
+
+def pill_to_json(pill: Pill, content: str | None = None) -> dict[str, Any]:
+    """Return a pill as JSON data; with `content` where it was resolved.
+
+    Law: ``pill_from_json(pill_to_json(p), p.start) == p``, and the schema accepts it.
+    """
+    properties = {name: value for name, value in asdict(pill.text_properties).items() if value is not None}
+    shown = {"name": pill.name, "type": pill.type.value, "text_properties": properties}
+    return shown if content is None else {**shown, "content": content}
+
+
+def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
+    """Return the pill that `data` shows, at `start`; whatever properties are missing are lost ones, for `repair` to make anew.
+
+    Raises:
+        PillFormatError: the schema does not accept it, with the place of the fault.
+    """
+    fields = _mapping(data, path)
+    properties = _properties(fields["text_properties"], f"{path}.text_properties") if "text_properties" in fields else TextProperties()
+    content = fields.get("content", "")
+    if not isinstance(content, str):
+        raise PillFormatError(f"{path}.content", f"{type(content).__name__} is not text", "a string")
+    try:
+        return Pill(fields.get("name"), fields.get("type"), start, text_properties=properties)
+    except PillError as error:
+        raise PillFormatError(path, f"{error}: {error.problem}", error.legal) from None
+
+
+def document_to_json(document: PillDocument) -> dict[str, Any]:
+    """Return a document as JSON data: its text, and each pill with its `start`."""
+    return {"text": document.text, "pills": [{**pill_to_json(pill), "start": pill.start} for pill in document.pills]}
+
+
+def document_from_json(data: Any) -> PillDocument:
+    """Return the document that `data` shows.
+
+    Raises:
+        PillFormatError: no document, with the place of the fault. DuplicatePillError: two pills of one name.
+    """
+    fields = _mapping(data, "$")
+    pills = fields.get("pills", [])
+    if not isinstance(pills, list):
+        raise PillFormatError("$.pills", f"{type(pills).__name__} is no list", "a list of pills")
+    return PillDocument(fields.get("text"), [_placed(pill, f"$.pills[{index}]") for index, pill in enumerate(pills)])
+
+
+def _placed(data: Any, path: str) -> Pill:
+    start = _mapping(data, path).get("start")
+    if isinstance(start, bool) or not isinstance(start, int):
+        raise PillFormatError(f"{path}.start", f"{start!r} is no position", "a whole number of characters")
+    return pill_from_json(data, start, path)
+
+
+def _properties(data: Any, path: str) -> TextProperties:
+    found = {name: value for name, value in _mapping(data, path).items() if name in _KINDS}
+    for name, value in found.items():
+        kind, legal = _KINDS[name]
+        if not isinstance(value, kind):
+            raise PillFormatError(f"{path}.{name}", f"{value!r} is of another type", legal)
+    return TextProperties(**found)
+
+
+def _mapping(data: Any, path: str) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise PillFormatError(path, f"{type(data).__name__} is no object", "an object")
+    return data

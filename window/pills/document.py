@@ -1,0 +1,253 @@
+"""The pill document: what stands in an input buffer, as an immutable text with pills in it (seed 001).
+
+Four invariants hold after any sequence of edits: every pill carries its name and
+properties, every pill stands in its brackets, what is typed behind a pill does not
+join it, and a name is in `context` exactly while its pill is in the text. Only
+`insert_pill`, `parse` and `repair` make pills: ``[@name]`` typed by hand is text.
+Positions count characters.
+"""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import TypeVar
+
+from attrs import evolve, field, frozen
+
+from polycontext.window.pills._names import find_pills
+from polycontext.window.pills.errors import DuplicatePillError, PillFormatError, PillPositionError, UnknownPillError
+from polycontext.window.pills.keymap import Keymap, PillAction, keymap_of
+from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type
+
+T = TypeVar("T")
+
+
+def _storable(text: object) -> str:
+    if not isinstance(text, str):
+        raise PillFormatError("$.text", f"{type(text).__name__} is not text", "a str")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise PillFormatError("$.text", f"lone surrogate at character {error.start}", "text that encodes as UTF-8") from None
+    return text
+
+
+def _pills(pills: Iterable[Pill]) -> tuple[Pill, ...]:
+    return tuple(pills)
+
+
+@frozen
+class PillDocument:
+    """Hold text and the pills in it; every edit returns another document.
+
+    Raises:
+        PillFormatError: the text is not storable, or a pill is not where it says.
+        DuplicatePillError: two pills of one name.
+
+    >>> document = PillDocument("look at ").insert_pill("src/agent.py")
+    >>> document.to_text(), document.context
+    ('look at [@src/agent.py]', ('src/agent.py',))
+    >>> document.delete_range(10, 11).to_text()
+    'look at '
+    """
+
+    text: str = field(default="", converter=_storable)
+    pills: tuple[Pill, ...] = field(default=(), converter=_pills)
+
+    def __attrs_post_init__(self) -> None:
+        end, names = 0, set[str]()
+        for index, pill in enumerate(self.pills):
+            if pill.start < end or not self.text.startswith(pill.text, pill.start):
+                raise PillFormatError(f"$.pills[{index}]", f"{pill.text} does not stand at {pill.start}", "pills as they stand, in order")
+            if pill.name in names:
+                raise _duplicate(pill)
+            end = pill.end
+            names.add(pill.name)
+
+    @classmethod
+    def parse(cls, text: str, type_of: Callable[[str], PillType | str] = lambda _: PillType.FILE) -> "PillDocument":
+        """Return the document in which every ``[@name]`` of `text` is a pill; a name's second time stays text.
+
+        Text does not say what type a pill has; `type_of` does, from its name.
+
+        Law: ``parse(d.to_text())`` attaches every name that d attaches.
+
+        >>> PillDocument.parse("compare [@a.py] with [@b.py]").context
+        ('a.py', 'b.py')
+        """
+        return cls(text)._with_found(type_of)  # noqa: SLF001 - of the same class
+
+    # --- reading ---------------------------------------------------------
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Return the context list: the names of all pills, in the order they stand."""
+        return tuple(pill.name for pill in self.pills)
+
+    def to_text(self) -> str:
+        """Return the text, pills written as ``[@name]``."""
+        return self.text
+
+    def pill_at(self, position: int) -> Pill | None:
+        """Return the pill that the character at `position` belongs to."""
+        self._check(position)
+        return next((pill for pill in self.pills if pill.start <= position < pill.end), None)
+
+    def text_at(self, position: int) -> str:
+        """Return what DEL would take away at `position`: a whole pill, one character, or nothing at the end."""
+        pill = self.pill_at(position)
+        return pill.text if pill else self.text[position : position + 1]
+
+    def text_properties(self, position: int) -> TextProperties | None:
+        """Return the properties of the character at `position`, None on plain text.
+
+        Law: ``text_properties(pill.end)`` is never that pill's.
+        """
+        pill = self.pill_at(position)
+        return pill.text_properties if pill else None
+
+    def pill(self, name: str) -> Pill:
+        """Return the pill of that name.
+
+        Raises:
+            UnknownPillError: there is none.
+        """
+        for pill in self.pills:
+            if pill.name == name:
+                return pill
+        near = get_close_matches(name, self.context) or self.context
+        raise UnknownPillError(name, "is not in the document", ", ".join(near) or "nothing, there is no pill")
+
+    # --- editing ---------------------------------------------------------
+
+    def insert_text(self, at: int, text: str) -> "PillDocument":
+        """Return the document with `text` at `at`; it never joins a pill.
+
+        Raises:
+            PillPositionError: outside of the text, or inside of a pill.
+        """
+        return self._replaced(self._check_gap(at), at, _storable(text))
+
+    def insert_pill(self, name: str, at: int | None = None, type: PillType | str = PillType.FILE) -> "PillDocument":  # noqa: A002 - the seed's word
+        """Return the document with the pill ``[@name]`` at `at`, by default at the end.
+
+        Raises:
+            InvalidPillNameError: the name cannot stand in a pill, or the type is unknown.
+            DuplicatePillError: the name is attached; `update_pill` changes the pill that is there.
+            PillPositionError: outside of the text, or inside of another pill.
+        """
+        start = self._check_gap(len(self.text) if at is None else at)
+        pill = Pill(name, as_type(type, name), start)
+        if name in self.context:
+            raise _duplicate(pill)
+        return self._replaced(start, start, pill.text, pill)
+
+    def remove_pill(self, pill: str | Pill) -> "PillDocument":
+        """Return the document without a pill, given by itself or by its name.
+
+        Raises:
+            UnknownPillError: it is not in the document.
+        """
+        found = self.pill(pill.name if isinstance(pill, Pill) else pill)
+        return self._replaced(found.start, found.end, "")
+
+    def update_pill(
+        self,
+        name: str,
+        *,
+        new_name: str | None = None,
+        type: PillType | str | None = None,  # noqa: A002 - the seed's word
+    ) -> "PillDocument":
+        """Return the document whose pill `name` names something else, in the same place.
+
+        Raises:
+            UnknownPillError: there is no such pill.
+            InvalidPillNameError, DuplicatePillError: as `insert_pill`.
+        """
+        old = self.pill(name)
+        kind = old.type if type is None else type
+        return self.remove_pill(old).insert_pill(name if new_name is None else new_name, old.start, kind)
+
+    def delete_range(self, start: int, end: int) -> "PillDocument":
+        """Return the document without the characters from `start` up to `end`; a pill touched anywhere goes as a whole.
+
+        Raises:
+            PillPositionError: outside of the text, or `end` before `start`.
+        """
+        self._check(start)
+        self._check(end)
+        if end < start:
+            raise PillPositionError(end, f"is before the start {start}", f"{start}..{len(self.text)}")
+        if start == end:
+            return self
+        touched = [pill for pill in self.pills if max(pill.start, start) < min(pill.end, end)]
+        if touched:
+            start, end = min(start, touched[0].start), max(end, touched[-1].end)
+        return self._replaced(start, end, "")
+
+    def repair(self) -> "PillDocument":
+        """Return the document with lost or changed text properties made anew.
+
+        What still reads ``[@name]`` is a pill again, whatever became of its properties.
+
+        Law: ``d.repair().repair() == d.repair()``, and every pill of it is sound.
+        """
+        sound = evolve(self, pills=[pill.repaired() for pill in self.pills])
+        return sound._with_found(lambda _: PillType.FILE)  # noqa: SLF001 - of the same class
+
+    # --- acting ----------------------------------------------------------
+
+    def visit(self, name: str, visitor: Callable[[Pill], T]) -> T:
+        """Call `visitor` with the pill of that name, and return what it returns: what a click does.
+
+        Raises:
+            UnknownPillError: there is no such pill.
+        """
+        return visitor(self.pill(name))
+
+    def press(
+        self, key: str, at: int, visitor: Callable[[Pill], object] = lambda _: None, keymaps: Iterable[Keymap] = ()
+    ) -> "PillDocument":
+        """Return the document after `key` at `at`, by the keymap of the pill there; elsewhere a key does nothing.
+
+        >>> PillDocument.parse("see [@a.py]").press("DEL", 6).to_text()
+        'see '
+        """
+        pill = self.pill_at(at)
+        action = keymap_of(pill, keymaps).bindings.get(key) if pill else None
+        if pill and action is PillAction.REMOVE:
+            return self.remove_pill(pill)
+        if pill and action is PillAction.VISIT:
+            visitor(pill)
+        return self
+
+    # --- parts -----------------------------------------------------------
+
+    def _with_found(self, type_of: Callable[[str], PillType | str]) -> "PillDocument":
+        """Return the document in which every written pill is one, first come first."""
+        kept = {pill.start: pill for pill in self.pills}
+        names = set(self.context)
+        for start, name in find_pills(self.text):
+            if name not in names:
+                kept[start] = Pill(name, as_type(type_of(name), name), start)
+                names.add(name)
+        return PillDocument(self.text, [kept[start] for start in sorted(kept)])
+
+    def _replaced(self, start: int, end: int, new: str, pill: Pill | None = None) -> "PillDocument":
+        """Return the document with `new` instead of start..end, which no pill may reach into."""
+        before = [each for each in self.pills if each.end <= start]
+        behind = [each.shifted(len(new) - (end - start)) for each in self.pills if each.start >= end]
+        return PillDocument(self.text[:start] + new + self.text[end:], [*before, *([pill] if pill else []), *behind])
+
+    def _check(self, position: int) -> None:
+        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position <= len(self.text):
+            raise PillPositionError(position, "is outside of the text", f"0..{len(self.text)}")
+
+    def _check_gap(self, position: int) -> int:
+        pill = self.pill_at(position)
+        if pill and position > pill.start:
+            raise PillPositionError(position, f"is inside of the pill {pill.text}", f"up to {pill.start} or from {pill.end} on")
+        return position
+
+
+def _duplicate(pill: Pill) -> DuplicatePillError:
+    return DuplicatePillError(pill.name, "has a pill already", "update_pill for the one that is there, or another name")

@@ -1,0 +1,132 @@
+"""Files as context: what lies beneath given folders, and nothing else."""
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import field, frozen
+
+from polycontext.window.pills._beneath import open_beneath
+from polycontext.window.pills._decoding import decoded
+from polycontext.window.pills._names import check_name, is_name
+from polycontext.window.pills._tree import walk_files
+from polycontext.window.pills.candidate import Candidate
+from polycontext.window.pills.errors import (
+    ContextNotFoundError,
+    FileChangedError,
+    InvalidPillNameError,
+    TooLargeError,
+    UnreadableError,
+)
+from polycontext.window.pills.pill import PillType
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, clipped
+
+MOST_BYTES = 10_000_000
+"""Bytes of a file that are read at most; a larger one is refused unread."""
+
+_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
+"""A drive letter, or the scheme of an address."""
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+
+
+_Root = str | os.PathLike[str]
+
+
+def as_paths(roots: Iterable[_Root] | _Root) -> tuple[Path, ...]:
+    """Return roots, or the one root, as paths."""
+    return tuple(map(Path, [roots] if isinstance(roots, str | os.PathLike) else roots))
+
+
+def is_path(name: str) -> bool:
+    r"""Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system.
+
+    >>> [name for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b") if is_path(name)]
+    ['src/agent.py']
+    """
+    steps = name.split("/")
+    # Windows drops dots and blanks from the end of a name; ".." is among them.
+    kept = all(step == "." or step.rstrip(". ") == step for step in steps)
+    return kept and steps[-1] not in ("", ".") and name[0] not in "/~" and "\\" not in name and not _ADDRESS.match(name)
+
+
+@frozen
+class FileResolver:
+    """Resolve names of files: paths with ``/`` from one of `roots`, the first that has the file.
+
+    No name, link or race reaches what is outside of the roots. `limit` is in
+    characters, `most_bytes` in bytes. `encoding` is tried where a file is not
+    UTF-8 and has no byte order mark.
+
+    >>> FileResolver(roots=["."], limit=30).resolve("README.md").truncated
+    True
+    """
+
+    roots: tuple[Path, ...] = field(converter=as_paths)
+    limit: int = DEFAULT_LIMIT
+    most_bytes: int = field(default=MOST_BYTES, kw_only=True)
+    encoding: str | None = field(default=None, kw_only=True)
+
+    @property
+    def type(self) -> PillType:
+        """Return `PillType.FILE`."""
+        return PillType.FILE
+
+    def resolve(self, name: str) -> Resolved:
+        """Return the text of the file as it is now, cut at a line end where it is longer than the limit.
+
+        Raises:
+            InvalidPillNameError: the name is no path from a root.
+            ContextNotFoundError: no root has it.
+            OutsideRootsError, NotAFileError, UnreadableError, TooLargeError, BinaryFileError,
+            UndecodableError, FileChangedError: as their names say.
+        """
+        text, path = self.read(name)
+        return clipped(name, self.type, text, self.limit, path=path)
+
+    def entries(self) -> Iterator[Candidate]:
+        """Yield every file beneath the roots that no ignore file names and a pill can; this walks the folders."""
+        paths = dict.fromkeys(path for root in self.roots for path in walk_files(root))
+        return (Candidate(path, self.type) for path in paths if is_name(path) and is_path(path))
+
+    def read(self, name: str) -> tuple[str, str]:
+        """Return the whole text of the file, and its path from its root with links followed; raise as `resolve`."""
+        if not is_path(check_name(name)):
+            raise InvalidPillNameError(name, "is no path from a root", "a path such as src/agent.py, without .., drive or backslash")
+        for root in self.roots:
+            with suppress(ContextNotFoundError):
+                data, path = self._bytes(root, name)
+                return decoded(data, name, self.encoding), path
+        raise _absent(name)
+
+    def _bytes(self, root: Path, name: str) -> tuple[bytes, str]:
+        try:
+            descriptor, path = open_beneath(root, name)
+            with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+                return self._whole(file.fileno(), name), path
+        except OSError as error:
+            if error.errno in _ABSENT:
+                raise _absent(name) from None
+            raise UnreadableError(name, (error.strerror or str(error)).lower(), "a file that may be read") from None
+
+    def _whole(self, descriptor: int, name: str) -> bytes:
+        """Return what the file holds, if nobody wrote it meanwhile."""
+        before = os.fstat(descriptor)
+        data = bytearray()
+        while len(data) <= self.most_bytes and before.st_size <= self.most_bytes:
+            piece = os.read(descriptor, min(1 << 20, self.most_bytes + 1 - len(data)))
+            if not piece:
+                break
+            data += piece
+        else:
+            raise TooLargeError(name, f"has more than {self.most_bytes:,} bytes", f"at most {self.most_bytes:,} bytes")
+        after = os.fstat(descriptor)
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise FileChangedError(name, "was written while it was read", "sending again")
+        return bytes(data)
+
+
+def _absent(name: str) -> ContextNotFoundError:
+    return ContextNotFoundError(name, "is not beneath the roots", "a file beneath them, or removing or updating the pill")

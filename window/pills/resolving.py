@@ -1,0 +1,125 @@
+"""From a document to what is sent: every pill's content, fetched now, and what could not be had."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import field, frozen
+
+from polycontext.linearity import PolycontextError
+from polycontext.window.pills._names import check_name
+from polycontext.window.pills.document import PillDocument
+from polycontext.window.pills.errors import (
+    BufferNotFoundError,
+    ContextNotFoundError,
+    DuplicatePillError,
+    PillError,
+    ResolverFailedError,
+    SymbolNotFoundError,
+)
+from polycontext.window.pills.pill import Pill, PillType, as_type
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, Resolver, clipped
+
+_NOT_FOUND = {PillType.FILE: ContextNotFoundError, PillType.SYMBOL: SymbolNotFoundError, PillType.BUFFER: BufferNotFoundError}
+
+
+@frozen
+class FunctionResolver:
+    """Resolve pills of one type by a function from name to text, or to a `Resolved` of its own."""
+
+    type: PillType
+    function: Callable[[str], str | Resolved]
+    limit: int = DEFAULT_LIMIT
+
+    def resolve(self, name: str) -> Resolved:
+        """Return what the function gives, text cut to the limit; raise what it raises."""
+        found = self.function(check_name(name))
+        return clipped(name, self.type, found, self.limit) if isinstance(found, str) else found
+
+
+def _tuple(resolvers: Iterable[Resolver]) -> tuple[Resolver, ...]:
+    return tuple(resolvers)
+
+
+@frozen
+class Resolvers:
+    """Hold resolvers; a pill is resolved by the first of its type that finds it.
+
+    >>> resolvers = Resolvers().register("buffer", lambda name: f"the text of {name}")
+    >>> resolvers.resolve(Pill("*scratch*", "buffer")).content
+    'the text of *scratch*'
+    """
+
+    resolvers: tuple[Resolver, ...] = field(default=(), converter=_tuple)
+
+    def register(self, pill_type: PillType | str, function: Callable[[str], str | Resolved]) -> "Resolvers":
+        """Return these resolvers and, behind them, a function for pills of that type."""
+        return Resolvers((*self.resolvers, FunctionResolver(as_type(pill_type), function)))
+
+    def resolve(self, pill: Pill) -> Resolved:
+        """Return the content of `pill` now.
+
+        Raises:
+            PillError: as its resolver says. ResolverFailedError: the resolver raised something of its own.
+        """
+        missing: ContextNotFoundError | None = None
+        for resolver in self.resolvers:
+            try:
+                if resolver.type is pill.type:
+                    return resolver.resolve(pill.name)
+            except ContextNotFoundError as error:
+                missing = missing or error
+            except PolycontextError:
+                raise
+            except Exception as error:
+                raise ResolverFailedError(pill.name, f"{type(error).__name__}: {error}") from error
+        raise missing or _NOT_FOUND[pill.type](pill.name, f"has no resolver for type {pill.type}", "a resolver of that type")
+
+    def __iter__(self) -> Iterator[Resolver]:
+        return iter(self.resolvers)
+
+
+@frozen
+class PillProblem:
+    """Say what is wrong with one pill: `warning` is for the user, who may remove or update the pill."""
+
+    pill: Pill
+    error: PolycontextError
+
+    @property
+    def warning(self) -> str:
+        """Return the message of the error."""
+        return str(self.error)
+
+    @property
+    def detail(self) -> str:
+        """Return what was wrong and what would be legal, for a log."""
+        return f"{self.error.problem}; legal: {self.error.legal}" if isinstance(self.error, PillError) else str(self.error)
+
+
+@frozen
+class ResolvedMessage:
+    """Hold a message ready to be sent: its text, whole, what is attached to it, and what could not be."""
+
+    text: str
+    attachments: tuple[Resolved, ...] = ()
+    problems: tuple[PillProblem, ...] = ()
+
+
+def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> ResolvedMessage:
+    """Return `document` with the content of its pills fetched now; a pill that fails loses nothing but itself.
+
+    Two names of one context (a link and its target) are attached once.
+
+    Law: every pill of the document is either attached or a problem, in the order they stand.
+    """
+    known = Resolvers(resolvers)
+    attachments: dict[str, Resolved] = {}
+    problems: list[PillProblem] = []
+    for pill in document.pills:
+        try:
+            resolved = known.resolve(pill)
+            first = attachments.setdefault(resolved.source, resolved)
+            if first is not resolved:
+                raise DuplicatePillError(pill.name, f"is the same as {first.name!r}", "one of both pills")
+        except PolycontextError as error:
+            problems.append(PillProblem(pill, error))
+    return ResolvedMessage(document.to_text(), tuple(attachments.values()), tuple(problems))

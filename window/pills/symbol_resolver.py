@@ -1,0 +1,97 @@
+"""Python symbols as context: their source, found by reading files, never by importing them."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+
+from polycontext.window.pills._definitions import Definition, definitions
+from polycontext.window.pills._names import check_name
+from polycontext.window.pills.candidate import Candidate
+from polycontext.window.pills.errors import AmbiguousSymbolError, InvalidPillNameError, PillError, SymbolNotFoundError
+from polycontext.window.pills.file_resolver import FileResolver, as_paths
+from polycontext.window.pills.pill import PillType
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, clipped
+
+_SHOWN = 5
+
+
+@frozen
+class SymbolResolver:
+    """Resolve dotted names of Python functions, classes, methods and variables beneath `roots`.
+
+    The full name is the file's path and the name in it: ``src.agent.Agent.run``. An end
+    of it (``Agent.run``) will do where nothing else ends so. `limit` is in characters.
+    """
+
+    roots: tuple[Path, ...] = field(converter=as_paths)
+    limit: int = DEFAULT_LIMIT
+
+    @property
+    def type(self) -> PillType:
+        """Return `PillType.SYMBOL`."""
+        return PillType.SYMBOL
+
+    def resolve(self, name: str) -> Resolved:
+        """Return the source of the definition as it is now; where a file defines a name again, the last one counts, as in Python.
+
+        Raises:
+            InvalidPillNameError: no dotted name. SymbolNotFoundError: nothing of that name.
+            AmbiguousSymbolError: several end so. CannotAttachError: its file cannot be had, as `FileResolver` says.
+        """
+        if not all(check_name(name).split(".")):
+            raise InvalidPillNameError(name, "is no dotted name", "a name such as src.agent.Agent.run")
+        path, definition, text = self._at_its_path(name) or self._anywhere(name)
+        lines = text.splitlines(keepends=True)[definition.first_line - 1 : definition.last_line]
+        resolved = clipped(name, self.type, "".join(lines), self.limit, path=path, first_line=definition.first_line)
+        return evolve(resolved, source=f"{self.type} {_full_name(path, definition)}")
+
+    def entries(self) -> Iterator[Candidate]:
+        """Yield every symbol by its full name, with file and line; this parses every Python file that is not ignored."""
+        for path, definition, _ in self._all():
+            yield Candidate(_full_name(path, definition), self.type, f"{path}:{definition.first_line}")
+
+    def _at_its_path(self, name: str) -> tuple[str, Definition, str] | None:
+        """Look where a full name says, so that nothing has to be searched."""
+        steps = name.split(".")
+        for length in range(len(steps) - 1, 0, -1):
+            module = "/".join(steps[:length])
+            for path in (f"{module}.py", f"{module}/__init__.py"):
+                found = [each for each in self._in_file(path) if each[1].name == ".".join(steps[length:])]
+                if found:
+                    return found[-1]
+        return None
+
+    def _anywhere(self, name: str) -> tuple[str, Definition, str]:
+        found = {_full_name(path, each): (path, each, text) for path, each, text in self._all() if _ends_so(_full_name(path, each), name)}
+        if not found:
+            raise SymbolNotFoundError(name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill")
+        if len(found) > 1:
+            shown = ", ".join(sorted(found)[:_SHOWN])
+            raise AmbiguousSymbolError(name, f"{len(found)} definitions end so", shown)
+        return next(iter(found.values()))
+
+    def _all(self) -> Iterator[tuple[str, Definition, str]]:
+        for candidate in self._files().entries():
+            if candidate.name.endswith(".py"):
+                yield from self._in_file(candidate.name)
+
+    def _in_file(self, path: str) -> Iterator[tuple[str, Definition, str]]:
+        """Yield what a file defines; nothing where there is no such file, or one that cannot be read."""
+        with suppress(PillError):
+            text, real_path = self._files().read(path)
+            for definition in definitions(text):
+                yield real_path, definition, text
+
+    def _files(self) -> FileResolver:
+        return FileResolver(self.roots)
+
+
+def _ends_so(full_name: str, name: str) -> bool:
+    return full_name == name or full_name.endswith(f".{name}")
+
+
+def _full_name(path: str, definition: Definition) -> str:
+    module = path.removesuffix(".py").removesuffix("__init__").strip("/").replace("/", ".")
+    return f"{module}.{definition.name}" if module else definition.name
