@@ -4,9 +4,15 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import large_window, summariser_quality, turn_cost
+from benchmarks import agent_context, large_window, pills, summariser_quality, turn_cost
 
-NAMES = {"turn_cost": turn_cost.run, "large_window": large_window.run, "summariser_quality": summariser_quality.run}
+NAMES = {
+    "turn_cost": turn_cost.run,
+    "large_window": large_window.run,
+    "summariser_quality": summariser_quality.run,
+    "agent_context": agent_context.run,
+    "pills": pills.run,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,0 +1,190 @@
+"""What an AgentContext costs at 100 KB and at 1 MB: make, clone, write, serialise, deserialise, check its size."""
+
+import gc
+from collections.abc import Callable
+from time import process_time
+from timeit import repeat
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from polycontext.nodes.agent_context import AgentContext, ContextSizeChecker, ContextValidator, Fact, deserialize, get_stats, serialize
+
+WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"
+PROSE = "the pipeline failed after the upgrade because a worker kept an old connection open and nobody noticed until the nightly run"
+WORDS = PROSE.split()
+AGENTS = ("intent_detection", "reasoning_structure", "retrieval_planner", "context_synthesizer", "inference", "validation", "summarization")
+TIMES = 7
+
+
+def _when(index: int) -> str:
+    return WHEN.format(index // 60 % 60, index % 60)
+
+
+def _text(index: int, words: int) -> str:
+    return " ".join(WORDS[(index * 7 + step * (1 + index % 5)) % len(WORDS)] for step in range(words))
+
+
+def _agent(index: int) -> str:
+    return AGENTS[index % len(AGENTS)]
+
+
+def document(scale: int) -> dict[str, Any]:
+    """Return a document as seven agents leave it: about 100 KB of JSON at scale 1, growing in proportion."""
+
+    def many(count: int, make: Callable[[int], Any]) -> list[Any]:
+        return [make(index) for index in range(count * scale)]
+
+    return {
+        "version": "1.0.0",
+        "metadata": {"session_id": "session-1", "trace_id": "trace-1", "created_at": WHEN.format(0, 0), "locale": "en"},
+        "reasoning": {
+            "intents": many(6, lambda i: {"type": "analysis", "confidence": 0.9 - i % 9 / 10, "entities": [f"e{i}", f"e{i + 1}"]}),
+            "entities": {f"e{i}": {"name": _text(i, 2), "kind": "service", "seen": i} for i in range(25 * scale)},
+            "hypotheses": many(15, lambda i: {"id": f"h{i}", "description": _text(i, 15), "dependencies": [f"h{i // 2}"]}),
+            "conclusions": many(
+                15, lambda i: {"id": f"c{i}", "content": _text(i, 20), "confidence": 0.8, "based_on": [f"f{i}", f"f{i + 3}", f"h{i}"]}
+            ),
+            "dependency_map": {f"h{i}": [f"h{i // 2}"] for i in range(15 * scale)},
+            "confidence_scores": {f"c{i}": 0.8 for i in range(15 * scale)},
+            "summary": _text(3, 60),
+        },
+        "enrichment": {
+            "facts": many(
+                60,
+                lambda i: {
+                    "id": f"f{i}",
+                    "content": _text(i, 25),
+                    "source": "tracker",
+                    "timestamp": _when(i),
+                    "confidence": 0.95,
+                    "provenance": {"query": _text(i, 4), "project": f"project-{i % 9}"},
+                },
+            ),
+            "derived_knowledge": many(15, lambda i: {"id": f"k{i}", "content": _text(i, 18), "derived_from": [f"f{i}", f"f{i + 1}"]}),
+            "relationships": many(25, lambda i: {"from": f"e{i}", "to": f"e{i + 1}", "type": "depends_on"}),
+            "context_links": many(5, lambda i: f"tracker://item/{i}"),
+        },
+        "retrieval": {
+            "plans": many(4, lambda i: {"id": f"p{i}", "description": _text(i, 12), "sources": ["tracker", "wiki"], "priority": i}),
+            "queries": many(
+                8,
+                lambda i: {
+                    "id": f"q{i}",
+                    "query_string": _text(i, 5),
+                    "source": "wiki",
+                    "filters": {"since": "2026-01-01"},
+                    "results": [{"id": f"r{i}-{j}", "title": _text(i + j, 6), "score": 0.5 + j / 20} for j in range(4)],
+                },
+            ),
+            "artifacts": many(10, lambda i: {"id": f"a{i}", "type": "text/plain", "content": _text(i, 800), "source": "wiki"}),
+        },
+        "llm": {
+            "provider": "local",
+            "model": "small",
+            "usage": {"total_tokens": 81234, "prompt_tokens": 70000, "completion_tokens": 11234, "cost_usd": 0.42},
+            "decisions": many(
+                15,
+                lambda i: {
+                    "timestamp": _when(i),
+                    "agent_id": _agent(i),
+                    "task_type": "inference",
+                    "selected": "small",
+                    "reason": _text(i, 6),
+                    "complexity": "low",
+                },
+            ),
+        },
+        "diagnostics": {
+            "errors": many(2, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10), "severity": "low"}),
+            "warnings": many(5, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10)}),
+            "performance": {
+                "total_duration_ms": 90321,
+                "agent_metrics": {agent: {"duration_ms": 1200, "llm_calls": 3, "status": "success", "tokens": 900} for agent in AGENTS},
+            },
+            "validation_reports": many(3, lambda i: {"timestamp": _when(i), "agent_id": "validation", "passed": True}),
+        },
+        "audit": {
+            "agent_runs": many(
+                30,
+                lambda i: {
+                    "timestamp": _when(i),
+                    "agent_id": _agent(i),
+                    "status": "success",
+                    "duration_ms": 120 + i,
+                    "keys_written": ["enrichment.facts", "diagnostics.warnings"],
+                },
+            ),
+            "diffs": many(
+                25,
+                lambda i: {
+                    "timestamp": _when(i),
+                    "agent_id": _agent(i),
+                    "changes": {"enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}},
+                },
+            ),
+        },
+    }
+
+
+def _best(work: Callable[[], object], number: int = 20) -> float:
+    """Return the least microseconds of one call, of the processor's own time: the machine may be busy."""
+    gc.collect()
+    return min(repeat(work, number=number, repeat=TIMES, timer=process_time)) / number * 1e6
+
+
+def _each_once(work: Callable[[AgentContext], object], contexts: list[AgentContext]) -> float:
+    """Return the least microseconds of one call, each on a context of its own: the second on the same one would remember."""
+    waiting = iter(contexts)
+    return min(repeat(lambda: work(next(waiting)), number=1, repeat=len(contexts), timer=process_time)) * 1e6
+
+
+def measure(scale: int) -> dict[str, float]:
+    """Return microseconds by name of work on one context."""
+    raw = orjson.dumps(document(scale))
+    context = deserialize(raw)
+    check = ContextSizeChecker().check
+    guard = ContextValidator.default()
+    facts = (*context.enrichment.facts, Fact("new", "one more"))
+
+    def write() -> AgentContext:
+        return guard.safe_set(context, "context_synthesizer", "enrichment", "facts", facts)
+
+    unmeasured = [deserialize(raw) for _ in range(TIMES)]
+    check(context)
+    return {
+        "new": _best(lambda: AgentContext.new("session-1", "trace-1"), 1000),
+        "clone": _best(context.clone, 1000),
+        "serialise": _best(lambda: serialize(context)),
+        "deserialise": _best(lambda: deserialize(raw)),
+        "write one more fact, guarded": _best(write),
+        "size check after that write": _each_once(check, [write() for _ in range(TIMES)]),
+        "size check again": _best(lambda: check(context)),
+        "size check, first after reading": _each_once(check, unmeasured),
+        "stats": _best(lambda: get_stats(context)),
+    }
+
+
+BUDGETS = {
+    "new": "10",
+    "clone": "1",
+    "serialise": "500 at 100 KB",
+    "deserialise": "800 at 100 KB",
+    "size check after that write": "200",
+    "size check again": "200",
+}
+
+
+def run(console: Console) -> None:
+    """Print microseconds for a context of about 100 KB beside one ten times as large, and their budgets."""
+    sizes = {scale: len(serialize(deserialize(orjson.dumps(document(scale))))) for scale in (1, 10)}
+    found = {scale: measure(scale) for scale in sizes}
+    table = Table(title=f"an AgentContext, µs (best of {TIMES})")
+    for name in ("work", *(f"{size / 1000:,.0f} KB" for size in sizes.values()), "ratio", "budget"):
+        table.add_column(name, justify="left" if name == "work" else "right")
+    for name, small in found[1].items():
+        large = found[10][name]
+        table.add_row(name, f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}", BUDGETS.get(name, "-"))
+    console.print(table)

@@ -1,0 +1,201 @@
+"""What a field may hold, read off its annotation: one table for checking, writing, limits and the JSON Schema.
+
+A kind never coerces: text stays text, ``"3"`` is no number, ``1`` no truth value. It takes
+what JSON has (lists, dicts, RFC 3339 text) as well as what Python has (tuples, records,
+datetimes), and returns the immutable form.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
+from re import compile as pattern
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+
+from attrs import frozen
+
+from polycontext.nodes.agent_context._frozen import (
+    FrozenMap,
+    finite,
+    frozen_json,
+    frozen_map,
+    frozen_object,
+    frozen_tuple,
+    integer,
+    step_of,
+    storable,
+)
+from polycontext.nodes.agent_context.errors import ContextFormatError
+
+Reader: TypeAlias = Callable[[Any], Any]
+
+Confidence = Annotated[float, "0..1"]
+"""A number from 0 to 1, both included."""
+
+_RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
+
+
+class Shape(StrEnum):
+    """Say what a value looks like in JSON: an array, a map from any key, a record, a scalar, or anything at all."""
+
+    ARRAY = "array"
+    MAP = "map"
+    OBJECT = "object"
+    SCALAR = "scalar"
+    JSON = "json"
+
+
+@frozen
+class Kind:
+    """Describe what a field may hold.
+
+    `read` checks and freezes a value, `item` is the kind of one element of an array or map,
+    `record` the class of an OBJECT, `optional` whether None is legal, `kept` whether an
+    empty value is written too: numbers, truth values and moments are, since 0 and False say something.
+    """
+
+    shape: Shape
+    read: Reader
+    name: str
+    item: "Kind | None" = None
+    record: type | None = None
+    optional: bool = False
+    kept: bool = False
+
+
+def json_name(name: str) -> str:
+    """Return the name in JSON of a Python field: a trailing underscore only avoids a keyword."""
+    return name.rstrip("_")
+
+
+@cache
+def kind_of(annotation: Any) -> Kind:
+    """Return the kind that an annotation asks for."""
+    if annotation in _SCALARS:
+        return _SCALARS[annotation]
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return _array(kind_of(parts[0]))
+    if origin is Mapping:
+        return _map(kind_of(parts[1]))
+    if origin in (Union, UnionType):
+        return _optional(kind_of(next(part for part in parts if part is not NoneType)))
+    return _object(annotation)
+
+
+def _confidence(value: Any) -> float:
+    number = _number(value)
+    if not 0.0 <= number <= 1.0:
+        raise ContextFormatError("", f"{number!r} is no confidence", "0..1")
+    return number
+
+
+def _number(value: Any) -> float:
+    # JSON has one type of number: 1 is a legal way to write 1.0.
+    return float(integer(value)) if type(value) is int else finite(value)
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ContextFormatError("", f"{type(value).__name__} is not a truth value", "true or false")
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    moment = _parsed(value) if isinstance(value, str) else value
+    if type(moment) is datetime and moment.tzinfo is UTC:
+        return moment
+    if not isinstance(moment, datetime):
+        raise ContextFormatError("", f"{type(value).__name__} is not a time", "an aware datetime or RFC 3339 text")
+    if moment.utcoffset() is None:
+        raise ContextFormatError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        raise ContextFormatError("", f"{value!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+    return datetime(*moment.timetuple()[:6], moment.microsecond, tzinfo=UTC)
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        if _RFC_3339(text):
+            return datetime.fromisoformat(text.upper())
+    except ValueError:
+        pass
+    raise ContextFormatError("", f"{text[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
+
+
+def _array(item: Kind) -> Kind:
+    one = item.read
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise ContextFormatError("", f"{type(value).__name__} is not an array", f"a list of {item.name}")
+        try:
+            return frozen_tuple(tuple(map(one, value)), value)
+        except ContextFormatError:
+            raise _first_fault(one, value) from None
+
+    return Kind(Shape.ARRAY, read, f"list of {item.name}", item=item)
+
+
+def _first_fault(one: Reader, elements: Iterable[Any]) -> ContextFormatError:
+    """Return the error of the first element at fault, with its index: counting while all is well would cost more."""
+    faults = ((index, _fault(one, element)) for index, element in enumerate(elements))
+    return next(fault.under(f"[{index}]") for index, fault in faults if fault)
+
+
+def _fault(one: Reader, element: Any) -> ContextFormatError | None:
+    try:
+        one(element)
+    except ContextFormatError as error:
+        return error
+    return None
+
+
+def _map(item: Kind) -> Kind:
+    one = item.read
+
+    def read(value: Any) -> FrozenMap[Any]:
+        if not isinstance(value, (dict, Mapping)):
+            raise ContextFormatError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
+        if item.shape is Shape.JSON:
+            return frozen_object(value)
+        items: dict[str, Any] = {}
+        key: object = None
+        try:
+            for key, element in value.items():
+                items[storable(key)] = one(element)
+        except ContextFormatError as error:
+            raise error.under(step_of(key)) from None
+        return frozen_map(items, value)
+
+    return Kind(Shape.MAP, read, f"mapping from text to {item.name}", item=item)
+
+
+def _optional(kind: Kind) -> Kind:
+    def read(value: Any) -> Any:
+        return None if value is None else kind.read(value)
+
+    return Kind(kind.shape, read, kind.name, item=kind.item, record=kind.record, optional=True, kept=kind.kept)
+
+
+def _object(record: Any) -> Kind:
+    make = record.from_json
+
+    def read(value: Any) -> Any:
+        return value if type(value) is record else make(value)
+
+    return Kind(Shape.OBJECT, read, record.__name__, record=record, kept=True)
+
+
+_SCALARS: dict[Any, Kind] = {
+    str: Kind(Shape.SCALAR, storable, "text"),
+    int: Kind(Shape.SCALAR, integer, "integer", kept=True),
+    float: Kind(Shape.SCALAR, _number, "number", kept=True),
+    bool: Kind(Shape.SCALAR, _truth, "truth value", kept=True),
+    Confidence: Kind(Shape.SCALAR, _confidence, "confidence", kept=True),
+    datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),
+    Any: Kind(Shape.JSON, frozen_json, "JSON data", optional=True, kept=True),
+}

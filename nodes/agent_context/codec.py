@@ -1,0 +1,72 @@
+"""A context as JSON text, and back, trusting nothing that it reads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from polycontext.nodes.agent_context._frozen import frozen_object
+from polycontext.nodes.agent_context._json import dumps, loads
+from polycontext.nodes.agent_context._kinds import Kind, Shape
+from polycontext.nodes.agent_context._record import EXTRAS, layout
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
+
+
+def serialize(context: AgentContext) -> bytes:
+    """Return a context as compact JSON in UTF-8.
+
+    Empty texts, arrays and maps are left out, as are absent values; numbers, truth values and times
+    never are. Times are RFC 3339 in UTC.
+
+    Law: ``deserialize(serialize(c)) == c``.
+    """
+    return dumps(context)
+
+
+def deserialize(
+    raw: bytes | bytearray | memoryview | str, *, lenient: bool = False, migrations: MigrationRegistry = MIGRATIONS
+) -> AgentContext:
+    """Return the context that JSON text describes; what it leaves out has its default.
+
+    Documents of older versions are migrated first. `lenient` keeps unknown fields in the `extras` of their record, and
+    `serialize` writes them again; otherwise they are refused. Nothing is ever coerced.
+
+    Raises:
+        ContextFormatError: naming the path of the first fault.
+        UnknownVersionError: a version that no migration leads from.
+        MigrationError: a migration failed.
+    """
+    try:
+        document = migrations.migrate(_document(raw))
+        return AgentContext.from_json(_with_extras(AgentContext, document) if lenient else document)
+    except ContextFormatError as error:
+        raise error if error.path.startswith("$") else error.under("$") from None
+
+
+def _document(raw: object) -> dict[str, Any]:
+    data = loads(raw)
+    if not isinstance(data, dict):
+        raise ContextFormatError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
+    return data
+
+
+def _with_extras(cls: type, data: Any) -> Any:
+    """Return JSON data with the unknown fields of every record set aside as its extras; what is no record stays as it is."""
+    if not isinstance(data, dict):
+        return data
+    kinds = layout(cls).kinds
+    known = {key: _inside(kinds[key], value) for key, value in data.items() if key in kinds}
+    unknown = {key: value for key, value in data.items() if key not in kinds}
+    return known | {EXTRAS: frozen_object(unknown)}
+
+
+def _inside(kind: Kind, value: Any) -> Any:
+    if kind.shape is Shape.OBJECT and kind.record is not None:
+        return _with_extras(kind.record, value)
+    if kind.item is None or kind.item.record is None:
+        return value
+    if kind.shape is Shape.ARRAY and isinstance(value, list):
+        return [_with_extras(kind.item.record, item) for item in value]
+    if kind.shape is Shape.MAP and isinstance(value, Mapping):
+        return {key: _with_extras(kind.item.record, item) for key, item in value.items()}
+    return value

@@ -1,0 +1,83 @@
+"""The JSON Schema of an AgentContext, for whoever reads one in another language.
+
+It is generated from the record classes and shipped beside this module, as `agent_context.schema.json`.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, assert_never
+
+from polycontext.nodes.agent_context._frozen import MAX_INTEGER, MIN_INTEGER
+from polycontext.nodes.agent_context._kinds import Kind, Shape
+from polycontext.nodes.agent_context._record import layout
+from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
+
+SCHEMA_FILE = "agent_context.schema.json"
+
+_SCALARS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "integer": {"type": "integer", "minimum": MIN_INTEGER, "maximum": MAX_INTEGER},
+    "number": {"type": "number"},
+    "truth value": {"type": "boolean"},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    "time": {"type": "string", "format": "date-time"},
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12); whatever `serialize` writes of a context without extras validates against it.
+
+    >>> json_schema()["properties"]["reasoning"]
+    {'$ref': '#/$defs/ReasoningContext'}
+    """
+    root = _object_schema(AgentContext)
+    root["properties"]["version"] = {"const": SCHEMA_VERSION}
+    records = dict.fromkeys(_records(AgentContext))
+    definitions = {record.__name__: _object_schema(record) for record in records}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "AgentContext", **root, "$defs": definitions}
+
+
+def write_json_schema(folder: Path) -> None:
+    """Write the schema into `folder`, under the name by which it is shipped."""
+    (folder / SCHEMA_FILE).write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+
+
+def _records(cls: type) -> Iterator[type]:
+    for kind in layout(cls).kinds.values():
+        record = (kind.item or kind).record
+        if record is not None:
+            yield record
+            yield from _records(record)
+
+
+def _object_schema(cls: type) -> dict[str, Any]:
+    properties = {name: _value_schema(kind) for name, kind in layout(cls).kinds.items()}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _value_schema(kind: Kind) -> dict[str, Any]:
+    match kind.shape:
+        case Shape.ARRAY:
+            assert kind.item is not None
+            return {"type": "array", "items": _value_schema(kind.item)}
+        case Shape.MAP:
+            assert kind.item is not None
+            return {"type": "object", "additionalProperties": _value_schema(kind.item)}
+        case Shape.OBJECT:
+            assert kind.record is not None
+            return _or_null({"$ref": f"#/$defs/{kind.record.__name__}"}, kind)
+        case Shape.SCALAR:
+            return _or_null(_SCALARS[kind.name], kind)
+        case Shape.JSON:
+            return {}
+        case _:
+            assert_never(kind.shape)
+
+
+def _or_null(schema: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]} if kind.optional else schema
+
+
+if __name__ == "__main__":
+    write_json_schema(Path(__file__).resolve().parent)

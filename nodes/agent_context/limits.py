@@ -1,0 +1,105 @@
+"""How large a context may become, and the check of it (seed 002, Size Management)."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import Attribute, field, frozen
+
+from polycontext.nodes.agent_context._json import dumps
+from polycontext.nodes.agent_context._measure import arrays_of, measure
+from polycontext.nodes.agent_context._record import Record
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.errors import ContextFormatError, ContextSizeError, ContextSizeWarning
+from polycontext.nodes.agent_context.schema import SCHEMA
+
+KIB = 1024
+MIB = 1024 * KIB
+
+_BYTES, _ITEMS = "bytes", "items"
+
+
+def _is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ContextFormatError(attribute.name, f"{value!r:.40} is no limit", "a whole number from 0")
+
+
+@frozen(kw_only=True)
+class ContextLimits:
+    """Hold the limits: sizes in bytes of JSON, lengths in items. A limit itself is legal; one more is not.
+
+    `warn_total_size` is where a warning begins, `artifact_externalization_threshold` the size of all inline
+    artifacts together, and `max_inline_artifact_size` that of one artifact's content, beyond which content should be moved out.
+    """
+
+    max_total_size: int = field(default=10 * MIB, validator=_is_size)
+    max_namespace_size: int = field(default=2 * MIB, validator=_is_size)
+    max_array_items: int = field(default=1_000, validator=_is_size)
+    artifact_externalization_threshold: int = field(default=100 * KIB, validator=_is_size)
+    max_inline_artifact_size: int = field(default=50 * KIB, validator=_is_size)
+    warn_total_size: int = field(default=8 * MIB, validator=_is_size)
+
+
+DEFAULT_LIMITS = ContextLimits()
+
+
+@frozen
+class ContextSizeChecker:
+    """Check contexts against limits. What was measured once is remembered, so a check costs what changed since the last one.
+
+    >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
+    Traceback (most recent call last):
+    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at $: 151 bytes; legal: at most 10 bytes
+    """
+
+    limits: ContextLimits = DEFAULT_LIMITS
+
+    def check(self, context: AgentContext) -> None:
+        """Return if the context, every namespace and every array of the schema, nested ones included, are within the limits.
+
+        Warns:
+            ContextSizeWarning: larger than `warn_total_size`.
+
+        Raises:
+            ContextSizeError: the whole is too large, or the first namespace that is, or the longest array is too long.
+        """
+        total = measure(context).size
+        self._check_size("max_total_size", total, self.limits.max_total_size, "$")
+        for name in SCHEMA:
+            size = measure(getattr(context, name)).size
+            self._check_size("max_namespace_size", size, self.limits.max_namespace_size, f"$.{name}")
+        if measure(context).longest > self.limits.max_array_items:
+            raise self._too_long(context)
+        if total > self.limits.warn_total_size:
+            near = f"the context holds {total:,} bytes; the limit is {self.limits.max_total_size:,}"
+            warnings.warn(near, ContextSizeWarning, stacklevel=2)
+
+    def should_externalize_artifacts(self, context: AgentContext) -> bool:
+        """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""
+        inline = [artifact for artifact in context.retrieval.artifacts if artifact.content is not None]
+        # Content is never larger than its artifact, whose size is remembered.
+        sizes = [measure(artifact).size for artifact in inline]
+        most = self.limits.max_inline_artifact_size
+        large = (artifact for artifact, size in zip(inline, sizes, strict=True) if size > most)
+        return sum(sizes) > self.limits.artifact_externalization_threshold or any(len(dumps(artifact.content)) > most for artifact in large)
+
+    def _check_size(self, limit: str, size: int, most: int, where: str) -> None:
+        if size > most:
+            raise ContextSizeError(limit, size, most, _BYTES, where)
+
+    def _too_long(self, context: AgentContext) -> ContextSizeError:
+        where, array = max(_all_arrays(context), key=lambda found: len(found[1]))
+        return ContextSizeError("max_array_items", len(array), self.limits.max_array_items, _ITEMS, where)
+
+
+def _all_arrays(context: AgentContext) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for namespace in SCHEMA:
+        yield from _arrays(getattr(context, namespace), f"$.{namespace}")
+
+
+def _arrays(record: Record, path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for name, array in arrays_of(record).items():
+        yield f"{path}.{name}", array
+        for index, item in enumerate(array):
+            if isinstance(item, Record):
+                yield from _arrays(item, f"{path}.{name}[{index}]")

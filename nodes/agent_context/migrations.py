@@ -1,0 +1,122 @@
+"""How documents of older releases become readable: functions between two versions, found and chained.
+
+A migration works on the plain dict of a whole document and never sees a record class, so it keeps
+working when the classes change.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from itertools import pairwise
+from re import compile as pattern
+from typing import Any, TypeAlias
+
+from polycontext.nodes.agent_context.context import SCHEMA_VERSION
+from polycontext.nodes.agent_context.errors import ContextFormatError, DuplicateMigrationError, MigrationError, UnknownVersionError
+
+Document: TypeAlias = dict[str, Any]
+Migration: TypeAlias = Callable[[Document], Document]
+
+_RELEASE = pattern(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
+
+
+class MigrationRegistry:
+    """Hold migrations, and lead documents to a `target` version along the fewest of them.
+
+    >>> registry = MigrationRegistry("1.1.0")
+    >>> @registry.migration("1.0.0", "1.1.0")
+    ... def rename_summary(document):
+    ...     document["reasoning"]["abstract"] = document["reasoning"].pop("summary", "")
+    ...     return document
+    >>> registry.migrate({"version": "1.0.0", "reasoning": {"summary": "short"}})
+    {'version': '1.1.0', 'reasoning': {'abstract': 'short'}}
+    """
+
+    def __init__(self, target: str = SCHEMA_VERSION) -> None:
+        self.target = target
+        self._steps: dict[str, dict[str, Migration]] = {}
+
+    def migration(self, source: str, target: str) -> Callable[[Migration], Migration]:
+        """Register the decorated function, which returns a document of `source` as one of `target`; it may change what it is given.
+
+        Raises:
+            DuplicateMigrationError: there is one between these versions, or they are the same.
+        """
+
+        def register(function: Migration) -> Migration:
+            steps = self._steps.setdefault(source, {})
+            if target in steps or source == target:
+                raise DuplicateMigrationError(source, target)
+            steps[target] = function
+            return function
+
+        return register
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Return every version that can be read, the target last."""
+        sources = (source for source in self._steps if source != self.target and self._chain(source) is not None)
+        return (*sorted(sources, key=_release), self.target)
+
+    def chain(self, source: str) -> tuple[str, ...]:
+        """Return the versions from `source` to the target, both included, along the fewest migrations.
+
+        Raises:
+            UnknownVersionError: no chain leads there.
+        """
+        found = self._chain(source)
+        if found is None:
+            raise UnknownVersionError(source[:40], self.target, self.known, newer=_release(source) > _release(self.target))
+        return found
+
+    def _chain(self, source: str) -> tuple[str, ...] | None:
+        waiting: deque[tuple[str, ...]] = deque([(source,)])
+        seen = {source}
+        while waiting:
+            chain = waiting.popleft()
+            if chain[-1] == self.target:
+                return chain
+            following = [version for version in self._steps.get(chain[-1], ()) if version not in seen]
+            seen.update(following)
+            waiting.extend((*chain, version) for version in following)
+        return None
+
+    def migrate(self, document: Mapping[str, Any]) -> Document:
+        """Return the document in the target version; the one given is not changed, and one without a version is of the target.
+
+        Raises:
+            ContextFormatError: the version is no text.
+            UnknownVersionError: no chain of migrations leads to the target.
+            MigrationError: a migration failed, or returned no document.
+        """
+        source = document.get("version", self.target)
+        if not isinstance(source, str):
+            raise ContextFormatError("$.version", f"{type(source).__name__} is not text", "a string such as 1.0.0")
+        chain = self.chain(source)
+        current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
+        for before, after in pairwise(chain):
+            current = _step(self._steps[before][after], current, before, after)
+        return current
+
+
+def _step(function: Migration, document: Document, source: str, target: str) -> Document:
+    try:
+        migrated = function(document)
+    except Exception as error:
+        raise MigrationError(source, target, f"{type(error).__name__}: {error}") from error
+    if not isinstance(migrated, dict):
+        raise MigrationError(source, target, f"returned {type(migrated).__name__}")
+    return migrated | {"version": target}
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a release, to compare it by; nothing if it has none."""
+    found = _RELEASE.fullmatch(version)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+MIGRATIONS = MigrationRegistry()
+"""The migrations of this package. Version 1.0.0 is the first, so there are none yet."""
+
+migration = MIGRATIONS.migration
+"""Register a migration of this package."""

@@ -1,0 +1,85 @@
+"""The schema as one table, read off the record classes: what stands in which namespace, and how it is checked.
+
+Whoever walks a context (limits, rights, stats, diffs) walks this table, so that a field
+added to a class is limited, guarded, counted and compared without another line.
+"""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from attrs import frozen
+
+from polycontext.nodes.agent_context._frozen import FrozenMap
+from polycontext.nodes.agent_context._kinds import Kind, Shape
+from polycontext.nodes.agent_context._record import Record, layout
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.errors import UnknownKeyError
+
+
+@frozen
+class KeySchema:
+    """Describe one key of a namespace: its `kind` in full, its shape, the class of its items, and the limit it falls under."""
+
+    namespace: str
+    key: str
+    kind: Kind
+
+    @property
+    def path(self) -> str:
+        """Return the name of the key in rights and diffs, such as ``reasoning.intents``."""
+        return f"{self.namespace}.{self.key}"
+
+    @property
+    def shape(self) -> Shape:
+        """Return what the value looks like in JSON."""
+        return self.kind.shape
+
+    @property
+    def item(self) -> type[Record] | None:
+        """Return the class of the records that an array or map holds, or of an object itself; None for plain values."""
+        return (self.kind.item or self.kind).record
+
+    @property
+    def limit(self) -> str | None:
+        """Return the name of the limit of its length, None where it has none."""
+        return "max_array_items" if self.shape is Shape.ARRAY else None
+
+
+def _keys_of(namespace: str, kind: Kind) -> Mapping[str, KeySchema]:
+    assert kind.record is not None
+    return FrozenMap({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
+
+
+SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenMap(
+    {name: _keys_of(name, kind) for name, kind in layout(AgentContext).kinds.items() if kind.shape is Shape.OBJECT}
+)
+"""Namespace → key → what it holds, in the order of the document."""
+
+
+def all_keys() -> Iterator[KeySchema]:
+    """Yield every key of every namespace, in the order of the document.
+
+    >>> next(all_keys()).path
+    'metadata.session_id'
+    """
+    for keys in SCHEMA.values():
+        yield from keys.values()
+
+
+def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
+    """Return the keys of a namespace; raise `UnknownKeyError` naming the nearest if there is none of that name."""
+    if namespace not in SCHEMA:
+        raise UnknownKeyError(namespace, _nearest(namespace, SCHEMA))
+    return SCHEMA[namespace]
+
+
+def key_schema(namespace: str, key: str) -> KeySchema:
+    """Return what a key holds; raise `UnknownKeyError` naming the nearest if there is no such namespace or key."""
+    keys = namespace_schema(namespace)
+    if key not in keys:
+        raise UnknownKeyError(f"{namespace}.{key}", tuple(f"{namespace}.{name}" for name in _nearest(key, keys)))
+    return keys[key]
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(get_close_matches(name, known) or known) if isinstance(name, str) else tuple(known)

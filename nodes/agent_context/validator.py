@@ -1,0 +1,100 @@
+"""The guard: who may write what, and that only what the schema allows is written."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from polycontext.nodes.agent_context._record import changed
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.errors import ContextFormatError, ContextViolationError, UnknownKeyError
+from polycontext.nodes.agent_context.rights import DEFAULT_RIGHTS, check_right, covers
+from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
+
+_AUDIT = "audit"
+
+
+class ContextValidator:
+    """Remember the rights of agents and make the writes that they allow.
+
+    >>> validator = ContextValidator()
+    >>> validator.register_agent("intent_detection", ["reasoning"])
+    >>> ctx = AgentContext.new("session-1", "trace-1")
+    >>> validator.safe_set(ctx, "intent_detection", "reasoning", "intents", [{"type": "query", "confidence": 0.95}]).reasoning.intents
+    (Intent(type='query', confidence=0.95, entities=()),)
+    """
+
+    def __init__(self) -> None:
+        self._rights: dict[str, frozenset[str]] = {}
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return a validator that knows the agents of the seed's table, each with the keys it is named for."""
+        validator = cls()
+        for agent, rights in DEFAULT_RIGHTS.items():
+            validator.register_agent(agent, rights)
+        return validator
+
+    def register_agent(self, agent: str, rights: Iterable[str]) -> None:
+        """Give an agent these rights, and no others: ``*``, a namespace, or ``namespace.key``.
+
+        Raises:
+            UnknownKeyError: a namespace or key that the schema does not have, or a single string for the list of rights.
+        """
+        if isinstance(rights, str):
+            raise UnknownKeyError(rights, (f"a list, such as [{rights!r}]",))
+        self._rights[agent] = frozenset(map(check_right, rights))
+
+    def allowed(self, agent: str) -> tuple[str, ...]:
+        """Return the rights of an agent, none if it is not registered."""
+        return tuple(sorted(self._rights.get(agent, ())))
+
+    def validate_write(self, agent: str, namespace: str, key: str) -> None:
+        """Return if the agent has the right to a key.
+
+        Raises:
+            UnknownKeyError: the schema has no such namespace or key.
+            ContextViolationError: the agent has no right to it.
+        """
+        key_schema(namespace, key)
+        if not covers(self._rights.get(agent, frozenset()), namespace, key):
+            raise ContextViolationError(agent, namespace, key, self.allowed(agent))
+
+    def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:
+        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
+
+        Raises:
+            UnknownKeyError: the schema has no such namespace or key.
+            ContextViolationError: the agent has no right to it, or it is part of the audit trail.
+            ContextFormatError: the schema does not allow the value; names the path.
+        """
+        return self.safe_update(context, agent, {f"{namespace}.{key}": value})
+
+    def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any]) -> AgentContext:
+        """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
+
+        Raises:
+            UnknownKeyError, ContextViolationError, ContextFormatError: as `safe_set`, for the first change at fault.
+        """
+        by_namespace: dict[str, dict[str, Any]] = {}
+        for path, value in changes.items():
+            namespace, key = self._writable(agent, path)
+            by_namespace.setdefault(namespace, {})[key] = value
+        try:
+            return changed(context, **{name: _changed_namespace(context, name, keys) for name, keys in by_namespace.items()})
+        except ContextFormatError as error:
+            raise error.under("$") from None
+
+    def _writable(self, agent: str, path: str) -> tuple[str, str]:
+        if not isinstance(path, str) or "." not in path:
+            raise UnknownKeyError(str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+        namespace, _, key = path.partition(".")
+        self.validate_write(agent, namespace, key)
+        if namespace == _AUDIT:
+            raise ContextViolationError(agent, namespace, key, self.allowed(agent), reason="the audit system alone writes the trail")
+        return namespace, key
+
+
+def _changed_namespace(context: AgentContext, name: str, keys: Mapping[str, Any]) -> Any:
+    try:
+        return changed(getattr(context, name), **keys)
+    except ContextFormatError as error:
+        raise error.under(name) from None
