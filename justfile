@@ -30,6 +30,10 @@ test *arguments:
 laws:
     HYPOTHESIS_PROFILE=deep uv run pytest tests/laws
 
+# Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
+mutants *arguments:
+    uv run --all-extras --group mutation python .ci/mutants.py {{ arguments }}
+
 # Print the benchmarks.
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
@@ -37,6 +41,14 @@ bench *arguments:
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
     uv run python -m polycontext.nodes.props_contract
+
+# Write the JSON Schema of the AgentContext anew.
+agent-schema:
+    uv run python -W ignore::RuntimeWarning -m polycontext.nodes.agent_context.json_schema
+
+# Feed 100,000 mutated documents to the decoder of the AgentContext.
+fuzz *arguments:
+    uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
 
 # Run every example in the README, the docs and the docstrings.
 docs:

@@ -1,0 +1,153 @@
+"""The laws of compressing: nothing preserved is lost, nothing invalid is left."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from attrs import evolve
+
+from polycontext.linearity import ResourceClass
+from polycontext.linearity.law import agree, holds, law
+from polycontext.pressure._law_terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.gist import source_ids
+from polycontext.pressure.threshold import pressure_of
+from polycontext.pressure.view import view_of
+from polycontext.window import ContextWindow, Role, Turn
+
+
+class Compressed(Protocol):
+    """Be what a compression returns: a report with the window it made."""
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the compressed window."""
+        ...
+
+
+class Compressor(Protocol):
+    """Be what a law needs of a projector; `target` is a pressure from 0 to 1."""
+
+    def compress(self, window: ContextWindow, target: float, /) -> Compressed:
+        """Return what compressing `window` to `target`, or as near as may be, gave."""
+        ...
+
+
+@law("seed 004 §2.3; design §1")
+def preserved_turns_stay_byte_identical(
+    projector: Compressor, window: ContextWindow, targets: Sequence[float], turns: Sequence[Turn]
+) -> None:
+    """The law of preservation: after one compression a target, with turns added in between, every PRESERVED turn is the same turn."""
+    preserved: dict[str, Turn] = {}
+    for target in targets:
+        preserved.update((turn.resource_id, turn) for turn in _preserved(window))
+        after = projector.compress(window, target).window
+        found = [turn for turn in after.all_turns() if turn.resource_id in preserved]
+        agree(found, list(preserved.values()), window=window, target=target)
+        window = _continued(after, turns)
+
+
+@law(PROJECTOR)
+def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """A turn that keeps its id keeps every word, call and count: VERBATIM is word for word."""
+    before = {turn.resource_id: turn for turn in window.all_turns()}
+    standing = [turn for turn in projector.compress(window, target).window.all_turns() if turn.resource_id in before]
+    agree(standing, [before[turn.resource_id] for turn in standing], window=window, target=target)
+
+
+@law("design §3, atom")
+def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """An atom yields whole: calls that stand have every result they had, whole or cut, and where they go, results go with them."""
+    after = held_turns(projector.compress(window, target).window)
+    for atom in window.atoms():
+        head, *results = (after.get(source_ids(turn)[0]) for turn in atom.turns)
+        answers = [result.tool_call_id if result else None for result in results]
+        whole = answers == [turn.tool_call_id for turn in atom.turns[1:]] if head == atom.turns[0] else all(r is head for r in results)
+        holds(whole, f"an atom, whole: {atom!r}", (head, *results), window=window, target=target)
+
+
+@law(PROJECTOR)
+def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """What stands and what is stood for is in the order of the conversation, each once."""
+    after = [source for turn in projector.compress(window, target).window.all_turns() for source in source_ids(turn)]
+    before = [source for turn in window.all_turns() for source in source_ids(turn)]
+    agree(after, [source for source in before if source in set(after)], window=window, target=target)
+
+
+@law(PROJECTOR)
+def sources_are_never_lost(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """Standing, stood for, or dropped: these are all turns there were, only DROPPABLE ones are dropped, and none is made up."""
+    after, before = named_ids(projector.compress(window, target).window), named_ids(window)
+    droppable = {turn.resource_id for turn in window.all_turns() if window.class_of(turn) is ResourceClass.DROPPABLE}
+    holds(
+        before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after, window=window, target=target
+    )
+
+
+@law("seed 004 §2.3; design §4")
+def ledger_survives_compression(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """Every tag stays as it was and where it was, of what yielded too, and the ledger knows every turn that stands."""
+    after = projector.compress(window, target).window
+    before = list(window.linearity.items())
+    agree(list(after.linearity.items())[: len(before)], before, window=window, target=target)
+    unknown = [turn.resource_id for turn in after.all_turns() if turn.resource_id not in after.linearity]
+    holds(not unknown, "a tag for every turn", unknown, window=window, target=target)
+
+
+@law(PLANS)
+def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """The atom that waits for a result, and the last turn the user said, stand whatever their class."""
+    said = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist]
+    waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
+    after = projector.compress(window, target).window
+    missing = [turn for turn in (*said[-1:], *waiting) if turn not in after.all_turns()]
+    agree((missing, after.open_calls), ([], window.open_calls), window=window, target=target)
+
+
+@law(GALOIS)
+def fidelities_only_fall(projector: Compressor, window: ContextWindow, target: float, other_target: float) -> None:
+    """Deflationary on windows: over the log of the beginning, each of two compressions holds no atom at a higher fidelity than before it."""
+    log = said_atoms(window)
+    first = projector.compress(window, target).window
+    second = projector.compress(first, other_target).window
+    for before, after in pairwise(view_of(each, log) for each in (window, first, second)):
+        holds(after <= before, f"at most {before!r}", after, window=window, target=target, other_target=other_target)
+
+
+@law(GALOIS)
+def compressing_again_changes_nothing(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """Idempotent on windows: once its target is reached, a second compression to it leaves every turn as it is."""
+    once = projector.compress(window, target).window
+    if pressure_of(once) <= target:
+        agree(projector.compress(once, target).window.all_turns(), once.all_turns(), window=window, target=target)
+
+
+@law("design §6, Plan → fulfil → commit")
+def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """A new gist takes fewer tokens than the turns it stands for."""
+    after = projector.compress(window, target).window.all_turns()
+    known = {turn.resource_id for turn in window.all_turns()}
+    for gist in [turn for turn in after if turn.is_gist and turn.resource_id not in known]:
+        sources = [turn for turn in window.all_turns() if set(source_ids(turn)) <= set(gist.sources)]
+        tokens = sum(turn.tokens or 0 for turn in sources)
+        holds(gist.tokens is not None and gist.tokens < tokens, f"fewer than {tokens} tokens", gist, window=window, target=target)
+
+
+@law("design §6, Plan → fulfil → commit")
+def compressing_never_adds_tokens(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """A compressed window takes at most the tokens it took before."""
+    after = tokens_of(projector.compress(window, target).window)
+    holds(after <= tokens_of(window), f"at most {tokens_of(window)}", after, window=window, target=target)
+
+
+def _preserved(window: ContextWindow) -> list[Turn]:
+    known = [atom for atom in window.atoms() if all(i in window.linearity for i in atom.resource_ids)]
+    return [turn for atom in known if class_of_atom(window, atom) is ResourceClass.PRESERVED for turn in atom.turns]
+
+
+def _continued(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
+    """Append as new turns those that may come then; results of calls that are not open are left out."""
+    for turn in turns:
+        waiting = window.open_calls
+        if turn.tool_call_id in waiting or not (waiting or turn.role is Role.TOOL):
+            window = window.append(evolve(turn, resource_id="", tokens=None))
+    return window
