@@ -3,8 +3,6 @@
 Every agent's inputs are their own directions. The combinator is an input of its laws.
 """
 
-# ruff: noqa: D401 - a law's docstring is its statement
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 An engine begins EMPTY, with a new window of the size and counter of the one given.
 """
 
-# ruff: noqa: D401 - a law's docstring is its statement
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """The laws of the operad of windows: composition, arities, and merging."""
 
-# ruff: noqa: D401 - a law's docstring is its statement
-
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle, islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The laws of `project`, or of what replaces it: repeatable, idempotent, harmless, within budget, and keeping what must stay."""
 
-# ruff: noqa: D401 - a law's docstring is its statement
-
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Protocol
