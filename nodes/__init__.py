@@ -8,10 +8,12 @@ from polycontext.nodes.builders import (
     build_think_context,
     build_understand_context,
 )
-from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.entities import SessionIdRegistry, format_entity_context, get_entity_context
+from polycontext.nodes.history import PendingState, format_conversation_for_prompt, get_conversation_history
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn, summarize
 from polycontext.nodes.prompts import PromptBuilder
 from polycontext.nodes.props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+from polycontext.nodes.reasoning import format_reasoning_for_prompt, get_reasoning_trace
 from polycontext.nodes.scripted_model import ScriptedModel
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "CurrentTurn",
     "MessageProps",
     "NodeContext",
+    "PendingState",
     "PromptBuilder",
     "ScriptedModel",
     "SessionIdRegistry",
@@ -32,5 +35,11 @@ __all__ = [
     "build_think_context",
     "build_understand_context",
     "close_turn",
+    "format_conversation_for_prompt",
+    "format_entity_context",
+    "format_reasoning_for_prompt",
+    "get_conversation_history",
+    "get_entity_context",
+    "get_reasoning_trace",
     "summarize",
 ]

@@ -1,9 +1,8 @@
 """What the records of the nodes are checked by: storable text, counts, enums by name, immutable JSON data."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from attrs import Attribute, define
@@ -11,6 +10,7 @@ from attrs import Attribute, define
 from polycontext.linearity import CallerError
 
 E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
 
 MAX_INTEGER = 2**63 - 1
 """The integers that every reader of JSON holds."""
@@ -66,6 +66,22 @@ def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object,
         check_text(item, f"{attribute.name}[{index}]")
 
 
+def checked(value: object, kind: type[T], name: str) -> T:
+    """Return `value` if it is a `kind`; raise `InvalidRecordError` otherwise."""
+    if not isinstance(value, kind):
+        raise InvalidRecordError(name, f"{type(value).__name__} is no {kind.__name__}", kind.__name__)
+    return value
+
+
+def is_a(kind: type[object]) -> Callable[[object, "Attribute[Any]", object], None]:
+    """Return the validator of a field that holds a `kind`."""
+
+    def check(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+        checked(value, kind, attribute.name)
+
+    return check
+
+
 def is_tuple(_record: object, attribute: "Attribute[Any]", value: object) -> None:
     """Validate a field that holds a tuple, so that nobody can change it from outside."""
     if not isinstance(value, tuple):
@@ -87,8 +103,60 @@ def texts(value: Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+class JsonObject(Mapping[str, Any]):
+    """Hold a JSON object, copied and judged once; it cannot change, so that all versions of a record may share it.
+
+    Equal to any mapping of equal items.
+
+    Raises:
+        InvalidRecordError: it is no mapping of JSON data, of integers of 64 bits and 100 levels at most.
+
+    >>> soup = JsonObject({"tags": ["hot"]})
+    >>> soup["tags"], soup.thawed()
+    (('hot',), {'tags': ['hot']})
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any], name: str = "data", depth: int = MAX_DEPTH) -> None:
+        """Copy `items`; an error calls them `name`, and `depth` is how many levels they may have."""
+        if not isinstance(items, Mapping):
+            raise InvalidRecordError(name, f"{type(items).__name__} is no object", "a mapping of JSON data")
+        self._items = {check_text(key, name): json_data(item, f"{name}.{key}", depth - 1) for key, item in items.items()}
+
+    def thawed(self) -> dict[str, Any]:
+        """Return the same as the dicts and lists that a JSON writer takes."""
+        return {key: thawed(item) for key, item in self._items.items()}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, JsonObject) else other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items))
+
+    def __repr__(self) -> str:
+        return f"JsonObject({self.thawed()})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JsonObject, (self.thawed(),)
+
+
+def object_or_none(value: Mapping[str, Any] | None, name: str) -> JsonObject | None:
+    """Convert to a JSON object, where there is one."""
+    return value if value is None or isinstance(value, JsonObject) else JsonObject(value, name)
+
+
 def json_data(value: Any, name: str, depth: int = MAX_DEPTH) -> Any:
-    """Return JSON data made immutable: mappings are read-only, lists are tuples.
+    """Return JSON data made immutable: objects are `JsonObject`, lists are tuples.
 
     Raises:
         InvalidRecordError: naming the place of the first value that JSON cannot hold: another
@@ -104,7 +172,7 @@ def json_data(value: Any, name: str, depth: int = MAX_DEPTH) -> Any:
         case str():
             return check_text(value, name)
         case Mapping() if depth:
-            return MappingProxyType({check_text(key, name): json_data(item, f"{name}.{key}", depth - 1) for key, item in value.items()})
+            return JsonObject(value, name, depth)
         case list() | tuple() if depth:
             return tuple(json_data(item, f"{name}[{index}]", depth - 1) for index, item in enumerate(value))
         case _:

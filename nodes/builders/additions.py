@@ -5,7 +5,11 @@ from polycontext.nodes._quoting import json_line, one_line
 from polycontext.nodes.builders.node import Addition, Material
 from polycontext.nodes.builders.pieces import Section
 from polycontext.nodes.entities import EntityMode, format_entity_context
+from polycontext.nodes.history import condense
 from polycontext.nodes.reasoning import TurnExecutionSummary
+
+SAID_TOKENS = 200
+"""How many tokens of a model's own words an addition that stays word for word may take."""
 
 
 def _do_not_read(material: Material) -> tuple[str, ...]:
@@ -16,11 +20,16 @@ def _do_not_read(material: Material) -> tuple[str, ...]:
 
 def _last_turn(material: Material) -> tuple[str, ...]:
     summaries = material.conversation.turn_summaries
-    return (f"Last turn: {_done(summaries[-1])}",) if summaries else ()
+    return (f"Last turn: {_short(_done(summaries[-1]), material)}",) if summaries else ()
 
 
 def _accomplished(material: Material) -> tuple[str, ...]:
-    return (f"Just accomplished: {_done(material.turn.summary)}",) if material.turn.steps else ()
+    return (f"Just accomplished: {_short(_done(material.turn.summary), material)}",) if material.turn.steps else ()
+
+
+def _short(said: str, material: Material) -> str:
+    """Return what a model said on one line and in a bound: it may not yield, and must not take the room of all else."""
+    return one_line(condense(said, SAID_TOKENS, counter=material.output.window.counter))
 
 
 def _done(turn: TurnExecutionSummary) -> str:
@@ -31,12 +40,14 @@ def _done(turn: TurnExecutionSummary) -> str:
 
 
 def _step_results(material: Material) -> tuple[str, ...]:
-    return tuple(f"Result of step {step.step_num}: {json_line(step.result)}" for step in material.turn.steps if step.result is not None)
+    registry = material.conversation.id_registry
+    results = ((step.step_num, registry.hide_ids(step.result, step.subdomain)) for step in material.turn.steps if step.result is not None)
+    return tuple(f"Result of step {number}: {json_line(result)}" for number, result in results)
 
 
 def _prev_step_note(material: Material) -> tuple[str, ...]:
     note = material.turn.prev_step_note
-    return (f"Note of the previous step: {one_line(note)}",) if note else ()
+    return (f"Note of the previous step: {_short(note, material)}",) if note else ()
 
 
 def _content_archive(material: Material) -> tuple[str, ...]:

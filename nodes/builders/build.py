@@ -1,16 +1,17 @@
 """Build the context of a node from the machine's output and what is remembered (seed 003, "Context Builder Functions")."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes._parts import Entry, Part, filled
+from polycontext.nodes._values import checked, texts
 from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
 from polycontext.nodes.builders.fit import Fitted, fit
 from polycontext.nodes.builders.node import Material, Node
 from polycontext.nodes.builders.pieces import Piece, Section
-from polycontext.nodes.entities import EntityContext, entity_parts, get_entity_context, visible_entities
+from polycontext.nodes.entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
 from polycontext.nodes.history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from polycontext.nodes.reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
@@ -59,11 +60,15 @@ def build_context(
     `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
     window's counter counts them), `active_turns` is how long an entity stays active. Nothing changes by it.
 
-    Law: what the node does not name is neither in the data nor in the text; the text is within the budget.
+    Laws: what the node does not name is neither in the data nor in the text; the text is within the budget,
+    and shows no id that the registry knows, whoever said it.
 
     Raises:
         NodeBudgetError: what must stay takes more than the budget.
+        InvalidRecordError: a conversation or a turn that is none.
     """
+    checked(conversation, ConversationContext, "conversation")
+    checked(turn, CurrentTurn, "turn")
     entities = get_entity_context(conversation.id_registry, turn.turn_num, active_turns=active_turns)
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
     history = visible_conversation(get_conversation_history(output, conversation), node.conversation)
@@ -74,7 +79,11 @@ def build_context(
         Section.CONVERSATION: conversation_parts(history),
         Section.REASONING: reasoning_parts(trace),
     }
-    pieces = [piece for section, parts in layers.items() for piece in _pieces(section, (*parts, *_critical(node, section, material)))]
+    pieces = [
+        piece
+        for section, parts in layers.items()
+        for piece in _pieces(section, (*parts, *_critical(node, section, material)), _telling(node, section, conversation))
+    ]
     instructions = f"{node.task}\n{task}" if task else node.task
     fitted = fit(node.name, pieces, instructions, node.budget if budget is None else budget, output.window.counter)
     return NodeContext(node, entity, history, trace, fitted)
@@ -86,16 +95,26 @@ def _critical(node: Node, section: Section, material: Material) -> tuple[Part, .
         Entry(text, resource_class=each.resource_class)
         for each in node.additions
         if each.section is section
-        for text in each.write(material)
+        for text in texts(each.write(material))
+        if text.strip()
     ]
     return filled([Part("Critical", entries)])
 
 
-def _pieces(section: Section, parts: Iterable[Part]) -> list[Piece]:
+def _telling(node: Node, section: Section, conversation: ConversationContext) -> Callable[[str], str]:
+    """Return how a section is told to `node`: without ids, and what was said and done with names for refs where it sees labels alone."""
+    registry = conversation.id_registry
+    labels_alone = node.entities is not None and ENTITY_TABLE[node.entities][Tier.ACTIVE] is Detail.LABELS
+    if labels_alone and section is not Section.ENTITIES:
+        return lambda text: registry.name_refs(registry.hide_ids(text))
+    return registry.hide_ids
+
+
+def _pieces(section: Section, parts: Iterable[Part], say: Callable[[str], str]) -> list[Piece]:
     pieces: list[Piece] = []
     for part in parts:
         pieces.append(Piece(section, f"### {part.heading}", ResourceClass.PRESERVED))
-        pieces.extend(Piece(section, entry.text, entry.resource_class, entry.short) for entry in part.entries)
+        pieces.extend(Piece(section, say(entry.text), entry.resource_class, say(entry.short)) for entry in part.entries)
     return pieces
 
 

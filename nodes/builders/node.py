@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._values import chosen
+from polycontext.nodes._values import checked, chosen, texts, whole_from
 from polycontext.nodes.builders.pieces import Section
 from polycontext.nodes.entities import EntityContext, EntityMode
 from polycontext.nodes.history import ConversationPart
@@ -24,26 +24,35 @@ class Material:
     entities: EntityContext
 
 
+def _section(section: Section | str) -> Section:
+    return chosen(Section, "section", section)
+
+
 @frozen
 class Addition:
     """Declare what a node must be told beside its layers (seed 003, "CRITICAL ADDITIONS").
 
-    `write` returns one entry a text, quoted where it holds what others said; none leaves it
-    out. It stands word for word however short the room, unless `resource_class` lets it yield.
+    `write` returns one entry a text, quoted where it holds what others said; where none says
+    anything it is left out. It stands word for word however short the room, unless `resource_class` lets it yield.
     """
 
     name: str
-    section: Section
-    write: Callable[[Material], tuple[str, ...]]
+    section: Section = field(converter=_section)
+    write: Callable[[Material], Iterable[str]]
     resource_class: ResourceClass = ResourceClass.PRESERVED
 
 
 def _said(parts: Iterable[ConversationPart | str]) -> frozenset[ConversationPart]:
-    return frozenset(chosen(ConversationPart, "conversation", part) for part in parts)
+    return frozenset(chosen(ConversationPart, "conversation", part) for part in texts(parts))
 
 
 def _done(parts: Iterable[ReasoningPart | str]) -> frozenset[ReasoningPart]:
-    return frozenset(chosen(ReasoningPart, "reasoning", part) for part in parts)
+    return frozenset(chosen(ReasoningPart, "reasoning", part) for part in texts(parts))
+
+
+def _additions(additions: Iterable[Addition] | Addition) -> tuple[Addition, ...]:
+    given = (additions,) if isinstance(additions, Addition) else tuple(additions)
+    return tuple(checked(each, Addition, "additions") for each in given)
 
 
 def _mode(mode: EntityMode | str | None) -> EntityMode | None:
@@ -58,7 +67,7 @@ class Node:
     instructions, `budget` the tokens its context may take.
 
     Raises:
-        InvalidRecordError, UnknownModeError: a part or a mode that there is not.
+        InvalidRecordError, UnknownModeError: a part or a mode that there is not, an addition or a budget that is none.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
     >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})
@@ -71,5 +80,5 @@ class Node:
     entities: EntityMode | None = field(default=None, converter=_mode)
     conversation: frozenset[ConversationPart] = field(default=frozenset(), converter=_said)
     reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_done)
-    additions: tuple[Addition, ...] = ()
-    budget: int = 4000
+    additions: tuple[Addition, ...] = field(default=(), converter=_additions)
+    budget: int = field(default=4000, validator=whole_from(1))

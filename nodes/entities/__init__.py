@@ -1,6 +1,6 @@
 """Layer 1: what things exist, and their status (seed 003)."""
 
-from polycontext.nodes._values import InvalidRecordError
+from polycontext.nodes._values import InvalidRecordError, JsonObject
 from polycontext.nodes.entities._checks import EntityId
 from polycontext.nodes.entities.curation import CurationAction, CurationEntry
 from polycontext.nodes.entities.errors import (
@@ -11,7 +11,6 @@ from polycontext.nodes.entities.errors import (
     UnknownModeError,
     UnknownRefError,
 )
-from polycontext.nodes.entities.json_object import JsonObject
 from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
 from polycontext.nodes.entities.naming import singular
 from polycontext.nodes.entities.parts import entity_parts, visible_entities

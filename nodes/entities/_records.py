@@ -6,6 +6,7 @@ so that a version costs a few bytes a ref and any version can be forked or gone 
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Self
 
 from attrs import evolve, field, frozen
@@ -18,6 +19,9 @@ from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, To
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
 _NEAR_MISS_REFS = 500
 _NEAR_MISS_LENGTH = 100
+
+REMEMBERED = 500
+"""How many removed entities, and how many decisions, a registry remembers, the newest: whatever it keeps is stored with it every time."""
 
 IdKey = tuple[str, EntityId]
 """A type and an id: integers of two tables may be the same."""
@@ -100,11 +104,25 @@ class Records:
         return evolve(self, entries=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
     def bury(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
-        """Return records in which tombstones stand for these refs; counters and ids stay."""
+        """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
         gone = {ref: self.entries[ref] for ref in refs}
         graves = {ref: Grave(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
         rest = {ref: entry for ref, entry in self.entries.items() if ref not in gone}
-        return evolve(self, entries=rest, graves={**self.graves, **graves})
+        return evolve(self, entries=rest, graves={**self.graves, **graves}).forgetting()
+
+    def forgetting(self) -> Self:
+        """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
+        old = dict(islice(self.graves.items(), max(len(self.graves) - REMEMBERED, 0)))
+        if not old:
+            return self
+        index = {key: ref for key, ref in self.index.items() if ref not in old}
+        return evolve(
+            self,
+            graves={ref: grave for ref, grave in self.graves.items() if ref not in old},
+            aliases={alias: ref for alias, ref in self.aliases.items() if ref not in old},
+            index=index,
+            kinds=frozenset(kind for kind, _ in index),
+        )
 
     def _near(self, ref: str) -> tuple[str, ...]:
         if len(ref) > _NEAR_MISS_LENGTH:

@@ -1,7 +1,5 @@
 """Who is in which tier: a pure reading of the records at a turn."""
 
-from collections.abc import Mapping
-
 from polycontext.nodes.entities._checks import check_count
 from polycontext.nodes.entities._records import Entry, Records
 from polycontext.nodes.entities._veil import Veil
@@ -21,10 +19,9 @@ def tier_of(entry: Entry, oldest: int) -> Tier | None:
     return None if entry.snapshot.retention_reason is None else Tier.RETAINED
 
 
-def entity_context(records: Records, ref_names: Mapping[str, str], current_turn: int, active_turns: int) -> EntityContext:
+def entity_context(records: Records, veil: Veil, current_turn: int, active_turns: int) -> EntityContext:
     """Return what exists at a turn in its tiers, without ids."""
     oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
-    veil = Veil.over(records, ref_names)
     tiers = [(tier_of(entry, oldest), entry.snapshot) for entry in records.entries.values()]
     active, generated, retained = (
         tuple(veil.snapshot(snapshot) for found, snapshot in tiers if found is tier)

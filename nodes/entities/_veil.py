@@ -1,21 +1,25 @@
-"""Database ids out of sight: where data, a label or a reason holds one, its ref is shown instead.
+"""Database ids out of sight: where anything that a model is shown holds one, its ref stands instead.
 
 An id of eight characters or more is taken for an id wherever it stands. A shorter one may be any
 number or word, so it is one only in a field named for ids: ``<name>_id`` and ``<name>_ids``, and ``id``
 in an entity's own data or in an object that stands in a field named for its type.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from polycontext.nodes._quoting import json_line
 from polycontext.nodes.entities._records import Records
 from polycontext.nodes.entities.naming import ref_name
 from polycontext.nodes.entities.snapshot import EntitySnapshot, Tombstone
 
 OPAQUE = 8
 """Characters from which on an id cannot be an ordinary number or word."""
+
+_REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
 
 
 @frozen
@@ -52,6 +56,14 @@ class Veil:
         """Return a tombstone without ids."""
         return evolve(shown, label=self.text(shown.label), reason=self.text(shown.reason))
 
+    def payload(self, payload: Any, kind: str) -> Any:
+        """Return a copy of JSON data, of an entity of `kind` or of a list of such, or of a text, without ids."""
+        if isinstance(payload, Mapping):
+            return self._object(payload, self._kind_named(kind))
+        if isinstance(payload, list | tuple):
+            return [self.payload(item, kind) for item in payload]
+        return self._value(payload, "", "")
+
     def text(self, text: str) -> str:
         """Return a text with refs for the opaque ids in it."""
         parts, done, at = [], 0, 0
@@ -64,6 +76,16 @@ class Veil:
             done = at = at + len(found)
         return "".join([*parts, text[done:]]) if parts else text
 
+    def named(self, text: str) -> str:
+        """Return a text with labels for the refs in it, each on one line."""
+        return _REF.sub(lambda found: self._label(found[0]), text)
+
+    def _label(self, ref: str) -> str:
+        current = self.records.aliases.get(ref, ref)
+        entry, grave = self.records.entries.get(current), self.records.graves.get(current)
+        known = entry.snapshot if entry else grave.tombstone if grave else None
+        return json_line(self.text(known.label))[1:-1] if known else ref
+
     def _id_at(self, text: str, at: int) -> str | None:
         candidates = (text[at : at + length] for length in self.lengths[text[at : at + OPAQUE]])
         return next((candidate for candidate in candidates if candidate in self.opaque), None)
@@ -75,7 +97,7 @@ class Veil:
         match value:
             case Mapping():
                 return self._object(value, self._kind_named(key))
-            case tuple():
+            case list() | tuple():
                 return [self._value(item, kind, key) for item in value]
             case None | bool() | float():
                 return value

@@ -22,6 +22,9 @@ _HEADINGS = {
     Tier.TOMBSTONES: "Removed",
 }
 
+_NAMED = 100
+"""How many refs stand in a line that may not yield."""
+
 _Shown = EntitySnapshot | Tombstone
 
 
@@ -88,9 +91,14 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
 
 
 def do_not_read(ctx: EntityContext) -> str:
-    """Return the line that names what needs no reading, blank if nothing does; what is only linked was never read."""
-    refs = [each.ref for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
-    return f"DO NOT re-read: {', '.join(refs)}" if refs else ""
+    """Return the line that names what needs no reading, blank if nothing does; what is only linked was never read.
+
+    It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
+    """
+    read = [each for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
+    more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
+    return f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}" if read else ""
 
 
 def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[Entry]:

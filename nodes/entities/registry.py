@@ -5,6 +5,7 @@ such as ``recipe_1``; the registry alone knows the ids behind them.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
@@ -12,9 +13,10 @@ from attrs import evolve, field, frozen
 from polycontext.nodes.entities import translation
 from polycontext.nodes.entities._actions import Report, generated, saved, seen
 from polycontext.nodes.entities._checks import EntityId, check_id, check_names, check_said, check_type
-from polycontext.nodes.entities._records import Records
+from polycontext.nodes.entities._records import REMEMBERED, Records
 from polycontext.nodes.entities._restoring import restored
 from polycontext.nodes.entities._tiers import entity_context
+from polycontext.nodes.entities._veil import Veil
 from polycontext.nodes.entities.codec import decode, encode
 from polycontext.nodes.entities.curation import CurationAction, CurationEntry
 from polycontext.nodes.entities.errors import RefRefusedError
@@ -162,7 +164,7 @@ class SessionIdRegistry:
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
         """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
-        return entity_context(self._records, self.ref_names, current_turn, active_turns)
+        return entity_context(self._records, self._veil, current_turn, active_turns)
 
     def get(self, ref: str) -> EntitySnapshot:
         """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
@@ -174,7 +176,7 @@ class SessionIdRegistry:
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
-        """Return the tombstones of all removed refs, in the order of removal."""
+        """Return the tombstones of the refs removed last, 500 at the most, in the order of removal."""
         return tuple(grave.tombstone for grave in self._records.graves.values())
 
     def id_of(self, ref: str) -> EntityId:
@@ -221,6 +223,27 @@ class SessionIdRegistry:
         """
         return translation.to_refs(self._records, payload, fields)
 
+    def hide_ids(self, payload: Any, type: str = "") -> Any:  # noqa: A002  the seed's words
+        """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
+
+        Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in fields named for ids, and in
+        the field ``id`` of objects that stand in a field named for their type, or at the top where `type` is said.
+
+        >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", turn=1)
+        >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
+        ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
+        """
+        return self._veil.payload(payload, type)
+
+    def name_refs(self, text: str) -> str:
+        """Return a text with labels for the refs in it, of removed entities too, for those who talk about entities and see no refs.
+
+        >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", "Tomato Soup", turn=1)
+        >>> registry.name_refs("recipe_1 is quicker than recipe_2")
+        'Tomato Soup is quicker than recipe_2'
+        """
+        return self._veil.named(text)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
         return encode(self.ref_names, self._records, self.log)
@@ -231,13 +254,17 @@ class SessionIdRegistry:
         document = decode(data)
         return cls(document.ref_names, _log=document.log, _records=restored(document))
 
+    @cached_property
+    def _veil(self) -> Veil:
+        return Veil.over(self._records, self.ref_names)
+
     def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  the seed's words
         name = ref_name(check_type(kind), self.ref_names)
         records, ref = seen(self._records, name, kind, id, report)
         return evolve(self, _records=records), ref
 
     def _decided(self, records: Records, entry: CurationEntry) -> Self:
-        return evolve(self, _records=records, _log=(*self.log, entry))
+        return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
 
     def __contains__(self, ref: object) -> bool:
         return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.entries

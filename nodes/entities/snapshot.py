@@ -6,9 +6,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.nodes._values import InvalidRecordError, chosen, is_text, whole_from
+from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen, is_text, object_or_none, whole_from
 from polycontext.nodes.entities._checks import is_ref, is_said_or_none, is_type
-from polycontext.nodes.entities.json_object import JsonObject
 
 
 class EntityStatus(StrEnum):
@@ -32,7 +31,7 @@ def _status(value: EntityStatus | str) -> EntityStatus:
 
 
 def _data(value: Mapping[str, Any] | None) -> JsonObject | None:
-    return value if value is None or isinstance(value, JsonObject) else JsonObject(value)
+    return object_or_none(value, "data")
 
 
 @frozen

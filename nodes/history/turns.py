@@ -8,7 +8,7 @@ from typing import Any
 from attrs import Attribute, evolve, field, frozen
 
 from polycontext.nodes._quoting import continued
-from polycontext.nodes._values import InvalidRecordError, are_texts, check_text, chosen, is_text, json_data, texts
+from polycontext.nodes._values import InvalidRecordError, JsonObject, are_texts, check_text, chosen, is_text, object_or_none, texts
 from polycontext.window import Role
 
 
@@ -23,9 +23,9 @@ class PendingKind(StrEnum):
     """An answer without which a step cannot go on."""
 
 
-def _routing(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    frozen_value: Mapping[str, Any] | None = json_data(value, "routing")
-    return frozen_value
+def routing_or_none(value: Mapping[str, Any] | None) -> JsonObject | None:
+    """Convert what a router decided, where it did."""
+    return object_or_none(value, "routing")
 
 
 def _pending_kind(value: PendingKind | str) -> PendingKind:
@@ -57,7 +57,7 @@ class ConversationTurn:
 
     user: str = field(validator=is_text)
     assistant_summary: str = field(default="", validator=is_text)
-    routing: Mapping[str, Any] | None = field(default=None, converter=_routing, hash=False)
+    routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
     timestamp: str = field(default="", validator=_is_moment)
 
     @property

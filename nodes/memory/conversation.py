@@ -3,8 +3,9 @@
 from typing import Any
 
 from attrs import evolve, field, frozen
+from attrs.validators import optional
 
-from polycontext.nodes._values import is_text, is_tuple
+from polycontext.nodes._values import is_a, is_text, is_tuple
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.history import ConversationTurn, PendingState
 from polycontext.nodes.memory.archive import ContentArchive
@@ -16,7 +17,9 @@ from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 
 @frozen
 class ConversationContext:
-    """Hold what is remembered of the closed turns of one conversation; immutable, its size does not grow.
+    """Hold what is remembered of the closed turns of one conversation; immutable.
+
+    Its size does not grow with the conversation, but for entities that nobody dropped.
 
     `recent_turns` are the last five exchanges, `history` what is left of those before;
     `turn_summaries` are the last two turns, `reasoning` what is left of those before.
@@ -33,8 +36,8 @@ class ConversationContext:
     recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_tuple)
     history: Digest = field(factory=Digest)
     engagement: Engagement = field(factory=Engagement)
-    pending: PendingState | None = None
-    id_registry: SessionIdRegistry = field(factory=SessionIdRegistry)
+    pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
+    id_registry: SessionIdRegistry = field(factory=SessionIdRegistry, validator=is_a(SessionIdRegistry))
     turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_tuple)
     reasoning: Digest = field(factory=lambda: Digest(bound=400))
     content_archive: ContentArchive = field(factory=ContentArchive)

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import evolve, field, frozen
+from attrs.validators import optional
 
-from polycontext.nodes._values import is_text, is_text_or_none, json_data, whole_from
-from polycontext.nodes.history import PendingState
+from polycontext.nodes._values import check_text, is_a, is_text, is_text_or_none, json_data, whole_from
+from polycontext.nodes.history import PendingState, condense
+from polycontext.nodes.history.turns import routing_or_none
 from polycontext.nodes.memory.codec import read, write
 from polycontext.nodes.reasoning import (
     ConversationPhase,
@@ -19,14 +21,12 @@ from polycontext.nodes.reasoning import (
 )
 from polycontext.nodes.reasoning.summaries import decision_or_none, phase_or_none
 
+REASON_TOKENS = 300
+"""How many tokens of why a turn was blocked are kept."""
+
 
 def _result(value: Any) -> Any:
     return json_data(value, "result")
-
-
-def _routing(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    frozen_value: Mapping[str, Any] | None = json_data(value, "routing")
-    return frozen_value
 
 
 @frozen
@@ -67,12 +67,12 @@ class CurrentTurn:
     think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
     think_goal: str = field(default="", validator=is_text)
     steps: tuple[StepResult, ...] = field(default=(), converter=_steps)
-    curation: CurationSummary = field(factory=CurationSummary)
+    curation: CurationSummary = field(factory=CurationSummary, validator=is_a(CurationSummary))
     phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
     user_expressed: str = field(default="", validator=is_text)
     blocked_reason: str | None = field(default=None, validator=is_text_or_none)
-    pending: PendingState | None = None
-    routing: Mapping[str, Any] | None = field(default=None, converter=_routing, hash=False)
+    pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
+    routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
 
     def route(self, routing: Mapping[str, Any]) -> "CurrentTurn":
         """Return the turn with what a router decided, JSON data."""
@@ -113,8 +113,8 @@ class CurrentTurn:
         return evolve(self, steps=(*self.steps, made))
 
     def block(self, reason: str) -> "CurrentTurn":
-        """Return the turn that cannot be completed, and why."""
-        return evolve(self, blocked_reason=reason)
+        """Return the turn that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
+        return evolve(self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS))
 
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
         """Return the turn that ends on something that waits for the user's answer."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 from attrs import field, frozen
 
 from polycontext.nodes._values import (
     InvalidRecordError,
+    JsonObject,
     are_texts,
     check_text,
     chosen,
@@ -78,7 +78,7 @@ class StepSummary:
 def _reasons(value: Mapping[str, str]) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
         raise InvalidRecordError("reasons", f"{type(value).__name__} is no mapping", "a mapping of refs to reasons")
-    return MappingProxyType({check_text(ref, "reasons"): check_text(reason, f"reasons.{ref}") for ref, reason in value.items()})
+    return JsonObject({ref: check_text(reason, f"reasons.{ref}") for ref, reason in value.items()}, "reasons")
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.nodes.entities import CurationEntry, RefRefusedError, SessionIdRegistry, get_entity_context
+from polycontext.nodes.entities import CurationEntry, RefRefusedError, SessionIdRegistry, UnknownRefError, get_entity_context
 
 
 def refs(registry: SessionIdRegistry, turn: int) -> tuple[list[str], list[str], list[str]]:
@@ -101,8 +101,28 @@ def test_every_decision_is_logged_once(soup: SessionIdRegistry) -> None:
     assert isinstance(registry.log[0], CurationEntry)
 
 
+def test_what_is_remembered_of_the_removed_is_bounded(soup: SessionIdRegistry) -> None:
+    """The newest 500 tombstones and decisions; refs that are forgotten are not given out again, and all survives a store."""
+    registry, idea = soup.generate("ideas", "Pie", turn=1)
+    registry, saved = registry.save(idea, "c0ffee00-1", turn=1)
+    registry = registry.drop(saved, turn=1)
+    for turn in range(2, 512):
+        registry, ref = registry.read("recipes", f"id-{turn:08}", turn=turn)
+        registry = registry.drop(ref, turn=turn)
+    assert [stone.turn_removed for stone in registry.tombstones] == list(range(12, 512))
+    assert [entry.turn for entry in registry.log] == list(range(12, 512))
+    assert registry.hide_ids("id-00000012, id-00000011, c0ffee00-1") == "recipe_12, id-00000011, c0ffee00-1"
+    assert registry.read("recipes", "id-00000011", turn=512)[1] == "recipe_512"
+    assert registry.read("ideas", "c0ffee00-1", turn=512)[1] == "idea_2"
+    assert "recipe_1" in registry
+    for forgotten in (idea, saved, "recipe_2"):
+        with pytest.raises(UnknownRefError, match="is not in the registry"):
+            registry.get(forgotten)
+    assert SessionIdRegistry.from_dict(registry.to_dict()) == registry
+
+
 def test_a_tombstone_is_in_sight_as_long_as_an_active_entity(soup: SessionIdRegistry) -> None:
-    """Removed in turn 2 it is shown until turn 4; the registry knows it for ever."""
+    """Removed in turn 2 it is shown until turn 4; the registry knows it longer."""
     registry = soup.drop("recipe_1", turn=2)
     assert [len(get_entity_context(registry, turn).tombstones) for turn in (2, 3, 4, 5)] == [1, 1, 1, 0]
     assert len(registry.tombstones) == 1

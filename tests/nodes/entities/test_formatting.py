@@ -181,3 +181,12 @@ def test_full_data_are_lines_of_json() -> None:
     assert [json.loads(line) for line in lines[1:]] == [
         {"ref": "soup_7", "type": "soups", "label": "LABEL", "status": "read", "data": {"key": "DATA"}}
     ]
+
+
+def test_the_line_of_what_needs_no_reading_is_bounded() -> None:
+    """It may have to stand word for word, so it names the hundred referenced last, in their order, and counts the others."""
+    entities = [EntitySnapshot(f"recipe_{n}", "recipes", "", "read", 1, 3 if n <= 30 else 2) for n in range(1, 131)]
+    line = format_entity_context(EntityContext(active=tuple(entities)), "do_not_read")
+    named = [*range(1, 31), *range(61, 131)]
+    assert line == f"DO NOT re-read: {', '.join(f'recipe_{n}' for n in named)}, and 30 more"
+    assert "more" not in format_entity_context(EntityContext(active=tuple(entities[:100])), "do_not_read")

@@ -75,6 +75,28 @@ def test_the_id_of_what_was_removed_stays_hidden() -> None:
     assert get_entity_context(registry, 1).active[0].data == {"monday": new}
 
 
+def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
+    """Rows, texts and bare values from outside; at the top `id` is that of the type said, singular or plural."""
+    registry, _ = SessionIdRegistry().read("recipes", UUID, turn=1)
+    registry, _ = registry.read("recipes", 7, turn=1)
+    rows = [{"id": 7, "note": f"see {UUID}"}, ({"id": 8},), 7, None]
+    assert registry.hide_ids(rows, "recipe") == [{"id": "recipe_2", "note": "see recipe_1"}, [{"id": 8}], 7, None]
+    assert registry.hide_ids({"id": 7, "recipes": [{"id": 7}]}) == {"id": 7, "recipes": [{"id": "recipe_2"}]}
+    assert registry.hide_ids(UUID) == "recipe_1"
+    assert SessionIdRegistry().hide_ids({"id": UUID}) == {"id": UUID}
+
+
+def test_refs_are_told_by_name() -> None:
+    """Earlier refs and removed entities too; what is no ref of the registry stays, and a label cannot end its line."""
+    registry, idea = SessionIdRegistry().generate("recipes", "Cold\n# soup", turn=1)
+    registry, _ = registry.save(idea, UUID, turn=1)
+    registry, gone = registry.read("recipes", "b", f"Copy of {UUID}", turn=1)
+    registry = registry.drop(gone, turn=1)
+    told = "Cold\\n# soup"
+    assert registry.name_refs(f"{idea}, recipe_1; {gone}!") == f"{told}, {told}; Copy of recipe_1!"
+    assert registry.name_refs("recipe_3 my_recipe_1 recipe_1x recipe_01") == "recipe_3 my_recipe_1 recipe_1x recipe_01"
+
+
 def test_the_registry_itself_keeps_data_as_they_came() -> None:
     """Hiding is for readers: code that works on data finds what was reported."""
     registry, ref = SessionIdRegistry().read("recipes", UUID, turn=1, data={"id": UUID})

@@ -1,10 +1,14 @@
 """The turn under way grows by one thing at a time, and never changes in place."""
 
+import copy
+import pickle
+
 import pytest
 
 from polycontext.nodes.history import PendingState
 from polycontext.nodes.memory import CurrentTurn, InvalidRecordError, MemoryFormatError, summarize
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
+from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen
 
 
@@ -23,6 +27,31 @@ def test_each_method_adds_one_thing() -> None:
         pending=pending,
         routing={"agent": "recipes"},
     )
+
+
+def test_what_is_no_pending_state_is_refused_at_once() -> None:
+    """A text alone does not say what is waited for."""
+    with pytest.raises(InvalidRecordError, match="field 'pending': str is no PendingState"):
+        CurrentTurn(1).expects("Shall I save it?")  # type: ignore[arg-type]
+
+
+def test_why_a_turn_was_blocked_is_kept_in_a_bound() -> None:
+    """A reason of ordinary length is kept byte for byte, what matters of one as long as a dump of everything."""
+    reason = "CRUD failed: timeout | db_create on inventory: sugar, onions"
+    assert CurrentTurn(1).block(reason).blocked_reason == reason
+    long = CurrentTurn(1).block("nothing to see in this line\n" * 900 + reason).blocked_reason
+    assert long is not None
+    assert default_counter().count(long) <= 300
+    with pytest.raises(InvalidRecordError, match="field 'blocked_reason': int is not text"):
+        CurrentTurn(1).block(3)  # type: ignore[arg-type]
+
+
+def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
+    """Frameworks that checkpoint their state by pickle or deepcopy get an equal one."""
+    lived = kitchen(3)
+    for record in (lived.turn, lived.conversation):
+        assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)  # noqa: S301  our own bytes
+        assert hash(copy.deepcopy(record)) == hash(record)
 
 
 def test_steps_are_numbered_and_keep_their_full_result() -> None:

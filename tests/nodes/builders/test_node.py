@@ -1,0 +1,75 @@
+"""Declaring a node: what is no node is refused when it is declared, what a user may write for short is taken."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from polycontext.nodes import ConversationContext, CurrentTurn, NodeContext, close_turn
+from polycontext.nodes.builders import DO_NOT_READ, NODES, THINK, Addition, Node, ReasoningPart, Section, build_context
+from polycontext.nodes.entities import InvalidRecordError, UnknownModeError
+from polycontext.polynomial import ContextSession
+from tests.nodes.builders.material import lived
+
+BAD: Any = ["be kind"]
+
+
+def build(node: Node, turn: CurrentTurn | None = None) -> NodeContext:
+    """Build what a node reads at the beginning of a conversation."""
+    return build_context(node, ContextSession(1000).output, ConversationContext(), turn or CurrentTurn(1))
+
+
+def test_one_part_and_one_addition_need_no_collection() -> None:
+    """A name alone is one part, an addition alone is one addition."""
+    node = Node("critic", "Judge.", conversation="recent", reasoning="phase", additions=DO_NOT_READ)
+    assert node.conversation == {"recent"}
+    assert node.reasoning == {ReasoningPart.PHASE}
+    assert node.additions == (DO_NOT_READ,)
+
+
+@pytest.mark.parametrize(
+    ("declare", "problem"),
+    [
+        (lambda: Node("critic", "Judge.", conversation={"recnt"}), "unknown 'recnt'; legal: recent, summary"),
+        (lambda: Node("critic", "Judge.", reasoning={"step"}), "unknown 'step'; legal: earlier, steps"),
+        (lambda: Node("critic", "Judge.", additions=BAD), "field 'additions': str is no Addition"),
+        (lambda: Node("critic", "Judge.", budget=0), "field 'budget': 0 is no such number; legal: a whole number from 1"),
+        (lambda: Addition("kind", "Entities", lambda _: ()), "field 'section': unknown 'Entities'; legal: Entity Context"),
+    ],
+)
+def test_what_is_no_declaration_is_refused_at_once(declare: Callable[[], Any], problem: str) -> None:
+    """Not when the first context is built, turns later."""
+    with pytest.raises(InvalidRecordError, match=problem):
+        declare()
+
+
+def test_an_unknown_mode_is_refused_at_once() -> None:
+    """By name, with the legal ones."""
+    with pytest.raises(UnknownModeError, match="'all'; legal: full"):
+        Node("critic", "Judge.", "all")
+
+
+def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:
+    """A text is one entry, not one a letter; where nothing is said no heading stands."""
+    one = Addition("kind", Section.ENTITIES, lambda _: "Be kind.")
+    none = Addition("mute", Section.REASONING, lambda _: ("", " "))
+    text = str(build(Node("critic", "Judge.", additions=(one, none))))
+    assert "## Entity Context\n### Critical\nBe kind.\n\n" in text
+    assert text.count("### Critical") == 1
+
+
+@pytest.mark.parametrize(("conversation", "turn", "field"), [({}, CurrentTurn(1), "conversation"), (ConversationContext(), 1, "turn")])
+def test_what_is_no_memory_is_refused_by_its_field(conversation: Any, turn: Any, field: str) -> None:
+    """Arguments in another order, a dict or a number are named, and not an attribute that they lack."""
+    with pytest.raises(InvalidRecordError, match=f"field '{field}': "):
+        build_context(THINK, ContextSession(1000).output, conversation, turn)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_long_words_of_a_model_take_no_room_that_others_need(name: str) -> None:
+    """Outcomes, notes and reasons of thousands of words are shortened where they may not yield: no node is over its budget."""
+    here, long = lived(), "The soup needs leeks. " * 3000
+    turn = here.turn.step("read", "recipes", "Find", outcome=long, note=long).block(long)
+    assert build_context(NODES[name], here.output, here.conversation, turn).tokens <= NODES[name].budget
+    conversation = close_turn(here.conversation, turn, here.output)
+    assert build_context(NODES[name], here.output, conversation, CurrentTurn(11)).tokens <= NODES[name].budget
