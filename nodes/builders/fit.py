@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, frozen
 
 from polycontext.linearity import CallerError, ResourceClass
+from polycontext.nodes._fitting import write_within
 from polycontext.nodes.builders._gists import SHORT, ShortForms, gist_note
 from polycontext.nodes.builders.pieces import Piece, Section
 from polycontext.pressure import ContextProjector, Reach
@@ -60,25 +61,13 @@ def fit(node: str, pieces: Sequence[Piece], task: str, budget: int, counter: Tok
         InvalidTurnError: `budget` is no number of tokens.
     """
     window = _window(pieces, task, budget, counter)
-    whole = _text(window.all_turns())
-    tokens = counter.count(whole)
-    if tokens <= budget:
-        return Fitted(whole, tokens, tokens)
-    return _cut(node, window, budget, tokens)
-
-
-def _cut(node: str, window: ContextWindow, budget: int, uncut: int) -> Fitted:
-    """Compress until the text fits; a window counts each message's framing too, which the text does not have."""
-    room = budget + window.tokens - uncut
-    while True:
-        result = _PROJECTOR.commit(window, _PROJECTOR.fulfil(_PROJECTOR.plan_within(window, room)))
-        text = _text(result.window.all_turns())
-        tokens = window.counter.count(text)
-        if tokens <= budget:
-            return Fitted(text, tokens, uncut, len(result.gisted), len(result.dropped))
-        if not result.reached:
-            raise NodeBudgetError(node, tokens, budget)
-        room = min(room, result.tokens_after) - (tokens - budget)
+    written = write_within(window, budget, _text, counter.count, _PROJECTOR)
+    if written.tokens > budget:
+        raise NodeBudgetError(node, written.tokens, budget)
+    did = written.compression
+    if did is None:
+        return Fitted(written.text, written.tokens, written.tokens)
+    return Fitted(written.text, written.tokens, counter.count(_text(window.all_turns())), len(did.gisted), len(did.dropped))
 
 
 def _window(pieces: Iterable[Piece], task: str, budget: int, counter: TokenCounter) -> ContextWindow:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from polycontext.nodes._fitting import write_within
 from polycontext.polynomial import ContextOverflowError
 from polycontext.pressure import ContextProjector
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
@@ -12,24 +13,16 @@ _PROJECTOR = ContextProjector()
 def fit_prompt(window: ContextWindow, write: Callable[[Iterable[Turn]], str]) -> str:
     """Return what `write` makes of the window's turns or, where that is over budget, of a compressed view with which it fits.
 
-    The window itself stays as it is; PRESERVED turns stay word for word in every view.
+    PRESERVED turns stay word for word in every view.
 
     Raises:
         ContextOverflowError: over budget even after everything yielded that may.
     """
-    prompt = write(window.all_turns())
-    over = _tokens(window, prompt) - window.max_tokens
-    room = window.seek(len(window)).tokens
-    while over > 0:
-        room -= over
-        result = _PROJECTOR.commit(window, _PROJECTOR.fulfil(_PROJECTOR.plan_within(window, room)))
-        prompt = write(result.window.all_turns())
-        over = _tokens(window, prompt) - window.max_tokens
-        if over > 0 and not result.reached:
-            raise ContextOverflowError(over + window.max_tokens, window.max_tokens, "the prompt")
-        room = min(room, result.tokens_after)
-    return prompt
 
+    def count(prompt: str) -> int:
+        return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
 
-def _tokens(window: ContextWindow, prompt: str) -> int:
-    return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
+    written = write_within(window, window.max_tokens, write, count, _PROJECTOR)
+    if written.tokens > window.max_tokens:
+        raise ContextOverflowError(written.tokens, window.max_tokens, "the prompt")
+    return written.text
