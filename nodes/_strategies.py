@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import Atom, ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window.items import ContextItem, ItemType, item_turn
 from polycontext.window.tokens import EstimatingCounter
 
 Move = tuple[Turn, ResourceClass | None]
@@ -70,16 +71,28 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 TEXTS = st.one_of(PROSE, PROSE, st.sampled_from(HOSTILE_TEXTS), ANY_TEXT)
 CLASSES = st.none() | st.none() | st.none() | st.sampled_from(ResourceClass)
 GAPS = st.sampled_from([timedelta(0), timedelta(0), timedelta(seconds=1), timedelta(days=400), timedelta(seconds=-5)])
+SOURCES = st.sampled_from(["", "def run():\n    return 1\n", "".join(f"class Part{n}:\n    def run(self): ...\n" for n in range(40))])
+ITEMS = st.builds(
+    ContextItem,
+    SOURCES | TEXTS,
+    st.sampled_from([ItemType.CODE, ItemType.FILE, ItemType.FILE, ItemType.TEXT, ItemType.ERROR, ItemType.REPL_HISTORY]),
+    st.none() | st.fixed_dictionaries({"filename": st.sampled_from(["src/app.py", "notes.md", "a\n```\n# b.py"])}),
+    timestamp=st.just(0),
+    id=st.sampled_from(["ctx-1", "ctx-2", "ctx-3"]),
+)
+"""Few ids and file names, so that attachments supersede one another."""
 
 
 @st.composite
 def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw a turn that is an atom by itself."""
-    kind = draw(st.sampled_from(["user", "user", "assistant", "assistant", "system", "constraint", "acknowledgement"]))
+    kind = draw(st.sampled_from(["user", "user", "assistant", "assistant", "system", "constraint", "acknowledgement", "attachment"]))
     if kind == "constraint":
         return Turn(Role.USER, draw(st.sampled_from(CONSTRAINTS)), timestamp=moment)
     if kind == "acknowledgement":
         return Turn(draw(st.sampled_from([Role.USER, Role.ASSISTANT])), draw(st.sampled_from(ACKNOWLEDGEMENTS)), timestamp=moment)
+    if kind == "attachment":
+        return item_turn(draw(ITEMS)).stamped(moment)
     return Turn(Role(kind), draw(TEXTS), timestamp=moment)
 
 

@@ -68,7 +68,7 @@ def complete(prefix: str, options: CompleteOptions) -> int:
 
 
 def resolve(text: str, options: ResolveOptions) -> int:
-    """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated or refused.
+    """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
 
     Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
 
@@ -93,12 +93,13 @@ def resolve(text: str, options: ResolveOptions) -> int:
 
 
 def report(sent: SentMessage) -> dict[str, Any]:
-    """Return what was attached, truncated and refused, as JSON data."""
+    """Return what was attached, what of it was truncated or had to yield, and what was refused, as JSON data."""
     return {
         "attached": [
             {"name": each.name, "type": each.type.value, "path": each.path, "characters": len(each.content)} for each in sent.attached
         ],
         "truncated": [{"name": each.name, "notice": each.notice} for each in sent.attached if each.truncated],
+        "yielded": [{"name": each.name} for each in sent.yielded],
         "refused": [{"name": each.pill.name, "warning": each.warning, "detail": each.detail} for each in sent.problems],
     }
 
@@ -124,6 +125,8 @@ def _lines(sent: SentMessage) -> Iterator[Text]:
     for each in sent.attached:
         line = Text.assemble(("attached ", "green"), one_line(each.name), f" ({each.type}, {len(each.content):,} characters)")
         yield line.append(f" {each.notice}", "yellow") if each.notice else line
+    for each in sent.yielded:
+        yield Text.assemble(("yielded ", "yellow"), f"{one_line(each.name)}: the window has room for its gist only")
     for problem in sent.problems:
         yield Text.assemble(("refused ", "red"), one_line(f"{problem.pill.name}: {problem.warning} ({problem.detail})"))
 

@@ -1,7 +1,8 @@
 """The laws of the readers: what leaves is valid, and nothing private reaches the props.
 
 Private is what a browser must never see (seed 004 §1.2, §7.3): system turns, the calls of tools with
-their arguments, their results, the texts of gists. Public is what user and assistant said.
+their arguments, their results, what attachments hold, the texts of gists. Public is what user and assistant said,
+and what attachments are called.
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
+from polycontext.window.items import attachment_of
 from polycontext.window.providers import Rendered, WireFormat
 
 _OUTSIDE = "design §1, promise 1"
@@ -126,7 +128,7 @@ def _spoil(value: Any) -> None:
 
 @law(_PROPS)
 def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -> None:
-    """No word of the props comes from a system turn, a call, a result or a gist, unless user or assistant said it as well."""
+    """No word of the props comes from a system turn, a call, a result, an attachment's content or a gist, unless user or assistant said it."""
     props = renderer.render_chat(session)
     public = _words([*_public(session), _OWN_WORDS, *(turn.timestamp.isoformat() for turn in session.window.all_turns())])
     private = _words(_private(session)) - public
@@ -139,13 +141,15 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 
 def _is_public(turn: Turn) -> bool:
-    return turn.role in _SHOWN and not turn.is_gist
+    return turn.role in _SHOWN and not turn.is_gist and attachment_of(turn) is None
 
 
 def _public(session: ContextSession) -> Iterator[str]:
     for turn in session.log():
         if _is_public(turn):
             yield turn.text
+        elif attachment := attachment_of(turn):
+            yield attachment.mention
         yield turn.resource_id
 
 
@@ -175,15 +179,18 @@ def _strings(value: Any) -> Iterator[str]:
 def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None:
     """The messages of the props are what user and assistant say in the view, word for word and in order.
 
-    A gist is told by the number of messages it stands for.
+    An attachment is told by its name, a gist by the number of messages it stands for.
     """
     shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
     turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
-    agree(shown, [(turn.resource_id, _count(turn) if turn.is_gist else turn.text) for turn in turns], window=session.window)
+    agree(shown, [(turn.resource_id, _told(turn)) for turn in turns], window=session.window)
 
 
-def _count(turn: Turn) -> str:
-    return f"{len(turn.sources)} earlier message" + "s" * (len(turn.sources) != 1)
+def _told(turn: Turn) -> str:
+    if turn.is_gist:
+        return f"{len(turn.sources)} earlier message" + "s" * (len(turn.sources) != 1)
+    attachment = attachment_of(turn)
+    return turn.text if attachment is None else f"[@{attachment.name}]"
 
 
 @law(_PROPS)

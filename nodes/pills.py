@@ -1,24 +1,29 @@
 """Sending a message with pills: their content is fetched, attached where it is new, and the user's words come last."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, define, field, frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ItemType
-from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, Resolver, resolve_document
+from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 
 _ITEM_TYPES = {PillType.FILE: ItemType.FILE, PillType.SYMBOL: ItemType.CODE, PillType.BUFFER: ItemType.TEXT}
 
 
 @frozen
 class SentMessage:
-    """Say what became of a message: what was attached, what stood in the view already, and what could not be had."""
+    """Say what became of a message: what was attached, what stood in the view already, and what could not be had.
+
+    `yielded` are those of both that the window had no room for: of them, the view holds a gist by now.
+    """
 
     text: str
     attached: tuple[Resolved, ...]
     held: tuple[Resolved, ...]
+    yielded: tuple[Resolved, ...]
     problems: tuple[PillProblem, ...]
     output: ContextOutput
 
@@ -39,14 +44,51 @@ def send_message(session: ContextSession, document: PillDocument, resolvers: Ite
     or update the pill, before or after; `resolve_document` alone finds them without sending.
 
     Raises:
-        Whatever `ContextSession.attach` and `add_user_turn` raise. What was attached by then stays, and is not attached again.
+        Whatever `ContextSession.attach` and `add_user_turn` raise. Each of them counts by itself: what
+        was attached by then stays, and sending again does not attach it twice.
     """
-    message = resolve_document(document, resolvers)
-    attached: list[Resolved] = []
-    held: list[Resolved] = []
-    for resolved in message.attachments:
-        item = item_of(resolved)
-        (attached if session.attached(item, source=resolved.source) is None else held).append(resolved)
-        session.attach(item, source=resolved.source)
-    output = session.add_user_turn(message.text)
-    return SentMessage(message.text, tuple(attached), tuple(held), message.problems, output)
+    sending = _Sending(session, resolve_document(document, resolvers))
+    for item, source in sending.steps():
+        session.attach(item, source=source)
+    return sending.sent(session.add_user_turn(sending.message.text))
+
+
+async def asend_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
+    """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`.
+
+    Other tasks may write between an attachment and the user turn.
+    """
+    sending = _Sending(session, await asyncio.to_thread(resolve_document, document, resolvers))
+    for item, source in sending.steps():
+        await session.aattach(item, source=source)
+    return sending.sent(await session.aadd_user_turn(sending.message.text))
+
+
+def _items(sending: "_Sending") -> dict[Resolved, ContextItem]:
+    return {resolved: item_of(resolved) for resolved in sending.message.attachments}
+
+
+@define
+class _Sending:
+    """Keep account of a message while it is sent."""
+
+    session: ContextSession
+    message: ResolvedMessage
+    items: dict[Resolved, ContextItem] = field(default=Factory(_items, takes_self=True))
+    held: list[Resolved] = field(factory=list)
+
+    def steps(self) -> Iterator[tuple[ContextItem, str]]:
+        """Yield each item to attach and its source, noting whether the view holds it by then."""
+        for resolved, item in self.items.items():
+            if self._stands(resolved):
+                self.held.append(resolved)
+            yield item, resolved.source
+
+    def sent(self, output: ContextOutput) -> SentMessage:
+        """Return what became of the message."""
+        attached = tuple(each for each in self.items if each not in self.held)
+        yielded = tuple(each for each in self.items if not self._stands(each))
+        return SentMessage(self.message.text, attached, tuple(self.held), yielded, self.message.problems, output)
+
+    def _stands(self, resolved: Resolved) -> bool:
+        return self.session.attached(self.items[resolved], source=resolved.source) is not None

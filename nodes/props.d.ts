@@ -6,7 +6,7 @@ export interface MessageProps {
   id: string;
   /** who said it; a summary stands for earlier messages */
   role: "user" | "assistant" | "summary";
-  /** what was said; of a summary, how many messages it stands for */
+  /** what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for */
   content: string;
   /** when, as ISO 8601 with an offset */
   timestamp: string;

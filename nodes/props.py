@@ -11,6 +11,7 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import VALID_DIRECTIONS, ContextOutput, ContextSession, ContextState, InputKind
 from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.items import attachment_of
 
 Status = Literal["ready", "thinking", "pressured", "compressed"]
 
@@ -20,7 +21,7 @@ class MessageProps(TypedDict):
 
     id: Annotated[str, "the turn's id; a summary has one of its own"]
     role: Annotated[Literal["user", "assistant", "summary"], "who said it; a summary stands for earlier messages"]
-    content: Annotated[str, "what was said; of a summary, how many messages it stands for"]
+    content: Annotated[str, "what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for"]
     timestamp: Annotated[str, "when, as ISO 8601 with an offset"]
     isPreserved: Annotated[bool, "whether it stays word for word"]
 
@@ -47,9 +48,9 @@ class ChatProps(TypedDict):
 class ComponentRenderer:
     """Render a session as the props of a React component (seed 004 §3.4).
 
-    Shown are what user and assistant said, and for a gist how many messages it stands for.
-    Never shown: system turns, tool calls and their results, summaries' texts, classes,
-    strategy. Law: no private text reaches the props.
+    Shown are what user and assistant said, for an attachment its name, and for a gist how many messages
+    it stands for. Never shown: system turns, tool calls and their results, what attachments hold,
+    summaries' texts, classes, strategy. Law: no private text reaches the props.
 
     >>> session = ContextSession(max_tokens=1000)
     >>> _ = session.add_system("Secret instructions."), session.add_user_turn("hello")
@@ -88,14 +89,17 @@ class ComponentRenderer:
         return {
             "id": turn.resource_id,
             "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
-            "content": _count(len(turn.sources)) if turn.is_gist else turn.text,
+            "content": _content(turn),
             "timestamp": turn.timestamp.isoformat(),
             "isPreserved": window.class_of(turn) is ResourceClass.PRESERVED,
         }
 
 
-def _count(sources: int) -> str:
-    return f"{sources} earlier message{'' if sources == 1 else 's'}"
+def _content(turn: Turn) -> str:
+    if turn.is_gist:
+        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
+    attachment = attachment_of(turn)
+    return attachment.mention if attachment else turn.text
 
 
 def _status(output: ContextOutput) -> Status:
@@ -112,5 +116,5 @@ def _status(output: ContextOutput) -> Status:
 
 
 def _awaits_assistant(window: ContextWindow) -> bool:
-    last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM), None)
+    last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM and not attachment_of(turn)), None)
     return last is not None and (last.role is not Role.ASSISTANT or bool(window.open_calls))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from attrs import frozen
 
 from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.items import attachment_of
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -14,7 +15,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 class Exchange:
     """Hold what user and assistant said since the last exchange was closed; `answer` is empty while there is none.
 
-    `last_id` is the resource id of the newest user turn: whoever closes the exchange remembers it.
+    What the user attached is mentioned by name. `last_id` is the resource id of the newest user turn: whoever closes the exchange remembers it.
     """
 
     user: str
@@ -28,16 +29,17 @@ def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "
 
     `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
     its turn may have left the window, so whatever is older ends the search as well. Gists, system turns, tool
-    results and what an assistant said while calling tools are no part of an exchange.
+    results and what an assistant said while calling tools are no part of an exchange. Of a long one, gists may stand
+    between the question, which never yields, and the answer; gists before the question end the search.
     Reads backwards from the end, no further than the exchange reaches.
     """
     start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
     asked: list[Turn] = []
     answers: list[Turn] = []
     for turn in _backwards(window):
-        if turn.is_gist or turn.resource_id == closed_id or turn.timestamp < start:
+        if turn.resource_id == closed_id or turn.timestamp < start or (turn.is_gist and asked):
             break
-        if turn.role is Role.USER:
+        if turn.role is Role.USER and not turn.is_gist:
             asked.append(turn)
         elif _is_answer(turn):
             if asked:
@@ -58,4 +60,9 @@ def _is_answer(turn: Turn) -> bool:
 
 
 def _said(newest_first: list[Turn]) -> str:
-    return "\n".join(turn.text.strip() for turn in reversed(newest_first))
+    return "\n".join(map(_words, reversed(newest_first)))
+
+
+def _words(turn: Turn) -> str:
+    attachment = attachment_of(turn)
+    return attachment.mention if attachment else turn.text.strip()

@@ -6,7 +6,7 @@ from attrs import define, frozen
 
 from polycontext.nodes import ComponentRenderer, MessageProps, laws
 from polycontext.polynomial import ContextSession
-from polycontext.window import ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
+from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.laws.breaking import breaks
 from tests.strategies import FAST
@@ -21,6 +21,7 @@ def lived(session: ContextSession) -> ContextSession:
     session.add_assistant_turn(None, [ToolCall("c1", "track_parcel", '{"key": "hunter22"}')])
     session.add_tool_turn("Warehouse seventeen.", tool_call_id="c1")
     session.add_assistant_turn("It is on its way.")
+    session.attach(ContextItem("Confidential manifest.", "file", {"filename": "cargo.txt"}))
     return session
 
 
@@ -158,6 +159,14 @@ class Quoting(ComponentRenderer):
         return {**super()._message(window, turn), "content": turn.text}
 
 
+class Opening(ComponentRenderer):
+    """Show what attachments hold."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        props = super()._message(window, turn)
+        return props if turn.is_gist else {**props, "content": turn.text}
+
+
 class Clipping(ComponentRenderer):
     """Show the beginning of what was said."""
 
@@ -211,6 +220,18 @@ def test_a_renderer_that_shows_arguments() -> None:
 def test_a_renderer_that_shows_gists() -> None:
     """How the past was summarised reaches the browser."""
     laws.nothing_private_reaches_props(squeezed(), Quoting())
+
+
+@breaks(laws.nothing_private_reaches_props)
+def test_a_renderer_that_shows_attached_files() -> None:
+    """What the user handed to the model reaches the browser."""
+    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Opening())
+
+
+@breaks(laws.props_say_what_was_said)
+def test_a_renderer_that_has_the_user_say_attached_files() -> None:
+    """Nobody said a file."""
+    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Opening())
 
 
 @breaks(laws.props_say_what_was_said)

@@ -93,6 +93,16 @@ def test_resolving_says_what_was_truncated_and_refused(polycontext: Command, roo
     assert report["refused"][3]["detail"] == "2 definitions end so; legal: src.agent.Agent, src.other.Agent"
 
 
+def test_what_had_to_yield_is_told(polycontext: Command, root: Path) -> None:
+    """Where the window has no room for all, one line says of which file the model only gets a gist."""
+    (root / "notes.md").write_text("# Notes\n" + "a line of notes\n" * 60, encoding="utf-8")
+    arguments = ("resolve", "[@notes.md] [@long.txt]", "--root", root, "--max-tokens", 500)
+    ran = polycontext("pills", *arguments)
+    assert ran.code == 0
+    assert ran.err.splitlines()[2:] == ["yielded notes.md: the window has room for its gist only"]
+    assert polycontext("pills", *arguments, "--json").json()["yielded"] == [{"name": "notes.md"}]
+
+
 def test_resolving_for_anthropic(polycontext: Command, root: Path) -> None:
     """The messages pass that provider's rules."""
     ran = polycontext("pills", "resolve", "explain [@src/agent.py]", "--root", root, "--provider", "anthropic")
@@ -110,7 +120,6 @@ def test_a_message_that_does_not_fit_is_a_no(polycontext: Command, root: Path) -
     ("arguments", "words"),
     [
         (("complete", "a", "--root", "nowhere"), "--root nowhere: no folder; legal: a folder that may be read"),
-        (("resolve", "a", "--root", "a\0b"), "--root"),
         (("complete", "a", "--type", "poem"), "'poem' is not one of"),
         (("complete", "a", "--limit", "0"), "--limit"),
         (("resolve", "a", "--limit", "0"), "--limit"),

@@ -1,16 +1,29 @@
 """The life of a pill, end to end: typed, completed, inserted, sent, resolved, attached, in the window, out to a provider (seed 001, Lifecycle)."""
 
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.pills import item_of, send_message
+from polycontext.nodes.pills import SentMessage, asend_message, item_of, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.window import ItemType, PillDocument
+from polycontext.window import ItemType, OrderError, PillDocument, ToolCall
 from polycontext.window.items import attachment_of
-from polycontext.window.pills import BufferResolver, Completer, FileResolver, Resolved, Resolver, SymbolResolver
+from polycontext.window.pills import BufferResolver, Completer, FileResolver, Resolved, Resolver, Resolvers, SymbolResolver
 from polycontext.window.providers import Provider, get_format
+
+Send = Callable[[ContextSession, PillDocument, Iterable[Resolver]], SentMessage]
+
+
+def asent(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
+    """Send by the async twin."""
+    return asyncio.run(asend_message(session, document, resolvers))
+
+
+BOTH = pytest.mark.parametrize("send", [send_message, asent], ids=["sync", "async"])
 
 AGENT = "def run():\n    return 1\n"
 
@@ -32,13 +45,14 @@ def typed(text: str, root: Path) -> PillDocument:
     return document.delete_range(start, len(text)).insert_pill(best.name, type=best.type)
 
 
-def test_a_pill_goes_all_the_way(root: Path) -> None:
+@BOTH
+def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
     """What the file holds at send stands in front of the user's words, in a message list that both providers accept."""
     session = ContextSession(max_tokens=8000)
     session.add_system("You explain code.")
     document = typed("explain @src/ag", root)
     assert document.to_text() == "explain [@src/agent.py]"
-    sent = send_message(session, document, [FileResolver([root])])
+    sent = send(session, document, [FileResolver([root])])
     assert [each.name for each in sent.attached] == ["src/agent.py"]
     assert (sent.held, sent.problems) == ((), ())
     system, file, words = session.window.all_turns()
@@ -57,43 +71,46 @@ def test_a_pill_goes_all_the_way(root: Path) -> None:
     assert session.messages()[1:] == [{"role": "user", "content": file.text}, {"role": "user", "content": words.text}]
 
 
-def test_a_second_message_does_not_send_it_twice(root: Path) -> None:
+@BOTH
+def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None:
     """While it stands in the view; content that changed is attached anew, and supersedes the old."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
     document = typed("explain @src/ag", root)
-    send_message(session, document, resolvers)
+    send(session, document, resolvers)
     session.add_assistant_turn("It returns one.")
-    again = send_message(session, PillDocument.parse("why [@src/agent.py]? and [@notes.md]"), resolvers)
+    again = send(session, PillDocument.parse("why [@src/agent.py]? and [@notes.md]"), resolvers)
     assert [[each.name for each in group] for group in (again.attached, again.held)] == [["notes.md"], ["src/agent.py"]]
     assert sum(AGENT in message["content"] for message in session.messages()) == 1
     session.add_assistant_turn("Because.")
     (root / "src/agent.py").write_text("def run():\n    return 2\n", encoding="utf-8")
-    changed = send_message(session, document, resolvers)
+    changed = send(session, document, resolvers)
     assert [each.content for each in changed.attached] == ["def run():\n    return 2\n"]
     get_format("openai").check(session.messages())
 
 
-def test_what_left_the_view_is_attached_again(root: Path) -> None:
+@BOTH
+def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
     """A gist does not hold the file word for word: the next message that names it brings it back."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
     (root / "src/agent.py").write_text("".join(f"def run_{number}():\n    return {number}\n" for number in range(40)), encoding="utf-8")
-    send_message(session, typed("explain @src/ag", root), resolvers)
+    send(session, typed("explain @src/ag", root), resolvers)
     for number in range(8):
         session.add_assistant_turn(f"Function run_{number} returns {number}.")
         session.add_user_turn(f"And the one after number {number}?")
     session.compress(0.0)
     assert "return 39" not in str(session.messages())
-    sent = send_message(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
+    sent = send(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
     assert [each.name for each in sent.attached] == ["src/agent.py"]
     assert "return 39" in str(session.messages())
 
 
-def test_a_refused_pill_loses_nothing_of_the_message(root: Path) -> None:
+@BOTH
+def test_a_refused_pill_loses_nothing_of_the_message(root: Path, send: Send) -> None:
     """The words are sent as they are, the other pills are attached, the problem is told."""
     session = ContextSession(max_tokens=8000)
-    sent = send_message(session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])])
+    sent = send(session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])])
     assert [problem.warning for problem in sent.problems] == ["Cannot attach context: file not found"]
     assert [each.name for each in sent.attached] == ["notes.md"]
     assert session.messages()[-1]["content"] == "explain [@gone.py] and [@notes.md]"
@@ -133,10 +150,69 @@ def test_a_truncated_file_says_so_to_the_model(root: Path) -> None:
     assert item_of(Resolved("a", resolved.type, "x")).metadata == {"filename": "a"}
 
 
-def test_a_message_that_does_not_fit_is_refused(root: Path) -> None:
+@BOTH
+def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
     """The error is the session's own."""
     (root / "src/agent.py").write_text("x = 1\n" * 2000, encoding="utf-8")
     session = ContextSession(max_tokens=500)
     with pytest.raises(ContextOverflowError):
-        send_message(session, typed("explain @src/ag", root), [FileResolver([root])])
+        send(session, typed("explain @src/ag", root), [FileResolver([root])])
     assert session.window.all_turns() == ()
+
+
+@BOTH
+def test_a_refused_user_turn_leaves_what_was_attached(root: Path, send: Send) -> None:
+    """Each attachment counts by itself; sending again, once there is room, does not attach it twice."""
+    session = ContextSession(max_tokens=1000)
+    document = PillDocument.parse("[@src/agent.py] " + "word " * 1200)
+    with pytest.raises(ContextOverflowError):
+        send(session, document, [FileResolver([root])])
+    [file] = session.window.all_turns()
+    assert attachment_of(file) is not None
+    sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
+    assert (sent.attached, [each.name for each in sent.held]) == ((), ["src/agent.py"])
+    assert len(session.log()) == 2
+
+
+@BOTH
+def test_while_calls_are_open_nothing_is_sent(root: Path, send: Send) -> None:
+    """Not even an attachment."""
+    session = ContextSession(max_tokens=1000)
+    session.add_user_turn("Look around.")
+    session.add_assistant_turn(None, [ToolCall("c1", "look")])
+    with pytest.raises(OrderError):
+        send(session, typed("explain @src/ag", root), [FileResolver([root])])
+    assert len(session.log()) == 2
+
+
+@BOTH
+def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> None:
+    """Where there is no room for all of them, the last one and the words stand, and the others are known to be gists."""
+    texts = {f"b{number}": "".join(f"def f{number}_{line}(a):\n    return {line} * a\n" for line in range(40)) for number in range(3)}
+    document = PillDocument.parse("compare [@b0] [@b1] [@b2]", lambda _: "buffer")
+    session = ContextSession(max_tokens=1200)
+    sent = send(session, document, [BufferResolver(texts)])
+    assert [each.name for each in sent.attached] == ["b0", "b1", "b2"]
+    assert [each.name for each in sent.yielded] == ["b0", "b1"]
+    assert [any(text in message["content"] for message in session.messages()) for text in texts.values()] == [False, False, True]
+    roomy = send(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
+    assert roomy.yielded == ()
+
+
+def test_a_task_sends_while_others_run(root: Path) -> None:
+    """The loop is not held up by a resolver that takes its time."""
+
+    def slow(name: str) -> str:
+        assert waiting.wait(timeout=30)
+        return f"the text of {name}"
+
+    async def both() -> SentMessage:
+        session = ContextSession(max_tokens=8000)
+        task = asyncio.create_task(asend_message(session, document, Resolvers().register("buffer", slow)))
+        await asyncio.sleep(0)
+        waiting.set()
+        return await task
+
+    waiting = threading.Event()
+    document = PillDocument("see ").insert_pill("notes", type="buffer")
+    assert [each.content for each in asyncio.run(both()).attached] == ["the text of notes"]

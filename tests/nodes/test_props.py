@@ -7,7 +7,7 @@ import pytest
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextSession, ContextState
-from polycontext.window import ToolCall
+from polycontext.window import ContextItem, ToolCall
 
 PRIVATE = ("SYSTEM-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET")
 
@@ -58,6 +58,27 @@ def test_a_gist_shows_as_a_count_only() -> None:
     [gist] = [m for m in session.render()["messages"] if m["role"] == "summary"]
     assert gist["content"].endswith("earlier messages")
     assert "UNSHOWN" not in gist["content"]
+
+
+def test_an_attachment_shows_as_its_name_only() -> None:
+    """What it holds goes to the model; a browser is told what was attached, and nobody waits for an answer to that."""
+    session = ContextSession(2000)
+    session.attach(ContextItem("UNSHOWN = 1", "file", {"filename": "src/app.py", "start_line": 3}))
+    nameless = ContextItem("UNSHOWN trace", "error")
+    session.attach(nameless)
+    assert _props(session)["status"] == "ready"
+    session.add_user_turn("What is wrong with it?")
+    session.attach(ContextItem("UNSHOWN = 2", "file", {"filename": "src/" + "deep/" * 40 + "app.py"}))
+    assert _props(session)["status"] == "thinking"
+    messages = session.render()["messages"]
+    assert [(m["role"], m["content"]) for m in messages[:3]] == [
+        ("user", "[@src/app.py:3]"),
+        ("user", f"[@{nameless.id}]"),
+        ("user", "What is wrong with it?"),
+    ]
+    assert messages[3]["content"].startswith("[@…")
+    assert len(messages[3]["content"]) < 100
+    assert "UNSHOWN" not in json.dumps(messages)
 
 
 def test_status_follows_the_state() -> None:

@@ -14,7 +14,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
 from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, Role
-from polycontext.window.items import FormatterError, attachment_of, context_to_string, register_formatter
+from polycontext.window.items import FormatterError, ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import WORDS, session_of, tool_atom, whole, words
 
@@ -272,6 +272,16 @@ def test_an_id_of_another_item_is_not_used_again() -> None:
     for number in range(3):
         session.attach(evolve(item, content=f"x = {number}"))
     assert len(set(item_ids(session))) == 4
+
+
+def test_a_fresh_id_is_one_that_the_conversation_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where the process counts from below what came from outside."""
+    session = started(max_tokens=9000)
+    for number in (1, 2):
+        session.attach(module(f"x = {number}", id=f"ctx-{number}"))
+    monkeypatch.setattr("polycontext.polynomial.attaching.ITEM_IDS", ItemIds())
+    session.attach(module("x = 3", id="ctx-1"))
+    assert item_ids(session) == ["ctx-1", "ctx-2", "ctx-3"]
 
 
 def test_a_refused_attachment_does_not_take_its_id() -> None:

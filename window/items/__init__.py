@@ -2,6 +2,7 @@
 
 from polycontext.window.items.attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
 from polycontext.window.items.codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
+from polycontext.window.items.definitions import Definition, definitions
 from polycontext.window.items.errors import (
     DuplicateItemError,
     FormatterError,
@@ -24,6 +25,7 @@ __all__ = [
     "Attachment",
     "ContextItem",
     "ContextManager",
+    "Definition",
     "DuplicateItemError",
     "Formatter",
     "FormatterError",
@@ -38,6 +40,7 @@ __all__ = [
     "attached_outline",
     "attachment_of",
     "context_to_string",
+    "definitions",
     "fenced_text",
     "item_from_dict",
     "item_from_json",

@@ -33,6 +33,11 @@ class Attachment:
         """Return what to call it, in a few words on one line: its label, of a long one the end, or its id."""
         return (self.label if len(self.label) <= _LONGEST_NAME else f"…{self.label[-_LONGEST_NAME:]}") or self.id
 
+    @property
+    def mention(self) -> str:
+        """Return what to show people instead of its text: ``[@name]``, as a pill is written."""
+        return f"[@{self.name}]"
+
 
 def source_of(item: ContextItem) -> str | None:
     """Return where an item comes from: file name and lines; None without a file name.

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,6 +16,12 @@ FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", 
 
 _SEPARATORS = re.compile(r"[\W_]+")
 _LIKENESS = 0.85
+_DEEPEST = 100
+"""Levels of objects and lists in one another; comparing and writing take a few calls for each."""
+
+_MOST_BITS = 4096
+"""Of a whole number: some 1,200 digits, more than any float has and fewer than Python refuses to write."""
+
 _CALLER = 4
 """Whoever makes or reads an item stands so many frames above the warning."""
 
@@ -80,8 +86,31 @@ def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
     except InvalidTurnError as error:
         raise InvalidItemError(error.field, error.problem, error.legal) from None
     except RecursionError:
-        raise InvalidItemError("metadata", "it is nested too deeply, or in itself", "a mapping of JSON data") from None
-    return data
+        raise _too_deep() from None
+    level: list[Any] = [data]
+    for _ in range(_DEEPEST + 1):
+        level = [inner for value in level for inner in _inner(value)]
+        if not level:
+            return data
+    raise _too_deep()
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    """Return what stands in `value`; refuse a number that nobody can read again."""
+    if isinstance(value, int):
+        check_size(value, "metadata")
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+
+
+def check_size(number: int, field: str) -> int:
+    """Return `number` if it can be written in digits and read again; raise `InvalidItemError` otherwise."""
+    if number.bit_length() > _MOST_BITS:
+        raise InvalidItemError(field, f"a number of {number.bit_length()} bits cannot be written", f"at most {_MOST_BITS} bits")
+    return number
+
+
+def _too_deep() -> InvalidItemError:
+    return InvalidItemError("metadata", f"nested more than {_DEEPEST} levels deep, or in itself", "a mapping of JSON data")
 
 
 def _is_text(value: object) -> bool:

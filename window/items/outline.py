@@ -1,17 +1,14 @@
 """Outlines: the names a text defines, which is what stays of an attached file when it yields."""
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from attrs import frozen
 
+from polycontext.window.items.definitions import definitions
+
 _PYTHON, _MARKDOWN = "python", "markdown"
 _PROSE = frozenset({"text", "output", "restructuredtext", "rst"})
-_MOST_PARSED = 1_000_000
-"""Characters that Python's parser is trusted with; longer texts are read line by line."""
-
 _LONGEST_LINE = 300
 _MODIFIERS = (
     "abstract|async|const|data|default|export|extern|final|inline|internal|open|override|private|protected|pub(?:\\(\\w+\\))?|public"
@@ -39,7 +36,7 @@ class OutlineEntry:
 def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
     r"""Return what `text` defines, in order: classes and functions, or the headings of markdown; nothing for prose.
 
-    Python is parsed; other languages, and Python that is only a piece, are read line by line.
+    Python is parsed; other languages, and Python that is only a piece or very long, are read line by line.
 
     >>> outline_of("class Store:\n    def peek(self): ...\n", "python")
     (OutlineEntry(depth=0, text='class Store'), OutlineEntry(depth=1, text='def peek'))
@@ -50,36 +47,19 @@ def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
         return ()
     if language == _MARKDOWN:
         return tuple(_headings(text))
-    tree = _parsed(text) if language == _PYTHON else None
-    return tuple(_definitions(text) if tree is None else _names(tree, 0))
+    parsed = _of_python(text) if language == _PYTHON else None
+    return tuple(_line_by_line(text)) if parsed is None else parsed
 
 
-def _parsed(text: str) -> ast.Module | None:
-    if len(text) > _MOST_PARSED:
+def _of_python(text: str) -> tuple[OutlineEntry, ...] | None:
+    """Return classes and functions by Python's own parser; None where it cannot read the text."""
+    found = definitions(text)
+    if found is None:
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return tuple(OutlineEntry(each.name.count("."), f"{each.kind} {each.name.rpartition('.')[2]}") for each in found if each.kind)
 
 
-def _names(node: ast.AST, depth: int) -> Iterator[OutlineEntry]:
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.ClassDef(name=name):
-                yield OutlineEntry(depth, f"class {name}")
-                yield from _names(child, depth + 1)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield OutlineEntry(depth, f"def {name}")
-            case ast.If() | ast.Try() | ast.With() | ast.ExceptHandler():
-                yield from _names(child, depth)
-            case _:
-                pass
-
-
-def _definitions(text: str) -> Iterator[OutlineEntry]:
+def _line_by_line(text: str) -> Iterator[OutlineEntry]:
     for line in text.splitlines():
         if match := _DEFINITION.match(line[:_LONGEST_LINE]):
             yield OutlineEntry(1 if match[1] else 0, " ".join([*match[2].split(), match[3]]))

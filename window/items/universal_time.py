@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from polycontext.window.items.errors import InvalidItemError
+from polycontext.window.items.metadata import check_size
 
 _START = datetime(1900, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -13,7 +14,7 @@ def universal_time(value: datetime | int) -> int:
     """Return a moment as Universal Time; fractions of a second are cut off.
 
     Raises:
-        InvalidItemError: before 1900, a naive datetime, no moment at all.
+        InvalidItemError: before 1900, a naive datetime, no moment at all, a number too long to be written.
 
     >>> universal_time(datetime(2023, 12, 8, tzinfo=UTC))
     3910982400
@@ -29,7 +30,7 @@ def _seconds(value: object) -> int | None:
         case bool():
             return None
         case int():
-            return value
+            return check_size(value, "timestamp")
         case datetime() if value.utcoffset() is not None:
             return (value - _START) // _SECOND
         case _:

@@ -80,7 +80,9 @@ class _Walk:
 
     def _follow(self, target: str) -> None:
         self.links += 1
-        if target.startswith("/") or self.links > _MOST_LINKS:
+        if self.links > _MOST_LINKS:
+            raise _circle()
+        if target.startswith("/"):
             raise _outside(self.name)
         self.steps.extendleft(reversed(_steps(target)))
 
@@ -101,7 +103,7 @@ def _by_path(root: Path, name: str) -> tuple[int, str]:
     try:
         path = base.joinpath(name).resolve()
     except RuntimeError:  # links in a circle, before Python 3.13
-        raise _outside(name) from None
+        raise _circle() from None
     if not path.is_relative_to(base):
         raise _outside(name)
     if not S_ISREG(path.stat().st_mode):
@@ -111,6 +113,10 @@ def _by_path(root: Path, name: str) -> tuple[int, str]:
 
 def _steps(path: str) -> list[str]:
     return [step for step in path.split("/") if step not in ("", ".")]
+
+
+def _circle() -> OSError:
+    return OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def _outside(name: str) -> OutsideRootsError:

@@ -18,6 +18,7 @@ class Ranking:
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self._candidates = sorted(set(candidates), key=lambda each: (len(each.name), each))
         self._names = [_folded(each.name) for each in self._candidates]
+        self._longest = max(map(len, self._names), default=0)
         self._lasts = [name.rpartition(_SEPARATOR[each.type])[2] for name, each in zip(self._names, self._candidates, strict=True)]
 
     def best(self, query: str, limit: int) -> tuple[Candidate, ...]:
@@ -25,6 +26,8 @@ class Ranking:
         query = _folded(query)
         if not query:
             return tuple(self._candidates[: max(limit, 0)])
+        if len(query) > self._longest:
+            return ()
         keys = self._keys(query)
         return tuple(self._candidates[key % len(self._candidates)] for key in nsmallest(limit, keys))
 

@@ -1,6 +1,7 @@
 """Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,10 @@ IGNORE_FILES = (".gitignore", ".ignore")
 """In each folder; the later one has the last word, and a deeper folder's over a higher one's."""
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
+
+_STARS = re.compile(r"\*+")
+_MOST_STARS = 4
+"""In one line: each more multiplies what matching a long name may cost."""
 
 _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 """Ignore files from the root down, each with the length of its folder's path."""
@@ -60,12 +65,12 @@ def _lines(path: str) -> list[str]:
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
-    """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
+    """Return the rules of `lines`; one that is no pattern is passed over, as git does, and so is one made to take forever."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
     from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
 
     patterns: list[str] = []
-    for line in lines:
+    for line in [line for line in lines if len(_STARS.findall(line)) <= _MOST_STARS]:
         with suppress(GitIgnorePatternError):
             GitIgnoreSpec.from_lines([line])
             patterns.append(line)

@@ -20,8 +20,8 @@ class Completer:
         self._sources = tuple(sources)
         self._rankings: dict[frozenset[PillType], Ranking] = {}
 
-    def candidates(self, prefix: str, types: Iterable[PillType | str] | None = None, limit: int = 20) -> Sequence[Candidate]:
-        """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted, by default all.
+    def candidates(self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20) -> Sequence[Candidate]:
+        """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted (or the one), by default all.
 
         A name is offered when the characters of `prefix` stand in it in order; upper and
         lower case are the same. Best is the name itself, then what begins so, a last
@@ -34,7 +34,7 @@ class Completer:
 
         Law: every candidate for ``prefix + c`` is one for `prefix`, if `limit` is large enough.
         """
-        wanted = frozenset(map(as_type, PillType if types is None else types))
+        wanted = frozenset(map(as_type, PillType if types is None else [types] if isinstance(types, str) else types))
         ranking = self._rankings.get(wanted)
         if ranking is None:
             ranking = self._rankings[wanted] = self._ranking(wanted)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.pills._definitions import Definition, definitions
+from polycontext.window.items import Definition, definitions
 from polycontext.window.pills._names import check_name
 from polycontext.window.pills.candidate import Candidate
 from polycontext.window.pills.errors import AmbiguousSymbolError, InvalidPillNameError, PillError, SymbolNotFoundError
@@ -42,9 +43,11 @@ class SymbolResolver:
         """
         if not all(check_name(name).split(".")):
             raise InvalidPillNameError(name, "is no dotted name", "a name such as src.agent.Agent.run")
+        if "/" in name or not name.rpartition(".")[2].isidentifier():
+            raise _undefined(name)
         path, definition, text = self._at_its_path(name) or self._anywhere(name)
-        lines = text.splitlines(keepends=True)[definition.first_line - 1 : definition.last_line]
-        resolved = clipped(name, self.type, "".join(lines), self.limit, path=path, first_line=definition.first_line)
+        source = "".join(_lines(text)[definition.first_line - 1 : definition.last_line])
+        resolved = clipped(name, self.type, source, self.limit, path=path, first_line=definition.first_line)
         return evolve(resolved, source=f"{self.type} {_full_name(path, definition)}")
 
     def entries(self) -> Iterator[Candidate]:
@@ -66,7 +69,7 @@ class SymbolResolver:
     def _anywhere(self, name: str) -> tuple[str, Definition, str]:
         found = {_full_name(path, each): (path, each, text) for path, each, text in self._all() if _ends_so(_full_name(path, each), name)}
         if not found:
-            raise SymbolNotFoundError(name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill")
+            raise _undefined(name)
         if len(found) > 1:
             shown = ", ".join(sorted(found)[:_SHOWN])
             raise AmbiguousSymbolError(name, f"{len(found)} definitions end so", shown)
@@ -81,11 +84,20 @@ class SymbolResolver:
         """Yield what a file defines; nothing where there is no such file, or one that cannot be read."""
         with suppress(PillError):
             text, real_path = self._files().read(path)
-            for definition in definitions(text):
+            for definition in definitions(text) or ():
                 yield real_path, definition, text
 
     def _files(self) -> FileResolver:
         return FileResolver(self.roots)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines that Python counts; form feeds and Unicode's separators end none of them."""
+    return StringIO(text, newline="").readlines()
+
+
+def _undefined(name: str) -> SymbolNotFoundError:
+    return SymbolNotFoundError(name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill")
 
 
 def _ends_so(full_name: str, name: str) -> bool:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.history import Exchange, open_exchange
 from polycontext.polynomial import ContextSession
-from polycontext.window import ContextWindow, Role, ToolCall, Turn
+from polycontext.window import ContextItem, ContextWindow, Role, ToolCall, Turn
 
 
 def _session(**options: object) -> ContextSession:
@@ -88,7 +88,36 @@ def test_a_closed_turn_that_left_the_window_stays_closed() -> None:
     assert open_exchange(window, "t-dropped", "2026-03-01T18:01:30+00:00") is None
 
 
-def test_a_gist_ends_the_search() -> None:
-    """What a gist stands for was said long ago and is no exchange under way."""
+def test_a_gist_before_the_question_ends_the_search() -> None:
+    """What a gist stands for was said before and is no exchange under way."""
     window = ContextWindow(1000).append(Turn(Role.USER, "old wish")).append(Turn(Role.USER, "user: old", sources=("t0",)))
-    assert open_exchange(window.append(Turn(Role.ASSISTANT, "Yes."))) is None
+    found = open_exchange(window.append(Turn(Role.USER, "new wish")).append(Turn(Role.ASSISTANT, "Yes.")))
+    assert found is not None
+    assert (found.user, found.answer) == ("new wish", "Yes.")
+
+
+def test_gists_between_question_and_answer_hide_neither() -> None:
+    """A question that took many calls is still what was asked, and once closed it stays closed."""
+    session = _session()
+    session.add_user_turn("Find every mistake.")
+    for number in range(25):
+        session.add_assistant_turn(None, [ToolCall(f"c{number}", "search", f'{{"page": {number}}}')])
+        session.add_tool_turn("a line of the page " * 40, tool_call_id=f"c{number}")
+    session.add_assistant_turn("There are three.")
+    assert {turn.role for turn in session.window.all_turns() if turn.is_gist} == {Role.USER, Role.TOOL}
+    found = _open(session)
+    assert found is not None
+    assert (found.user, found.answer, found.last_id) == ("Find every mistake.", "There are three.", "t1")
+    assert _open(session, closed_id="t1") is None
+
+
+def test_what_was_attached_is_mentioned_by_name() -> None:
+    """The user said the name, not the file's whole text."""
+    session = _session()
+    session.attach(ContextItem("def run(): ...", "file", {"filename": "src/agent.py"}))
+    item = ContextItem("some notes", "text")
+    session.attach(item)
+    session.add_user_turn("Explain it.")
+    found = _open(session)
+    assert found is not None
+    assert (found.user, found.last_id) == (f"[@src/agent.py]\n[@{item.id}]\nExplain it.", "t3")

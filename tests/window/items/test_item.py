@@ -59,7 +59,7 @@ def test_metadata_that_hold_themselves_are_refused() -> None:
     """A mapping inside itself has no JSON."""
     circle: dict[str, Any] = {}
     circle["self"] = circle
-    with pytest.raises(InvalidItemError, match="nested too deeply"):
+    with pytest.raises(InvalidItemError, match="nested more than 100 levels deep, or in itself"):
         seed_item(metadata=circle)
 
 
@@ -165,6 +165,6 @@ def test_ids_count_up_and_skip() -> None:
     """A source starts at ctx-1, never goes back, and goes on behind what it is told of."""
     ids = ItemIds()
     assert list(islice(ids, 2)) == ["ctx-1", "ctx-2"]
-    for told in ("ctx-1", "item-9", "ctx-" + "9" * 5000, "ctx-7"):
+    for told in ("ctx-7", "item-9", "ctx-" + "9" * 5000, "ctx-3"):
         ids.skip_past(told)
     assert next(ids) == "ctx-8"

@@ -1,12 +1,22 @@
 """Known metadata keys are checked, near misses pointed at, all others pass."""
 
+import json
 import warnings
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from polycontext.window.items import ContextItem, InvalidItemError, MetadataWarning
+from polycontext.window.items import (
+    ContextItem,
+    InvalidItemError,
+    ItemFormatError,
+    MetadataWarning,
+    context_to_string,
+    item_from_json,
+    item_to_dict,
+    item_to_json,
+)
 from tests.window.items.samples import metadata
 
 WRONG: list[tuple[str, Any]] = [
@@ -74,3 +84,33 @@ def test_checked_metadata_are_not_checked_again(values: dict[str, Any] | None) -
         first = ContextItem("x", metadata=None if values is None else values | {"start-line": 1})
     second = ContextItem("y", metadata=first.metadata)
     assert second.metadata is first.metadata
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Return metadata of so many objects and lists in one another."""
+    value: Any = 1
+    for level in range(levels):
+        value = {"in": value} if level % 2 or level == levels - 1 else [value]
+    return {"at": value}
+
+
+def test_metadata_are_nested_a_hundred_levels_deep_at_most() -> None:
+    """So much can be written, read and compared, and whatever is deeper is refused, wherever it comes from."""
+    item = ContextItem("x", metadata=nested(99))
+    assert item_from_json(item_to_json(item)) == item
+    assert item.says_the_same_as(ContextItem("x", metadata=nested(99)))
+    for levels in (100, 400, 100_000):
+        with pytest.raises(InvalidItemError, match="nested more than 100 levels deep"):
+            ContextItem("x", metadata=nested(levels))
+    with pytest.raises(ItemFormatError, match=r"\$\.metadata: nested more than 100 levels deep"):
+        item_from_json(json.dumps(item_to_dict(ContextItem("x")) | {"metadata": nested(100)}))
+
+
+@pytest.mark.parametrize("where", [{"metadata": {"start_line": 10**5000}}, {"metadata": {"any": [-(10**5000)]}}, {"timestamp": 10**5000}])
+def test_a_number_that_cannot_be_written_is_refused(where: dict[str, Any]) -> None:
+    """Python writes no number of 5,000 digits; one that fits a float is written and read."""
+    with pytest.raises(InvalidItemError, match="bits cannot be written"):
+        ContextItem("x", **where)
+    item = ContextItem("x", metadata={"any": int(1e308), "start_line": 1, "end_line": int(1e308)}, timestamp=int(1e308))
+    assert item_from_json(item_to_json(item)) == item
+    assert context_to_string([item]).startswith("### Code\n")

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window import Turn
-from polycontext.window.items import ContextItem, attached_outline, item_turn, outline_of
+from polycontext.window.items import ContextItem, attached_outline, definitions, item_turn, outline_of
+from polycontext.window.items.definitions import MOST_PARSED
 from tests.strategies import HOSTILE_TEXTS, TEXTS
 
 PYTHON = '''
@@ -122,3 +123,17 @@ def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
     for kind in ("error", "repl-history", "custom"):
         assert attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"}))) == ()
     assert attached_outline(Turn("user", "def a(): ...")) == ()
+
+
+def test_a_long_chain_of_branches_is_outlined() -> None:
+    """Every `elif` stands inside of the one before it: two thousand of them neither fail nor hide what they define."""
+    text = "if a:\n    def f0(): ...\n" + "".join(f"elif a == {number}:\n    def f{number}(): ...\n" for number in range(1, 2000))
+    assert lines(text, "python") == [f"def f{number}" for number in range(2000)]
+
+
+def test_python_too_long_for_the_parser_is_read_line_by_line() -> None:
+    """A parser's memory is hundreds of times the text; no symbols are looked for in there."""
+    text = "def a():\n    def inner(): ...\n" + "#" * MOST_PARSED
+    assert definitions(text) is None
+    assert lines(text, "python") == ["def a", "  def inner"]
+    assert lines(text[:MOST_PARSED], "python") == ["def a"]

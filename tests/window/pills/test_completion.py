@@ -67,6 +67,7 @@ def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> Non
         PillType.BUFFER: ("*agent*", ""),
     }
     assert [each.name for each in completer.candidates("agent", types=["symbol", PillType.BUFFER])] == ["agent.agent", "*agent*"]
+    assert completer.candidates("agent", types="buffer") == completer.candidates("agent", types=["buffer"])
     assert completer.candidates("agent", types=[]) == ()
     with pytest.raises(InvalidPillNameError):
         completer.candidates("agent", types=["poem"])
@@ -87,6 +88,14 @@ def test_sources_are_asked_once_until_refreshed(tmp_path: Path) -> None:
     assert names(completer, "a") == ["a1"]
     completer.refresh()
     assert names(completer, "a") == ["a1", "a2"]
+
+
+def test_more_than_any_name_has_is_nothing_s_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page pasted behind the ``@`` is not searched for; a name typed whole is."""
+    completer = buffers("abc", "ab")
+    assert names(completer, "abc") == ["abc"]
+    monkeypatch.setattr("polycontext.window.pills._ranking._in_order", None)
+    assert names(completer, "abcd") == names(completer, "/" * 100_000) == []
 
 
 @given(st.lists(NAMES, max_size=12), NAMES)
@@ -145,6 +154,12 @@ def test_ignore_files_are_honoured(tmp_path: Path) -> None:
     }
 
 
+def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path) -> None:
+    """A line of many stars, which would be tried in every combination on a long name, is passed over; the others count."""
+    root = planted(tmp_path, {".gitignore": "*a" * 40 + "b\n*.log\n**/*x*y*\n", "a" * 250: "", "a.log": "", "sub/axby": ""})
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a" * 250]
+
+
 def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
     """Nothing outside of the root is offered, nothing twice, and a FIFO for an ignore file does not block."""
     planted(tmp_path, {"secret/key.txt": ""})
@@ -154,6 +169,12 @@ def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path)
     (root / "loop").symlink_to(".")
     os.mkfifo(root / ".gitignore")
     assert [each.name for each in FileResolver([root, root]).entries()] == ["a.txt", "sub/.git"]
+
+
+def test_an_ignore_file_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """It is UTF-8 whatever the system says; a line that is not costs itself only."""
+    root = planted(tmp_path, {".gitignore": b"f\xfcr.txt\n*.log\n" + "日本.md\n".encode(), "a.log": "", "a.txt": "", "日本.md": ""})
+    assert [each.name for each in FileResolver([root]).entries() if each.name != ".gitignore"] == ["a.txt"]
 
 
 def test_a_name_that_cannot_be_attached_is_not_offered(tmp_path: Path) -> None:

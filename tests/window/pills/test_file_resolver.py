@@ -145,6 +145,21 @@ def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(tmp_path: Pa
         FileResolver([tmp_path]).resolve("a")
 
 
+def test_a_file_that_is_written_over_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as before, but not the same: half of what was read may be older than the other half."""
+    planted(tmp_path, {"a": "x" * 10})
+    plain_read = os.read
+
+    def rewriting(descriptor: int, count: int) -> bytes:
+        planted(tmp_path, {"a": "y" * 10})
+        os.utime(tmp_path / "a", ns=(0, 1))
+        return plain_read(descriptor, count)
+
+    monkeypatch.setattr(os, "read", rewriting)
+    with pytest.raises(FileChangedError):
+        FileResolver([tmp_path]).resolve("a")
+
+
 def test_a_file_that_is_not_there_gives_the_seed_s_message(tmp_path: Path) -> None:
     """Never there, vanished since, a folder on the way that is a file, a root that is not there: all the same."""
     planted(tmp_path, {"a": "x"})
@@ -192,3 +207,12 @@ def test_a_file_that_may_not_be_read_says_so(open_folder: Path) -> None:
     assert isinstance(caught.value, UnreadableError)
     assert str(caught.value) == "Cannot attach context: file cannot be read"
     assert caught.value.problem == "permission denied"
+
+
+def test_links_in_a_circle_cannot_be_read(tmp_path: Path) -> None:
+    """They lead nowhere, which is not the same as out."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("./a")
+    with pytest.raises(UnreadableError) as caught:
+        FileResolver([tmp_path]).resolve("a")
+    assert caught.value.problem == "too many levels of symbolic links"

@@ -43,3 +43,9 @@ def test_a_keymap_of_your_own_is_found_by_its_name(caplog: pytest.LogCaptureFixt
     assert PillDocument("[@a]", [pill]).press("x", 0, keymaps=[mine]) == PillDocument()
     assert keymap_of(Pill("b"), [mine]) is DEFAULT_KEYMAP
     assert caplog.text == ""
+
+
+def test_the_default_keymap_may_be_defined_anew() -> None:
+    """A keymap of your own under its name is what pills obey."""
+    deaf = Keymap(DEFAULT_KEYMAP.name, {})
+    assert LOOK.press("DEL", 12, keymaps=[deaf]) == LOOK

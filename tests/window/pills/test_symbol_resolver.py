@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from polycontext.window.items import Definition, definitions
 from polycontext.window.pills import AmbiguousSymbolError, InvalidPillNameError, PillType, SymbolNotFoundError, SymbolResolver
-from polycontext.window.pills._definitions import definitions
 from tests.window.pills.trees import planted
 
 AGENT = '''"""An agent."""
@@ -77,9 +77,9 @@ def root(tmp_path: Path) -> Path:
 
 def test_every_kind_of_definition_is_found() -> None:
     """Functions, classes, methods and variables, also in branches; not what is local to a function."""
-    assert [each.name for each in definitions(AGENT)] == [*NAMES, "again"]
-    assert list(definitions("def f():\n    def local(): ...\n    x = 1\n"))[1:] == []
-    assert list(definitions("def broken(:")) == []
+    assert [each.name for each in definitions(AGENT) or ()] == [*NAMES, "again"]
+    assert definitions("def f():\n    def local(): ...\n    x = 1\n") == (Definition("f", "def", 1, 3),)
+    assert definitions("def broken(:") is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,3 +157,22 @@ def test_every_symbol_is_offered_with_its_place(root: Path) -> None:
     assert {name for name in offered if not name.startswith("src.agent")} == {
         "src.pkg.made", "src.escape.pattern", "other.agent.made", "other.agent.Agent", "v1.2.mod.dotted", "top",
     }  # fmt: skip
+
+
+def test_lines_are_those_that_python_counts(tmp_path: Path) -> None:
+    """A form feed or a Unicode separator ends no line; carriage returns do, and stay as they are."""
+    planted(
+        tmp_path, {"m.py": "x = '\u2028\x1c'\r\n\x0c\r\ndef f():\r\n    return 1\r\ny = 2\r\n", "mac.py": "x = 1\rdef g(): ...\ry = 2\r"}
+    )
+    resolver = SymbolResolver([tmp_path])
+    found = resolver.resolve("m.f")
+    assert (found.content, found.start_line, found.end_line) == ("def f():\r\n    return 1\r\n", 3, 4)
+    assert resolver.resolve("mac.g").content == "def g(): ...\r"
+
+
+@pytest.mark.parametrize("name", ["src/gone.py", "agent.a-b", "agent.run()", "agent.3"])
+def test_what_names_no_definition_is_not_searched_for(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A misspelt path does not cost reading every file."""
+    monkeypatch.setattr("polycontext.window.pills.symbol_resolver.definitions", None)
+    with pytest.raises(SymbolNotFoundError):
+        SymbolResolver([root]).resolve(name)
