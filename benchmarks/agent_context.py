@@ -1,7 +1,8 @@
-"""What an AgentContext costs at 100 KB and at 1 MB: make, clone, write, serialise, deserialise, check its size."""
+"""What an AgentContext costs at 100 KB and at 1 MB: make, clone, write, serialise, deserialise, check its size, tell what changed."""
 
 import gc
 from collections.abc import Callable
+from itertools import cycle
 from time import process_time
 from timeit import repeat
 from typing import Any
@@ -10,7 +11,19 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.nodes.agent_context import AgentContext, ContextSizeChecker, ContextValidator, Fact, deserialize, get_stats, serialize
+from polycontext.linearity import EPOCH
+from polycontext.nodes.agent_context import (
+    AgentContext,
+    AgentContextStore,
+    ContextSizeChecker,
+    ContextValidator,
+    DiffTracker,
+    Fact,
+    deserialize,
+    get_stats,
+    merge,
+    serialize,
+)
 
 WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"
 PROSE = "the pipeline failed after the upgrade because a worker kept an old connection open and nobody noticed until the nightly run"
@@ -141,6 +154,29 @@ def _each_once(work: Callable[[AgentContext], object], contexts: list[AgentConte
     return min(repeat(lambda: work(next(waiting)), number=1, repeat=len(contexts), timer=process_time)) * 1e6
 
 
+def changes(context: AgentContext) -> dict[str, AgentContext]:
+    """Return contexts that come from this one by a change of a few items."""
+    guard, facts, scores = ContextValidator.default(), context.enrichment.facts, context.reasoning.confidence_scores
+
+    def write(**values: Any) -> AgentContext:
+        return guard.safe_update(context, "orchestrator", {name.replace("__", "."): value for name, value in values.items()})
+
+    new = tuple(Fact(f"new-{number}", "one more") for number in range(3))
+    return {
+        "three facts more": write(enrichment__facts=(*facts, *new)),
+        "first and last fact anew": write(enrichment__facts=(new[0], *facts[1:-1], new[1])),
+        "a fact, a score, the summary": write(
+            enrichment__facts=(*facts, new[0]), reasoning__confidence_scores={**scores, "new": 0.5}, reasoning__summary="short"
+        ),
+    }
+
+
+def capture(context: AgentContext, changed: AgentContext) -> float:
+    """Return the microseconds of a capture: there and back again, so that each one finds the change."""
+    tracker, contexts = DiffTracker(context), cycle([changed, context])
+    return _best(lambda: tracker.capture("inference", next(contexts), timestamp=EPOCH), 100)
+
+
 def measure(scale: int) -> dict[str, float]:
     """Return microseconds by name of work on one context."""
     raw = orjson.dumps(document(scale))
@@ -154,6 +190,11 @@ def measure(scale: int) -> dict[str, float]:
 
     unmeasured = [deserialize(raw) for _ in range(TIMES)]
     check(context)
+    changed = changes(context)
+    several = changed["a fact, a score, the summary"]
+    patch = DiffTracker(context).capture("inference", several, timestamp=EPOCH)
+    captures = {f"diff capture, {name}": capture(context, other) for name, other in changed.items()}
+    store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
     return {
         "new": _best(lambda: AgentContext.new("session-1", "trace-1"), 1000),
         "clone": _best(context.clone, 1000),
@@ -164,10 +205,18 @@ def measure(scale: int) -> dict[str, float]:
         "size check again": _best(lambda: check(context)),
         "size check, first after reading": _each_once(check, unmeasured),
         "stats": _best(lambda: get_stats(context)),
+        **captures,
+        "record the last one for the trail": _best(patch.record, 100),
+        "apply it": _best(lambda: patch.apply(context)),
+        "merge it with three facts more": _best(lambda: merge(context, changed["three facts more"], several)),
+        "a write through a store that holds little": _best(lambda: store.write("inference", {"llm.model": "small"})),
     }
 
 
 BUDGETS = {
+    "diff capture, three facts more": "50",
+    "diff capture, first and last fact anew": "50",
+    "diff capture, a fact, a score, the summary": "50",
     "new": "10",
     "clone": "1",
     "serialise": "500 at 100 KB",

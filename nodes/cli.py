@@ -197,7 +197,7 @@ def complete(
 
 @pills.command(
     help="Print the messages that a provider gets for a text with pills such as \\[@src/agent.py], their content attached.\n\n"
-    "What was attached, truncated or refused goes to standard error; with --json it stands beside the messages. "
+    "What was attached, truncated, refused or had to yield goes to standard error; with --json it stands beside the messages. "
     "Exit code 1 says that a pill was refused; the message is printed all the same.",
     epilog="[bold]Examples[/bold]\n\npolycontext pills resolve 'explain \\[@src/agent.py]' --root .",
 )

@@ -22,6 +22,16 @@ def dumps(value: Any) -> bytes:
     return orjson.dumps(value, _plain, _OPTIONS)
 
 
+def canonical(value: Any) -> bytes:
+    """Return a record, or immutable JSON data, as JSON that does not depend on the order of keys: one value, one text."""
+    return orjson.dumps(value, _plain, _OPTIONS | orjson.OPT_SORT_KEYS)
+
+
+def plain(value: Any) -> Any:
+    """Return a record, or immutable JSON data, as the dicts and lists of JSON."""
+    return orjson.loads(dumps(value))
+
+
 def _plain(value: Any) -> dict[str, Any]:
     if type(value) is FrozenMap:
         return value.thawed()

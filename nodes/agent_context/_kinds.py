@@ -33,6 +33,11 @@ Reader: TypeAlias = Callable[[Any], Any]
 Confidence = Annotated[float, "0..1"]
 """A number from 0 to 1, both included."""
 
+Changes = Annotated[Mapping[str, Any], "what was changed"]
+"""A JSON object that wraps values of other fields, and may be deeper than one of them."""
+
+_CHANGES_DEPTH = 16
+
 _RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
 
 
@@ -126,6 +131,12 @@ def _parsed(text: str) -> datetime:
     raise ContextFormatError("", f"{text[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
 
 
+def _changes(value: Any) -> FrozenMap[Any]:
+    if not isinstance(value, Mapping):
+        raise ContextFormatError("", f"{type(value).__name__} is not an object", "a mapping from text to JSON data")
+    return frozen_object(value, -_CHANGES_DEPTH)
+
+
 def _array(item: Kind) -> Kind:
     one = item.read
 
@@ -199,3 +210,4 @@ _SCALARS: dict[Any, Kind] = {
     datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),
     Any: Kind(Shape.JSON, frozen_json, "JSON data", optional=True, kept=True),
 }
+_SCALARS[Changes] = Kind(Shape.MAP, _changes, "mapping from text to JSON data", item=kind_of(Any))

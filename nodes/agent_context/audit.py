@@ -1,13 +1,12 @@
 """The namespace of the trail: who ran, and what it changed (seed 002 §7)."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from attrs import frozen
 
 from polycontext.linearity import EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY
+from polycontext.nodes.agent_context._kinds import Changes
 from polycontext.nodes.agent_context._record import Record, checked
 
 
@@ -25,11 +24,11 @@ class AgentRun(Record):
 
 @frozen(field_transformer=checked)
 class ContextDiff(Record):
-    """Hold what an agent changed, by namespace."""
+    """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
 
     timestamp: datetime = EPOCH
     agent_id: str = ""
-    changes: Mapping[str, Any] = EMPTY
+    changes: Changes = EMPTY
 
 
 @frozen(field_transformer=checked)

@@ -55,12 +55,13 @@ def _with_extras(cls: type, data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     kinds = layout(cls).kinds
-    known = {key: _inside(kinds[key], value) for key, value in data.items() if key in kinds}
+    known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds}
     unknown = {key: value for key, value in data.items() if key not in kinds}
     return known | {EXTRAS: frozen_object(unknown)}
 
 
-def _inside(kind: Kind, value: Any) -> Any:
+def inside(kind: Kind, value: Any) -> Any:
+    """Return JSON data of a kind with the unknown fields of every record in it set aside."""
     if kind.shape is Shape.OBJECT and kind.record is not None:
         return _with_extras(kind.record, value)
     if kind.item is None or kind.item.record is None:

@@ -5,6 +5,16 @@ from attrs import define
 from polycontext.linearity import CallerError, CollaboratorError
 
 
+def path_under(step: str, path: str) -> str:
+    """Return the path with a step before it.
+
+    >>> path_under("reasoning", "intents[3]"), path_under("intents", "[3]")
+    ('reasoning.intents[3]', 'intents[3]')
+    """
+    dot = "." if step and path and not path.startswith("[") else ""
+    return f"{step}{dot}{path}"
+
+
 @define(slots=False, eq=False)
 class ContextFormatError(CallerError, ValueError):
     """Refuse a value that the schema does not allow.
@@ -22,8 +32,7 @@ class ContextFormatError(CallerError, ValueError):
 
     def under(self, step: str) -> "ContextFormatError":
         """Put `step` before the path, while the error is on its way out, and return the same error."""
-        dot = "." if step and self.path and not self.path.startswith("[") else ""
-        self.path = f"{step}{dot}{self.path}"
+        self.path = path_under(step, self.path)
         return self
 
     def __str__(self) -> str:

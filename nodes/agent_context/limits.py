@@ -19,7 +19,8 @@ MIB = 1024 * KIB
 _BYTES, _ITEMS = "bytes", "items"
 
 
-def _is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
+def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
+    """Refuse what is no size (an attrs validator)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ContextFormatError(attribute.name, f"{value!r:.40} is no limit", "a whole number from 0")
 
@@ -32,12 +33,12 @@ class ContextLimits:
     artifacts together, and `max_inline_artifact_size` that of one artifact's content, beyond which content should be moved out.
     """
 
-    max_total_size: int = field(default=10 * MIB, validator=_is_size)
-    max_namespace_size: int = field(default=2 * MIB, validator=_is_size)
-    max_array_items: int = field(default=1_000, validator=_is_size)
-    artifact_externalization_threshold: int = field(default=100 * KIB, validator=_is_size)
-    max_inline_artifact_size: int = field(default=50 * KIB, validator=_is_size)
-    warn_total_size: int = field(default=8 * MIB, validator=_is_size)
+    max_total_size: int = field(default=10 * MIB, validator=is_size)
+    max_namespace_size: int = field(default=2 * MIB, validator=is_size)
+    max_array_items: int = field(default=1_000, validator=is_size)
+    artifact_externalization_threshold: int = field(default=100 * KIB, validator=is_size)
+    max_inline_artifact_size: int = field(default=50 * KIB, validator=is_size)
+    warn_total_size: int = field(default=8 * MIB, validator=is_size)
 
 
 DEFAULT_LIMITS = ContextLimits()

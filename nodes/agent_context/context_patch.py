@@ -1,0 +1,204 @@
+"""What leads from one context to another: a value that can be applied, turned round, joined, told, and written as JSON."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import EPOCH
+from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap, storable
+from polycontext.nodes.agent_context._json import plain
+from polycontext.nodes.agent_context._json_patch import operations
+from polycontext.nodes.agent_context._kinds import kind_of
+from polycontext.nodes.agent_context._patch import (
+    Entries,
+    Fields,
+    Patch,
+    Replaced,
+    fields_between,
+    inverted,
+    joined_fields,
+    with_fields,
+)
+from polycontext.nodes.agent_context._patch_json import changes_from_json, changes_to_json, lenient_value, strict_value
+from polycontext.nodes.agent_context._runs import Items
+from polycontext.nodes.agent_context._same import ABSENT
+from polycontext.nodes.agent_context.audit import ContextDiff
+from polycontext.nodes.agent_context.change_errors import PatchOriginError
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.errors import ContextFormatError
+
+_NOTHING = Fields(EMPTY)
+_AUDIT = "audit"
+
+
+def _moment(value: Any) -> datetime:
+    moment: datetime = kind_of(datetime).read(value)
+    return moment
+
+
+@frozen
+class ContextPatch:
+    """Hold what changed, and where known who changed it and when; `diff` makes it.
+
+    It holds the values before and after, and only where something changed. It is what
+    a `ContextDiff` of the audit trail records.
+
+    >>> from polycontext.nodes.agent_context import ContextValidator
+    >>> before = AgentContext.new("session-1", "trace-1")
+    >>> after = ContextValidator.default().safe_set(before, "orchestrator", "llm", "model", "small")
+    >>> diff(before, after).summary(), diff(before, after).invert().apply(after) == before
+    ('Changes: llm.model_changed=1', True)
+    """
+
+    changes: Fields = field(default=_NOTHING, repr=False)
+    agent_id: str = field(default="", converter=storable)
+    timestamp: datetime = field(default=EPOCH, converter=_moment)
+
+    def __bool__(self) -> bool:
+        return bool(self.changes.changes)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the changed keys, such as ``reasoning.intents``, in the order of the document."""
+        return tuple(path for path, _ in self._changed_keys())
+
+    def _changed_keys(self) -> Iterator[tuple[str, Patch]]:
+        for name, change in self.changes.changes.items():
+            if isinstance(change, Fields):
+                yield from ((f"{name}.{key}", inner) for key, inner in change.changes.items())
+            else:
+                yield name, change
+
+    def apply(self, context: AgentContext) -> AgentContext:
+        """Return the context that the changes lead to.
+
+        What did not change is not looked at, so a context that differs elsewhere will do.
+
+        Law: ``diff(a, b).apply(a) == b``.
+
+        Raises:
+            PatchOriginError: the context is not what the patch was made from; names the path and both values.
+        """
+        try:
+            result: AgentContext = with_fields(self.changes, context)
+        except PatchOriginError as error:
+            raise error.under("$") from None
+        return result
+
+    def invert(self) -> Self:
+        """Return the patch that leads back.
+
+        Law: ``diff(a, b).invert().apply(b) == a``.
+        """
+        back = inverted(self.changes)
+        assert isinstance(back, Fields)
+        return evolve(self, changes=back)
+
+    def then(self, other: "ContextPatch") -> Self:
+        """Return the patch that does this one and then the other. It names the agents of both, and the later time.
+
+        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch changes nothing.
+
+        Raises:
+            PatchOriginError: the other does not start where this one ends.
+        """
+        try:
+            changes = joined_fields(AgentContext, self.changes, other.changes) or _NOTHING
+        except PatchOriginError as error:
+            raise error.under("$") from None
+        return evolve(
+            self, changes=changes, agent_id=_all_agents(self.agent_id, other.agent_id), timestamp=max(self.timestamp, other.timestamp)
+        )
+
+    def without_trail(self) -> Self:
+        """Return the patch without the changes of the audit trail, which does not record itself."""
+        if _AUDIT not in self.changes.changes:
+            return self
+        return evolve(self, changes=Fields(FrozenMap({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
+
+    def summary(self) -> str:
+        """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).
+
+        Keys come in the order of the document, each with how many items of an array or entries of a map were added,
+        removed and changed; any other key counts as one change.
+        """
+        counts = [f"{path}_{verb}={number}" for path, change in self._changed_keys() for verb, number in _counts(change).items() if number]
+        agent = f"[{self.agent_id}] " if self.agent_id else ""
+        return f"{agent}Changes: {', '.join(counts) or 'none'}"
+
+    def to_json_patch(self, *, tests: bool = False) -> list[dict[str, Any]]:
+        """Return the changes as a JSON Patch (RFC 6902) of the serialised context.
+
+        `tests` puts a ``test`` operation before whatever is removed or replaced, so that the patch fails
+        as a whole on another document.
+        """
+        return list(operations(AgentContext, self.changes, "", tests=tests))
+
+    def record(self) -> ContextDiff:
+        """Return the changes as the audit trail records them (seed 002 §7).
+
+        Law: ``ContextPatch.of(patch.record()) == patch``.
+        """
+        return ContextDiff(self.timestamp, self.agent_id, changes_to_json(self.changes))
+
+    @classmethod
+    def of(cls, record: ContextDiff) -> Self:
+        """Return what a record of the audit trail says was changed; unknown fields of records are kept.
+
+        Raises:
+            ContextFormatError: the changes are not of the form that `record` writes; names the path.
+        """
+        return cls(changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the patch as JSON data: ``timestamp``, ``agent_id``, ``changes``."""
+        return {"timestamp": plain(self.timestamp), "agent_id": self.agent_id, "changes": changes_to_json(self.changes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, lenient: bool = False) -> Self:
+        """Return the patch that JSON data describes; `lenient` keeps unknown fields of records.
+
+        Law: ``ContextPatch.from_dict(patch.to_dict()) == patch``.
+
+        Raises:
+            ContextFormatError: anything else than `to_dict` writes; names the path.
+        """
+        if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
+            raise ContextFormatError("$", "is no patch", "an object with timestamp, agent_id and changes")
+        try:
+            changes = changes_from_json(data["changes"], lenient_value if lenient else strict_value)
+        except ContextFormatError as error:
+            raise error.under("$.changes") from None
+        return cls(changes, data["agent_id"], data["timestamp"])
+
+
+def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", timestamp: datetime = EPOCH) -> ContextPatch:
+    """Return what leads from one context to another, by value; what they share is not looked at.
+
+    Law: ``diff(a, b).apply(a) == b``.
+    """
+    return ContextPatch(fields_between(source, target) or _NOTHING, agent_id, timestamp)
+
+
+def _all_agents(first: str, second: str) -> str:
+    """Return the names of both, each once."""
+    return ", ".join(dict.fromkeys(name for name in (*first.split(", "), *second.split(", ")) if name))
+
+
+def _counts(change: Patch) -> dict[str, int]:
+    pairs: list[tuple[int, int]]
+    match change:
+        case Items(_, runs):
+            pairs = [(len(run.removed), len(run.added)) for run in runs]
+        case Entries(_, changes):
+            swaps = [entry if isinstance(entry, Replaced) else Replaced(None, None) for entry in changes.values()]
+            pairs = [(int(swap.old is not ABSENT), int(swap.new is not ABSENT)) for swap in swaps]
+        case _:
+            pairs = [(1, 1)]
+    return {
+        "added": sum(max(added - removed, 0) for removed, added in pairs),
+        "removed": sum(max(removed - added, 0) for removed, added in pairs),
+        "changed": sum(min(removed, added) for removed, added in pairs),
+    }

@@ -1,0 +1,138 @@
+"""Artifacts in an object store: a folder by default, S3 and its like by URL. The one module that knows obstore."""
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from polycontext.nodes.agent_context.artifact_errors import ArtifactMissingError, ArtifactStorageError
+from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
+from polycontext.nodes.agent_context.retrieval import ExternalContent
+from polycontext.nodes.extras import require
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_SUFFIX = ".json"
+
+
+class ObjectStoreExternalizer:
+    """Store the content of artifacts in an object store, one object each, named by its SHA-256.
+
+    Objects appear whole or not at all, and are checked when they are read. A stub's `uri` is for people:
+    content is looked for by its SHA-256 in this store and nowhere else, so that a document cannot make anybody
+    read another place.
+
+    >>> externalizer = ObjectStoreExternalizer.open("memory:///")
+    >>> stub = externalizer.externalize({"rows": [1, 2, 3]})
+    >>> stub.size, externalizer.retrieve(stub)
+    (16, {'rows': (1, 2, 3)})
+    """
+
+    def __init__(self, store: "ObjectStore", place: str) -> None:
+        """Use an obstore store; `place` names it in stubs and errors."""
+        self._store = store
+        self.place = place.rstrip("/")
+
+    @classmethod
+    def open(cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any) -> Self:
+        """Open a folder, which is made if need be, or a URL such as ``s3://bucket/prefix``.
+
+        `config` and `options` go to obstore: credentials, region, endpoint, `client_options`, `retry_config`. Without them S3 takes
+        the usual environment variables.
+
+        Raises:
+            MissingExtraError: obstore is not installed.
+            ArtifactStorageError: the place cannot be used.
+        """
+        require("obstore", extra="artifacts", purpose="storing artifacts")
+        from obstore import store  # noqa: PLC0415  an extra
+
+        with _reported(str(place)):
+            if isinstance(place, Path) or "://" not in place:
+                folder = Path(place).absolute()
+                return cls(store.LocalStore(folder, mkdir=True), folder.as_uri())
+            settings: dict[str, Any] = {"config": dict(config or {}), **options}
+            return cls(store.from_url(place, **settings), place)
+
+    def externalize(self, content: Any) -> ExternalContent:
+        """Store JSON data and return the stub for it.
+
+        It is written even if it is there: that mends damaged bytes, and makes it young, so that
+        `collect_garbage` leaves it alone.
+
+        Raises:
+            ContextFormatError: not JSON data.
+            ArtifactStorageError: the store failed.
+        """
+        digest, raw = encode_content(content)
+        with _reported(self.place):
+            self._store.put(_name(digest), raw)
+        return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
+
+    def retrieve(self, external: ExternalContent) -> Any:
+        """Return the content that a stub stands for, immutable.
+
+        Raises:
+            ContextFormatError: the stub has no SHA-256.
+            ArtifactMissingError, ArtifactDamagedError: the store has no such content, or other bytes under its name.
+            ArtifactStorageError: the store failed.
+        """
+        digest = check_sha256(external.sha256)
+        with _reported(self.place, digest):
+            raw = bytes(self._store.get(_name(digest)).bytes())
+        return decode_content(raw, external, self.place)
+
+    def stored(self) -> Iterator[StoredContent]:
+        """Yield what is stored; other files in the place are none of ours.
+
+        Raises:
+            ArtifactStorageError: the store failed.
+        """
+        with _reported(self.place):
+            found = [meta for batch in self._store.list() for meta in batch]
+        for meta in found:
+            digest = meta["path"].removesuffix(_SUFFIX)
+            if _is_ours(meta["path"], digest):
+                yield StoredContent(digest, meta["size"], meta["last_modified"])
+
+    def discard(self, sha256: str) -> None:
+        """Delete content, if it is there.
+
+        Raises:
+            ContextFormatError: no SHA-256.
+            ArtifactStorageError: the store failed.
+        """
+        name = _name(check_sha256(sha256))
+        try:
+            with _reported(self.place, sha256):
+                self._store.delete(name)
+        except ArtifactMissingError:
+            return
+
+
+def _name(digest: str) -> str:
+    return f"{digest}{_SUFFIX}"
+
+
+def _is_ours(path: str, digest: str) -> bool:
+    return path.endswith(_SUFFIX) and is_sha256(digest)
+
+
+@contextmanager
+def _reported(place: str, digest: str = "") -> Generator[None]:
+    """Turn what a store raises into our errors."""
+    from obstore.exceptions import BaseError  # noqa: PLC0415  an extra
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        if digest:
+            raise ArtifactMissingError(digest, place) from error
+        raise ArtifactStorageError(place, _first_line(error)) from error
+    except (BaseError, OSError) as error:
+        raise ArtifactStorageError(place, _first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

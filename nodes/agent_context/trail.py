@@ -1,0 +1,112 @@
+"""The audit trail: what it keeps, and that it leads from the beginning to the present."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+
+from attrs import evolve, field, frozen
+
+from polycontext.nodes.agent_context._frozen import FrozenMap
+from polycontext.nodes.agent_context._patch import Fields
+from polycontext.nodes.agent_context._record import changed
+from polycontext.nodes.agent_context._runs import Items, Run
+from polycontext.nodes.agent_context.artifacts import stubbed
+from polycontext.nodes.agent_context.audit import ContextDiff
+from polycontext.nodes.agent_context.change_errors import PatchOriginError, TrailError
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.context_patch import ContextPatch
+from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.limits import is_size
+from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+
+
+@frozen(kw_only=True)
+class AuditPolicy:
+    """Say how many runs, and how many single diffs, the trail keeps.
+
+    Older runs leave. Older diffs are joined into one, the first of the trail, so nothing that they changed is lost.
+    """
+
+    keep_runs: int = field(default=500, validator=is_size)
+    keep_diffs: int = field(default=100, validator=is_size)
+
+
+def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
+    """Return what the recorded changes make of `base`; its own trail stays as it is.
+
+    Law: ``replay(origin(c), c.audit.diffs)`` is `c`, but for the trail.
+
+    Raises:
+        TrailError: a diff cannot be read, or does not start where the one before ends.
+    """
+    for index, patch in enumerate(_patches(diffs)):
+        base = _stepped(index, patch, base)
+    return base
+
+
+def origin(context: AgentContext) -> AgentContext:
+    """Return the context as it was before all that its trail records, with no diffs.
+
+    Raises:
+        TrailError: the trail does not lead to this context.
+    """
+    patches = list(enumerate(_patches(context.audit.diffs)))
+    current = changed(context, audit=changed(context.audit, diffs=()))
+    for index, patch in reversed(patches):
+        current = _stepped(index, patch.invert(), current)
+    return current
+
+
+def rolled_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
+    """Return a trail that leads to the same context, in which all but the last `keep` diffs are one."""
+    old = diffs[: len(diffs) - keep] if len(diffs) > keep else ()
+    if len(old) < 2:  # noqa: PLR2004  one diff needs no other to be one
+        return diffs
+    return (reduce(ContextPatch.then, _patches(old)).record(), *diffs[len(old) :])
+
+
+def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
+    for index, record in enumerate(diffs):
+        try:
+            yield ContextPatch.of(record)
+        except ContextFormatError as error:
+            raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
+
+
+def _stepped(index: int, patch: ContextPatch, context: AgentContext) -> AgentContext:
+    try:
+        return patch.apply(context)
+    except (PatchOriginError, ContextFormatError) as error:
+        raise TrailError(f"$.audit.diffs[{index}]", f"does not fit: {error}") from error
+
+
+def trail_artifacts(diffs: Iterable[ContextDiff]) -> Iterator[Artifact]:
+    """Yield every artifact that the diffs hold, as it was before or after one."""
+    for patch in _patches(diffs):
+        items = _artifact_items(patch)
+        for run in items.runs if items else ():
+            yield from (*run.removed, *run.added)
+
+
+def trail_with_stubs(diffs: Iterable[ContextDiff], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
+    """Return the diffs with stubs for all content that has one; they lead from a context with these stubs to another."""
+    return tuple(
+        _with_stubs(patch, stubs).record() if _artifact_items(patch) else record
+        for record, patch in zip(diffs, _patches(diffs), strict=True)
+    )
+
+
+def _artifact_items(patch: ContextPatch) -> Items | None:
+    retrieval = patch.changes.changes.get("retrieval")
+    items = retrieval.changes.get("artifacts") if isinstance(retrieval, Fields) else None
+    return items if isinstance(items, Items) else None
+
+
+def _with_stubs(patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> ContextPatch:
+    retrieval, items = patch.changes.changes["retrieval"], _artifact_items(patch)
+    assert isinstance(retrieval, Fields)
+    assert items is not None
+    runs = tuple(
+        Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added))) for run in items.runs
+    )
+    moved = Fields(FrozenMap({**retrieval.changes, "artifacts": Items(items.length, runs)}))
+    return evolve(patch, changes=Fields(FrozenMap({**patch.changes.changes, "retrieval": moved})))

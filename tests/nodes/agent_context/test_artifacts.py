@@ -1,0 +1,296 @@
+"""Large artifacts leave the context and come back the same, whatever fails on the way."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.agent_context import (
+    AgentContext,
+    AgentContextStore,
+    Artifact,
+    ArtifactDamagedError,
+    ArtifactExternalizer,
+    ArtifactMissingError,
+    ArtifactStorageError,
+    ContextFormatError,
+    ContextLimits,
+    ContextSizeChecker,
+    ContextViolationError,
+    ExternalContent,
+    GarbageReport,
+    ObjectStoreExternalizer,
+    StoredContent,
+    collect_garbage,
+    deserialize,
+    encode_content,
+    externalize_artifacts,
+    get_stats,
+    retrieve_artifact,
+    serialize,
+)
+from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.extras import MissingExtraError
+from tests.nodes.agent_context.changes import START, write
+from tests.nodes.agent_context.strategies import JSON
+
+SMALL = ContextLimits(max_inline_artifact_size=20, artifact_externalization_threshold=200)
+LATER = datetime.now(UTC) + timedelta(days=1)
+LONG = tuple(Artifact(f"a{number}", "text", f"{number}" * 30, "wiki") for number in range(3))
+SHORT = Artifact("short", "text", "short")
+CONTEXT = write(START, retrieval__artifacts=(*LONG, SHORT))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ObjectStoreExternalizer:
+    """Return an externaliser over an empty folder, which it makes."""
+    return ObjectStoreExternalizer.open(tmp_path / "artifacts")
+
+
+def restored(context: AgentContext, externalizer: ArtifactExternalizer) -> AgentContext:
+    """Return the context with all content inline."""
+    return write(context, retrieval__artifacts=[retrieve_artifact(artifact, externalizer) for artifact in context.retrieval.artifacts])
+
+
+MEMORY = ObjectStoreExternalizer.open("memory:///")
+
+
+@given(JSON)
+def test_content_comes_back_as_it_was(content: Any) -> None:
+    """Content of every JSON type is retrieved to the last type, and its stub tells the SHA-256 and the bytes of its JSON."""
+    stub = MEMORY.externalize(content)
+    digest, raw = encode_content(content)
+    assert (stub.sha256, stub.size) == (digest, len(raw))
+    assert same(MEMORY.retrieve(stub), Artifact(content=content).content)
+    assert MEMORY.externalize(content) == stub
+
+
+@given(st.lists(JSON, max_size=5), st.integers(0, 60), st.integers(0, 200))
+def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshold: int) -> None:
+    """Externalising keeps to the limits, survives JSON, is idempotent, and retrieving gives the very artifacts."""
+    limits = ContextLimits(max_inline_artifact_size=most, artifact_externalization_threshold=threshold)
+    context = write(START, retrieval__artifacts=[Artifact(f"a{index}", content=content) for index, content in enumerate(contents)])
+    moved = externalize_artifacts(context, MEMORY, limits)
+    assert not ContextSizeChecker(limits).should_externalize_artifacts(moved)
+    assert externalize_artifacts(moved, MEMORY, limits) is moved
+    assert same(restored(deserialize(serialize(moved)), MEMORY), context)
+
+
+def test_what_is_large_goes_and_the_rest_stays(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """Content beyond the inline limit becomes a stub; the artifact keeps its name, type and source."""
+    moved = externalize_artifacts(CONTEXT, folder, SMALL)
+    assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [False, False, False, True]
+    first = moved.retrieval.artifacts[0]
+    assert first.external is not None
+    assert (first.id, first.type, first.source, first.content) == ("a0", "text", "wiki", None)
+    assert first.external.uri == f"{(tmp_path / 'artifacts').as_uri()}/{first.external.sha256}.json"
+    assert (tmp_path / "artifacts" / f"{first.external.sha256}.json").read_bytes() == b'"' + b"0" * 30 + b'"'
+    assert get_stats(moved).externalized_count == 3
+    assert CONTEXT.retrieval.artifacts[0].content == "0" * 30
+
+
+def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) -> None:
+    """Where only the sum is too large, the largest artifact goes first, and no more than needed."""
+    large = Artifact("large", content="x" * 80)
+    context = write(START, retrieval__artifacts=(*LONG, large))
+    moved = externalize_artifacts(context, folder, ContextLimits(max_inline_artifact_size=100, artifact_externalization_threshold=260))
+    assert [artifact.id for artifact in moved.retrieval.artifacts if artifact.external] == ["large"]
+
+
+def test_nothing_large_is_nothing_to_do(folder: ObjectStoreExternalizer) -> None:
+    """The default limits leave small artifacts alone: the very context comes back."""
+    assert externalize_artifacts(CONTEXT, folder) is CONTEXT
+    assert retrieve_artifact(SHORT, folder) is SHORT
+
+
+def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer) -> None:
+    """Content-addressed: two artifacts of one content share one object, whatever the order of its keys."""
+    first, second = folder.externalize({"a": 1, "b": 2}), folder.externalize({"b": 2, "a": 1})
+    assert first == second
+    assert [content.sha256 for content in folder.stored()] == [first.sha256]
+
+
+def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
+    """Content is JSON data; anything else is refused before anything is stored."""
+    with pytest.raises(ContextFormatError, match="bytes is not JSON data"):
+        folder.externalize(b"raw")
+    assert list(folder.stored()) == []
+
+
+def test_damaged_content_is_noticed_and_mended(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """Retrieving checks the SHA-256 and tells both; storing the content again puts it right."""
+    stub = folder.externalize("precious")
+    (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"precius"')
+    with pytest.raises(ArtifactDamagedError) as caught:
+        folder.retrieve(stub)
+    assert (caught.value.sha256, caught.value.found) == (stub.sha256, encode_content("precius")[0])
+    assert str(caught.value).startswith(f"content {stub.sha256} in file://")
+    folder.externalize("precious")
+    assert folder.retrieve(stub) == "precious"
+
+
+def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
+    """Content that was discarded is missing, by name; discarding it again is nothing new."""
+    stub = folder.externalize("gone")
+    folder.discard(stub.sha256)
+    folder.discard(stub.sha256)
+    with pytest.raises(ArtifactMissingError, match=f"no content {stub.sha256} in {folder.place}") as caught:
+        folder.retrieve(stub)
+    assert isinstance(caught.value, LookupError)
+
+
+@pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
+def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
+    """What is no SHA-256 is refused before it names anything; the uri of a stub is never followed."""
+    with pytest.raises(ContextFormatError, match="is no SHA-256"):
+        folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
+    with pytest.raises(ContextFormatError):
+        folder.discard(sha256)
+
+
+def test_a_place_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    """A file for a folder, a URL of an unknown kind: a typed error with the place."""
+    (tmp_path / "file").write_text("in the way")
+    for place in (tmp_path / "file" / "below", "nowhere://bucket"):
+        with pytest.raises(ArtifactStorageError, match="legal: a store that can be reached"):
+            ObjectStoreExternalizer.open(place)
+
+
+def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
+    """A path as text, and a file URL, are the same folder as the path."""
+    stub = ObjectStoreExternalizer.open(str(tmp_path)).externalize("text")
+    assert ObjectStoreExternalizer.open(tmp_path.as_uri()).retrieve(stub) == "text"
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without obstore the error says what to install, and nothing else of the package needs it."""
+    monkeypatch.setattr("polycontext.nodes.extras.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts; legal: install polycontext\[artifacts\]"):
+        ObjectStoreExternalizer.open(tmp_path)
+
+
+class Failing:
+    """Fail at one step of storing: before it, or after the content is stored but before anybody knows."""
+
+    def __init__(self, inner: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
+        self.inner, self.step, self.after = inner, step, stored
+
+    def externalize(self, content: Any) -> ExternalContent:
+        """Store, or fail when it is time."""
+        self.step -= 1
+        if self.step < 0 and not self.after:
+            raise ArtifactStorageError("somewhere", "the line went dead")
+        stub = self.inner.externalize(content)
+        if self.step < 0:
+            raise ArtifactStorageError("somewhere", "the line went dead")
+        return stub
+
+    def retrieve(self, external: ExternalContent) -> Any:
+        """Retrieve."""
+        return self.inner.retrieve(external)
+
+    def stored(self) -> Iterable[StoredContent]:
+        """List."""
+        return self.inner.stored()
+
+    def discard(self, sha256: str) -> None:
+        """Discard."""
+        self.inner.discard(sha256)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("step", range(3))
+def test_a_failure_at_any_step_leaves_content_inline(folder: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
+    """Wherever storing fails, the context is as it was, a store records it, and trying again completes; nothing stored is lost."""
+    failing = Failing(folder, step, stored=stored)
+    with pytest.raises(ArtifactStorageError, match="the line went dead"):
+        externalize_artifacts(CONTEXT, failing, SMALL)
+    failing.step = step
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with pytest.raises(ArtifactStorageError):
+        store.externalize_artifacts("retrieval_planner", failing)
+    assert store.context.retrieval is CONTEXT.retrieval
+    assert store.context.audit.agent_runs[0].status == "failed"
+    assert len(list(folder.stored())) == step + stored
+    failing.step = 99
+    assert same(restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval, CONTEXT.retrieval)
+
+
+def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
+    """Content that is referenced, or young, stays; a dry run discards nothing; foreign files are left alone."""
+    moved = externalize_artifacts(CONTEXT, folder, SMALL)
+    orphan = folder.externalize("orphan")
+    assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport((), 4, dry_run=False)
+    dry = collect_garbage(folder, [moved], older_than=LATER, dry_run=True)
+    assert ([content.sha256 for content in dry.collected], dry.kept, dry.freed) == ([orphan.sha256], 3, 8)
+    done = collect_garbage(folder, [moved], older_than=LATER)
+    assert (done.collected, done.dry_run) == (dry.collected, False)
+    assert len(list(folder.stored())) == 3
+    assert same(restored(moved, folder), CONTEXT)
+    assert len(collect_garbage(folder, [], older_than=LATER).collected) == 3
+
+
+def test_foreign_files_are_no_garbage(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """What is not named as content is, is none of ours."""
+    for name in ("notes.txt", "settings.json", "0" * 64):
+        (tmp_path / "artifacts" / name).write_text("mine")
+    assert collect_garbage(folder, [], older_than=LATER).collected == ()
+    assert len(list((tmp_path / "artifacts").iterdir())) == 3
+
+
+def test_content_that_the_trail_mentions_is_kept(folder: ObjectStoreExternalizer) -> None:
+    """An artifact that was removed may still be replayed: its content is no garbage."""
+    store = AgentContextStore(START)
+    store.write("retrieval_planner", {"retrieval.artifacts": externalize_artifacts(CONTEXT, folder, SMALL).retrieval.artifacts})
+    store.write("retrieval_planner", {"retrieval.artifacts": []})
+    assert collect_garbage(folder, [store.context], older_than=LATER).collected == ()
+
+
+def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExternalizer) -> None:
+    """Otherwise the trail would hold what the context was freed of. It still leads from the beginning to the present."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    past = Artifact("past", "text", "p" * 50)
+    store.write("retrieval_planner", {"retrieval.artifacts": (*LONG, SHORT, past), "retrieval.plans": [{"id": "p1"}]})
+    store.write("retrieval_planner", {"retrieval.artifacts": (*LONG[1:], SHORT)})
+    store.write("summarization", {"reasoning.summary": "done"})
+    moved = store.externalize_artifacts("retrieval_planner", folder)
+    raw = serialize(moved)
+    assert not any(text.encode() in raw for text in ("0" * 30, "1" * 30, "2" * 30, "p" * 50))
+    assert same(
+        restored(moved, folder).retrieval,
+        write(CONTEXT, retrieval__plans=[{"id": "p1"}], retrieval__artifacts=(*LONG[1:], SHORT)).retrieval,
+    )
+    assert moved.audit.agent_runs[-1].keys_written == ("retrieval.artifacts",)
+    assert store.replay() == moved
+    assert AgentContextStore(deserialize(raw)).replay() == moved
+    assert store.externalize_artifacts("retrieval_planner", folder).audit.agent_runs[-1].keys_written == ()
+
+
+def test_moving_content_takes_the_right_to_artifacts(folder: ObjectStoreExternalizer) -> None:
+    """An agent that may not write artifacts may not move them; nothing is stored, and the refusal is on record."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with pytest.raises(ContextViolationError):
+        store.externalize_artifacts("summarization", folder)
+    assert list(folder.stored()) == []
+    assert store.context.audit.agent_runs[0].status == "failed"
+
+
+def test_what_is_written_while_content_moves_is_kept(folder: ObjectStoreExternalizer) -> None:
+    """A run that began before and ends after adds its artifact, and the stubs stay."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with store.run("retrieval_planner") as run:
+        store.externalize_artifacts("retrieval_planner", folder)
+        run.write({"retrieval.artifacts": (*run.context.retrieval.artifacts, Artifact("new", content="n"))})
+    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [False, False, False, True, True]
+    assert store.replay() == store.context
+
+
+def test_a_stub_carries_no_content_beside_it() -> None:
+    """The model refuses an artifact that is both."""
+    with pytest.raises(ContextFormatError, match="the content is inline as well"):
+        evolve(SHORT, external=ExternalContent())
