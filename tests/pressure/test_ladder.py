@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
 from polycontext.window import Atom, ContextWindow, Role, Turn
+from polycontext.window.items import attachment_of
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 from tests.strategies import Head, lived_windows, reaches
 
@@ -156,17 +157,18 @@ def test_runs_of_required_atoms_are_one_block() -> None:
 
 @given(lived_windows(), reaches())
 def test_a_job_stands_for_whole_atoms_or_for_single_results(window: ContextWindow, reach: Reach) -> None:
-    """No job parts an atom: blocks cover whole ones, digests and pointers one result with its call kept."""
+    """No job parts an atom: blocks and outlines cover whole ones, digests one result with its call kept, pointers that or an attachment."""
     whole = {atom.start: atom for atom in window.atoms()}
     stops = {atom.stop for atom in whole.values()}
     for plan in plans(ContextProjector(reach=reach).ladder(window))[-3:]:
         for job in plan.jobs:
-            if job.kind in {GistKind.BLOCK, GistKind.FOLD}:
+            turn = window.all_turns()[job.start]
+            if job.kind in {GistKind.BLOCK, GistKind.FOLD, GistKind.OUTLINE}:
                 assert job.start in whole
                 assert job.stop in stops
             else:
                 assert job.stop == job.start + 1
-                assert window.all_turns()[job.start].role is Role.TOOL
+                assert turn.role is Role.TOOL or (job.kind is GistKind.POINTER and attachment_of(turn) is not None)
 
 
 # --- the recent tail -------------------------------------------------------
