@@ -38,8 +38,12 @@ NO_CONSTRAINT = [
     "It must have been the cache.",
     "There must be some flexibility.",
     "It always crashes on start.",
+    "She always says so.",
+    "They never answer.",
     "Do you always answer like that?",
     "Must I restart?",
+    'He asked: "must I restart?"',
+    "(Must I restart?)",
     "I don't know the reservation id.",
     "Don't worry about it.",
     "nevertheless, mustard is fine",
@@ -98,6 +102,11 @@ def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
     """Rules are often given as list items; what follows the list is not part of it."""
     content = "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is nice.\n- a later list"
     assert constraint_sentences(content) == ("You must follow these rules:", "- be brief", "- metric units", "1. no emoji")
+
+
+def test_a_list_is_announced_by_a_full_width_colon_too() -> None:
+    """Chinese and Japanese write their own colon."""
+    assert constraint_sentences("必须遵守以下规则：\n- 简短\n天气很好。") == ("必须遵守以下规则：", "- 简短")
 
 
 def test_a_list_that_no_constraint_announces_is_left_out() -> None:

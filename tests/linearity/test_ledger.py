@@ -65,6 +65,11 @@ def test_promoting_keeps_the_provenance_and_takes_the_new_reason(ledger: Lineari
     assert later.stats() == LinearityStats(droppable=0, required=2, preserved=1, promotions=1)
 
 
+def test_promoting_needs_no_reason(ledger: LinearityMap) -> None:
+    """Without a reason and a moment there is none in the tag, not the old one."""
+    assert ledger.promote("low", REQUIRED).tag_of("low") == Tag(REQUIRED, provenance="default")
+
+
 @pytest.mark.parametrize(
     ("resource_id", "requested"), [("middle", REQUIRED), ("middle", DROPPABLE), ("high", PRESERVED), ("high", REQUIRED)]
 )
@@ -134,7 +139,7 @@ def test_near_misses_are_sought_among_short_and_recent_ids_only() -> None:
     ledger = LinearityMap().tag("old-id", REQUIRED).tag("x" * 100, REQUIRED).tag("y" * 101, REQUIRED)
     for number in range(497):
         ledger = ledger.tag(f"{number}", DROPPABLE)
-    slips = {"old-idd": ("old-id",), "x" * 99: ("x" * 100,), "x" * 101: (), "y" * 100: ()}
+    slips = {"old-idd": ("old-id",), "x" * 99: ("x" * 100,), "z" + "x" * 99: ("x" * 100,), "x" * 101: (), "y" * 100: ()}
     for slip, near in slips.items():
         with pytest.raises(UnknownResourceError) as caught:
             ledger.get(slip)

@@ -27,4 +27,4 @@ def test_the_tree_finds_what_trying_every_phrase_finds(known: dict[tuple[str, ..
 
 def test_a_list_of_phrases_may_break_lines_anywhere_between_them() -> None:
     """Semicolons and line ends separate phrases, blank ones are none."""
-    assert list(phrases("\n  from now on; never;\n must not\n")) == [("from", "now", "on"), ("never",), ("must", "not")]
+    assert list(phrases("\n  from now on; never\n must not;\n")) == [("from", "now", "on"), ("never",), ("must", "not")]

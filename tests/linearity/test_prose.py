@@ -18,6 +18,7 @@ LONG = "This line is long enough to have been wrapped by an editor, so"
         ("Keep 3.14 and a.b.c as they are. Next", ["Keep 3.14 and a.b.c as they are.", "Next"]),
         ("It was 2026. Next", ["It was 2026.", "Next"]),
         ("Yes. 1. First", ["Yes.", "1. First"]),
+        ("2026. First", ["2026. First"]),
         ("x" * 50 + "\nruns on", ["x" * 50 + " runs on"]),
         ("x" * 49 + "\nstops", ["x" * 49, "stops"]),
         ("Use units, e.g. metres, i.e. SI. Next", ["Use units, e.g. metres, i.e. SI.", "Next"]),

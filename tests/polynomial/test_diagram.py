@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from polycontext.polynomial.machine import TABLE
 from polycontext.polynomial.table import Row, Table
 
 Move = tuple[str, str, str, str]
+PICTURE = Path(__file__).parent / "machine.svg"
 
 
 def moves_of_the_table(table: Table = TABLE) -> set[Move]:
@@ -65,6 +67,26 @@ def test_parallel_arrows_are_joined() -> None:
     pairs = [(arrow.source, arrow.target) for arrow in arrows()]
     assert len(pairs) == len(set(pairs))
     assert set(pairs) <= set(product(ContextState, repeat=2))
+
+
+def test_arrows_stand_in_the_order_of_the_states() -> None:
+    """First by where they come from, then by where they lead, as the table has it."""
+    order = list(TABLE)
+    places = [(order.index(arrow.source), order.index(arrow.target)) for arrow in arrows()]
+    assert places == sorted(places)
+    assert [str(state) for state in order] != sorted(map(str, order))
+
+
+def test_a_graph_is_one_whole_digraph() -> None:
+    """What Graphviz reads opens and closes, with a line an arrow in between."""
+    lines = dot().split("\n")
+    assert (lines[0], lines[-2:]) == ("digraph machine {", ["}", ""])
+    assert sum(" -> " in line and "label=" in line for line in lines) == len(arrows())
+
+
+def test_the_picture_is_the_one_that_was_looked_at() -> None:
+    """Where every line and label lies is a matter for the eye: a change of ``machine.svg`` wants a look at it."""
+    assert svg() == PICTURE.read_text(encoding="utf-8")
 
 
 def test_the_machine_starts_empty() -> None:

@@ -204,6 +204,10 @@ FAULTS = [
     ("events.0.surplus", 1, r"events\[0\]"),
     ("threshold.kind", "feeling", r"\$\.threshold"),
     ("reach.keep_recent", -1, "reach"),
+    ("preserved_share", True, "preserved_share"),
+    ("preserved_share", "0.2", "preserved_share"),
+    ("events.0.resource_class", 2, r"events\[0\]"),
+    ("signals.progress", True, "progress"),
     ("surplus", 1, "surplus"),
 ]
 

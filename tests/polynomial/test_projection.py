@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from polycontext.linearity.constraints import states_constraint
 from polycontext.polynomial import ContextOverflowError, project
+from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ReachError
-from polycontext.window import InvalidMessagesError, InvalidTurnError, TiktokenCounter
+from polycontext.pressure.gist import digest_text, summary_text
+from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, TiktokenCounter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,
@@ -138,6 +140,29 @@ def test_anthropic_lists_are_projected_alike(moves: list[Move], budget: int) -> 
     assert messages[1 if messages[0]["role"] == "system" else 0] in projection.messages
     twice = project(projection.messages, budget, provider="anthropic", counter=FAST)
     assert twice.messages == projection.messages
+
+
+def test_a_history_that_the_assistant_begins_is_projected() -> None:
+    """What can be read can be cut: the list stays as it begins, and nothing of it goes apart."""
+    messages = [assistant("Hello!"), user("Count to a hundred."), assistant(words(40)), user("Go on.")]
+    projection = project(messages, 1_000, provider="anthropic", counter=FAST)
+    assert (projection.messages, projection.system) == (messages, ())
+
+
+def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
+    """A summary behind the task and a digest stand for others; the task itself is the user's own, whatever it looks like."""
+    summary, digest = summary_text("user: booked UA100", 3), digest_text("21 degrees")
+    messages = [user(summary), user(summary), call("a"), result("a", digest), call("a"), result("a", "21 degrees"), assistant(summary)]
+    window = _filled(ContextWindow(1_000, counter=FAST), get_format("openai").parse(messages))
+    assert [(turn.resource_id, turn.sources) for turn in window.all_turns()] == [
+        ("t1", ()),
+        ("t2", ("earlier-2",)),
+        ("t3", ()),
+        ("t4", ("earlier-4",)),
+        ("t5", ()),
+        ("t6", ()),
+        ("t7", ()),
+    ]
 
 
 # --- overflow -----------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The session: guards, cooldown, overflow, order, revisions, signals, what is kept free, and what it hands out."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -173,7 +174,14 @@ def test_overflow_while_pressured_leaves_no_trace() -> None:
     pytest.fail("no turn was refused")
 
 
-def test_a_turn_that_only_fits_the_harshest_compression_is_accepted() -> None:
+ADD_BIG: dict[str, Callable[[ContextSession], object]] = {
+    "blocking": lambda session: session.add_user_turn(words(900, "big")),
+    "async": lambda session: asyncio.run(session.aadd_user_turn(words(900, "big"))),
+}
+
+
+@pytest.mark.parametrize("add", ADD_BIG.values(), ids=ADD_BIG.keys())
+def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(add: Callable[[ContextSession], object]) -> None:
     """Compressing to the low mark does not always make room; then the session compresses as far as it takes."""
     session = session_of(1000)
     session.add_user_turn(words(10, "task"))
@@ -181,7 +189,7 @@ def test_a_turn_that_only_fits_the_harshest_compression_is_accepted() -> None:
     projector, threshold = session.policy.projector, session.policy.threshold
     gentlest = projector.commit(session.window, projector.fulfil(projector.plan_between(session.window, threshold.low, threshold.high())))
     assert gentlest.tokens_after + 904 + 3 > 1000
-    session.add_user_turn(words(900, "big"))
+    add(session)
     assert recount(session.messages(), WORDS) <= 1000
 
 

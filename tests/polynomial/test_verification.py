@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any
 
@@ -185,6 +185,12 @@ def test_messages_out_of_order_are_named() -> None:
     assert str(verification) == "not ok: out of order after[2]; kept 6 of 9 messages"
 
 
+def test_a_pinned_message_out_of_order_is_moved_and_not_lost() -> None:
+    """System and task in the wrong order are both there."""
+    verification = verify(HISTORY, [HISTORY[1], HISTORY[0], *HISTORY[2:]])
+    assert (len(verification.reordered), verification.pinned_lost, verification.invented, verification.ok) == (1, (), (), False)
+
+
 def test_an_edited_task_is_lost() -> None:
     """A task that was changed by one letter is gone, and the other text is new."""
     verification = verify(HISTORY, [HISTORY[0], user("Book a night train!"), *HISTORY[2:]])
@@ -227,6 +233,20 @@ def test_all_system_messages_are_pinned_and_the_first_user_message_with_words() 
     results: Message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
     before = [results, {"role": "developer", "content": "a"}, user("b"), system("c"), user("d")]
     assert verify(before, [user("d")]).pinned_lost == (1, 2, 3)
+
+
+def test_where_nobody_set_a_task_none_is_pinned() -> None:
+    """Of a list without system and user messages anything may go."""
+    assert verify([assistant("1"), assistant("2")], [assistant("2")]).ok
+
+
+def test_the_assistant_may_come_first_where_it_came_first_before() -> None:
+    """Anthropic wants a user first; a history that the assistant began is judged less strictly, any other is not."""
+    history = [user("Count."), assistant("1"), user("Go on."), assistant("2")]
+    broken = verify(history, history[1:], provider="anthropic", pinned=()).broken
+    assert broken is not None
+    assert broken.rule == "first-role"
+    assert verify(history[1:], history[1:], provider="anthropic", pinned=()).ok
 
 
 @pytest.mark.parametrize("index", [-1, 9])
@@ -275,7 +295,20 @@ def longest_by_hand(before: Sequence[str], after: Sequence[str], preferred: set[
 @given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abcd"), max_size=7), st.sets(st.integers(0, 6), max_size=3))
 def test_matching_finds_the_most_in_order(before: list[str], after: list[str], preferred: set[int]) -> None:
     """As long as the longest common subsequence, rising on both sides, with as many preferred places as such a one can hold."""
-    preferred = {index for index in preferred if index < len(before)}
+    check_matching(before, after, {index for index in preferred if index < len(before)})
+
+
+def test_matching_finds_the_most_in_order_in_all_short_lists() -> None:
+    """The same for every list of up to four of two messages, with every choice of up to two preferred ones."""
+    lists = [list(letters) for length in range(5) for letters in product("ab", repeat=length)]
+    for before, after in product(lists, repeat=2):
+        for size in range(3):
+            for preferred in combinations(range(len(before)), size):
+                check_matching(before, after, set(preferred))
+
+
+def check_matching(before: list[str], after: list[str], preferred: set[int]) -> None:
+    """Compare a matching with the longest common subsequence found by trying all."""
     found = found_in_order(before, after, preferred)
     assert list(found.items()) == sorted(found.items())
     assert list(found.values()) == sorted(set(found.values()))

@@ -1,5 +1,7 @@
 """An edit is enough to do a compression again without a model."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 
@@ -8,6 +10,8 @@ from polycontext.pressure import ContextProjector, Edit, Reach, apply_edit
 from polycontext.window import ContextWindow, Splice
 from tests.pressure.samples import HEAD, extended, opened, talk, user
 from tests.strategies import TARGETS, lived_windows, reaches
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @given(lived_windows(), reaches(), TARGETS)
@@ -19,11 +23,13 @@ def test_applying_the_edit_again_gives_the_same_window(window: ContextWindow, re
 
 def test_gists_and_drops_are_entered_in_the_ledger() -> None:
     """A gist is REQUIRED, says where it comes from, and a drop is counted."""
-    window = extended(opened(1_000), [*talk(10), user("thanks!"), *talk(6, first=10)])
+    said = [*talk(10), user("thanks!"), *talk(6, first=10)]
+    window = extended(opened(1_000), [turn.stamped(NOON) for turn in said])
     done = HEAD.compress(window, 0.3)
     gist = next(turn for turn in done.window.all_turns() if turn.is_gist)
     tag = done.window.linearity.tag_of(gist.resource_id)
     assert (tag.resource_class, tag.provenance, tag.when) == (ResourceClass.REQUIRED, "gist", gist.timestamp)
+    assert gist.timestamp == NOON
     assert done.window.linearity.stats().drops == len(done.edit.dropped) == 1
 
 

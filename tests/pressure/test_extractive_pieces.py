@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.pressure._clip import clip
-from polycontext.pressure._cues import decision_spans, failures, standing_spans
+from polycontext.pressure._cues import FAILURE_CHARS, decision_spans, failures, standing_spans
 from polycontext.pressure._segments import LEAD, LIMIT, MAX_CHARS, lead_in, normalise, safe_cut, split
 from polycontext.pressure._terms import Kind, TermBook, kind_of
 from polycontext.window import TiktokenCounter
@@ -72,6 +72,12 @@ def test_a_long_sentence_is_cut_at_its_joints() -> None:
     assert pieces(clause * 4) == [clause] * 4
     assert all(piece.endswith(" ") for piece in pieces("walking " * 40)[:-1])
     assert [len(piece) for piece in pieces("x" * 200)] == [LIMIT, LIMIT, 80]
+
+
+@pytest.mark.parametrize("letter", ["e\u0301", "👍🏻", "👍🏽", "👍🏿", "👩\u200d👧"])
+def test_a_letter_and_its_mark_are_one(letter: str) -> None:
+    """Accents, joiners and every shade of skin stay with what they belong to, and a cut behind them is safe."""
+    assert [safe_cut(f"ab{letter}c", cut) for cut in range(2, 3 + len(letter))] == [2] * len(letter) + [2 + len(letter)]
 
 
 @given(st.text(st.sampled_from("ab \n.e\u0301👩\u200d👧🏽"), max_size=80), st.integers(0, 80))
@@ -147,6 +153,15 @@ def test_unspaced_scripts_give_pairs_of_characters() -> None:
     assert anchor == 1
 
 
+def test_what_only_a_tool_printed_counts_as_said_once_somebody_says_it() -> None:
+    """Identifiers differ by case; each turn that holds one is counted once, the very first turn as well."""
+    book = TermBook()
+    numbers, _ = book.read("HAT069 hat069 HAT069", 0, 20, 0, said=False)
+    assert (numbers, book.said, book.turns) == ((0, 1), [False, False], [1, 1])
+    book.read("hat069", 0, 6, 1, said=True)
+    assert (book.said, book.turns) == ([False, True], [1, 2])
+
+
 def test_rare_words_and_living_identifiers_weigh_most() -> None:
     """A word weighs less the more turns use it, an identifier more."""
     book = TermBook()
@@ -183,6 +198,14 @@ def test_a_frame_far_from_the_error_is_not_its_frame() -> None:
     assert failures('File "a.py", line 1, in f\n' + "noise\n" * 200 + "KeyError: 3").frames == []
 
 
+def test_an_error_line_is_no_longer_than_it_is_read() -> None:
+    """A line without an end counts up to its limit, one that is shorter up to its end, at the end of the text as well."""
+    long = "ValueError: " + "x" * FAILURE_CHARS
+    assert failures(f"{long}\nmore").errors == [(0, FAILURE_CHARS)]
+    assert failures("ok\nValueError: x\nmore").errors == [(3, 16)]
+    assert failures("ok\nValueError: x").errors == [(3, 16)]
+
+
 def test_constraints_that_cannot_be_found_again_are_given_up() -> None:
     """A body that is not the text it is said to be costs a few searches and no more."""
     text = "\n".join(f"You must never open door {n}." for n in range(500))
@@ -213,6 +236,11 @@ def test_clipping_steps_back_where_fewer_letters_cost_more() -> None:
             return len(text) + 10 * text.endswith("b")
 
     assert clip("abe\u0301" + "x" * 20, 3, Odd()) == "a"
+
+
+def test_of_white_space_nothing_is_kept() -> None:
+    """A text without a word is clipped to nothing, however much room there is."""
+    assert (clip("", 9, FAST), clip("   ", 9, FAST)) == ("", "")
 
 
 def test_clipping_takes_what_it_can() -> None:

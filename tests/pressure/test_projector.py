@@ -253,6 +253,54 @@ def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
     assert slow.most > 1
 
 
+def test_every_superseded_result_of_an_atom_is_counted() -> None:
+    """Two pointers save what each of them saves, and the plan knows it beforehand."""
+    old = [calls("read", "run"), result(0, words(1, 60), "read"), result(1, words(2, 60), "run")]
+    window = extended(opened(1_000), [*old, *talk(2), *old, *talk(6)])
+    plan = HEAD.plan_within(window, window.tokens - 1)
+    assert [job.kind for job in plan.jobs] == [GistKind.POINTER] * 2
+    assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after == plan.tokens_promised < window.tokens - 2 * 60
+
+
+class Listening:
+    """Note what each gist was asked for with, either way."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Answer at once."""
+        self.asked.append((tuple(turns), max_tokens, counter, query))
+        return "All is well."
+
+
+class ListeningLater(Listening):
+    """The same with an asynchronous twin."""
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Answer later."""
+        return self.summarise(turns, max_tokens, counter=counter, query=query)
+
+
+@pytest.mark.parametrize("query", [None, "What about the train?"])
+def test_whoever_is_asked_is_told_the_same(query: str | None) -> None:
+    """Turns, room, counter and question are those of a synchronous compression, in a thread and in the loop as well."""
+    heard, in_thread, in_loop = Listening(), Listening(), ListeningLater()
+    expected = ContextProjector(heard).compress(many_jobs(), 0.2, query=query)
+    for asked in (in_thread, in_loop):
+        done = asyncio.run(ContextProjector(asked).acompress(many_jobs(), 0.2, query=query))
+        assert done.window == expected.window
+        assert sorted(asked.asked, key=repr) == sorted(heard.asked, key=repr)
+    assert {told[-1] for told in heard.asked} == {query}
+
+
+def test_both_ways_of_compressing_aim_at_the_same_pressure() -> None:
+    """Without a target it is 0.7, right below which an ordinary threshold is at rest."""
+    window = extended(opened(1_000), talk(14))
+    assert window.pressure > 0.7
+    assert asyncio.run(HEAD.acompress(window)).plan == HEAD.compress(window).plan == HEAD.plan_for(window, 0.7)
+
+
 def test_a_pointer_is_never_asked_for() -> None:
     """A superseded result needs no words, so no summariser is woken for it."""
     old = [calls("read"), result(0, words(1, 60))]

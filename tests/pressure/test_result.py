@@ -60,6 +60,15 @@ def test_payback_is_the_changed_part_over_the_saving() -> None:
     assert done.first_changed == 2
     changed = done.tokens_after - window.seek(2).tokens
     assert done.payback_turns(0.75) == changed * 0.75 / (done.tokens_saved * 0.25)
+    assert done.payback_turns() == done.payback_turns(0.9)
+
+
+def test_a_cache_that_costs_nothing_is_never_paid_for() -> None:
+    """Where cached tokens are free nothing is saved; where they cost next to nothing it takes long, but not for ever."""
+    done = HEAD.compress(extended(opened(1_000), talk(12)), 0.3)
+    assert done.payback_turns(1.0) == float("inf")
+    assert done.tokens_saved * 0.001 < 1.0
+    assert done.payback_turns(0.99) < done.payback_turns(0.999) < float("inf")
 
 
 def test_a_result_says_what_happened_without_any_text() -> None:

@@ -90,7 +90,7 @@ def test_the_upper_mark_is_never_below_the_lower_one(signals: Signals, base: flo
 
 
 ILLEGAL: dict[str, Any] = {
-    "base of zero": lambda: FixedThreshold(base=0.0),
+    "base of zero": lambda: FixedThreshold(base=0.0, low=0.0),
     "base above one": lambda: FixedThreshold(base=1.1),
     "base that is not a number": lambda: FixedThreshold(base=float("nan")),
     "low above base": lambda: FixedThreshold(base=0.5, low=0.6),
@@ -112,6 +112,15 @@ def test_impossible_marks_and_signals_are_refused(make: Any) -> None:
         make()
 
 
+def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
+    """All of the window and nothing of it are shares too, and both bounds may be one."""
+    assert FixedThreshold(base=1.0, low=0.0).high() == 1.0
+    assert FixedThreshold(base=0.4, low=0.4).high() == 0.4
+    wide = AdaptiveThreshold(base=0.5, low=0.0, minimum=0.0, maximum=1.0, progress_gain=9.0, error_loss=9.0)
+    assert (wide.high(Signals(progress=1.0)), wide.high(Signals(error_rate=1.0))) == (1.0, 0.0)
+    assert AdaptiveThreshold(minimum=0.6, maximum=0.6).high(Signals(looping=True)) == 0.6
+
+
 # --- where compression aims ------------------------------------------------
 
 
@@ -127,6 +136,12 @@ def test_the_aim_can_be_reached_and_leaves_room(low: float, high: float, floor: 
         assert target <= high or floor > (low + high) / 2
 
 
+@pytest.mark.parametrize(("floor", "expected"), [(0.25, 0.25), (0.375, 0.5625), (0.5, 0.625), (0.625, 0.8125), (0.75, 0.875), (1.0, 1.0)])
+def test_the_aim_is_halfway_to_what_bounds_it(floor: float, expected: float) -> None:
+    """Up to the middle between the marks that is the high mark, beyond it the end of the window."""
+    assert aim(floor, 0.25, 0.75) == expected
+
+
 # --- loops and pressure ----------------------------------------------------
 
 
@@ -140,6 +155,8 @@ def test_the_same_call_three_times_is_a_loop() -> None:
     assert not is_looping(same * 2 + other)
     assert not is_looping([*same * 3, *[user("hm")] * 12])
     assert is_looping(same * 2, repeats=2)
+    assert is_looping([*same * 3, *[user("hm")] * 6])
+    assert not is_looping([*same * 3, *[user("hm")] * 7])
 
 
 @given(windows())

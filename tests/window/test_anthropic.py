@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Rendered
+from polycontext.window.providers._anthropic_write import with_user_first
 from polycontext.window.providers._pairing import NO_RESULT
 from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
 from polycontext.window.turn import Part, Role, ToolCall, Turn
@@ -144,6 +146,7 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
         ([ASK, assistant(call("f:1"))], "bad-tool-call", 1),
         ([ASK, assistant(call(""))], "bad-tool-call", 1),
         ([ASK, assistant({**call("a"), "name": "n" * 201})], "bad-tool-call", 1),
+        ([ASK, assistant({**call("a"), "name": ""})], "bad-tool-call", 1),
         ([ASK, assistant({**call("a"), "input": "{}"})], "bad-tool-call", 1),
         ([ASK, assistant(call("a")), user({"type": "tool_result"})], "orphan-result", 2),
         ([ASK, assistant(call("a")), user(result("a", is_error="no"))], "bad-content", 2),
@@ -160,6 +163,23 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
 def test_each_broken_shape_names_its_rule_and_place(messages: object, rule: str, index: int | None) -> None:
     """Whatever is broken in a message is refused with a stable rule name and the message's index."""
     assert refused(messages) == (rule, index)
+
+
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [
+        ([ASK, assistant(text("x"), call("f:1"))], "content[1].id is 'f:1'"),
+        ([ASK, assistant(call("a")), user(result("a"), {"type": "tool_result"})], "content[1].tool_use_id is NoneType"),
+        ([ASK, assistant(call("a")), user(result("a", [text("x"), 7]))], "content[0].content[1] is int"),
+        ([user(text("x"), {"type": 7})], "content[1].type is int"),
+        ([ASK, assistant(call("a"), call("a"))], "the id 'a' is used twice"),
+        ([ASK, assistant(call("a")), user(text("x"), result("a"))], "content[1] is a result behind other blocks"),
+    ],
+)
+def test_an_error_names_the_block(messages: object, path: str) -> None:
+    """The path to what is wrong inside a message stands in the text of the error."""
+    with pytest.raises(InvalidMessagesError, match=re.escape(f": {path};")):
+        check(messages)
 
 
 def test_the_assistant_may_speak_first_where_asked_for() -> None:
@@ -277,6 +297,24 @@ def test_emptiness_gets_a_visible_stand_in() -> None:
     ]
 
 
+def test_an_assistant_behind_system_messages_gets_a_user_before_it() -> None:
+    """Where only system blocks come first the user still has to; who has a user first, or nobody, is left alone."""
+    system = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
+    rendered = Rendered([system, assistant(text("hi"))], (text("Be brief."),))
+    opened = with_user_first(rendered)
+    assert opened == Rendered([user(text("[the conversation begins with the assistant]")), *rendered.messages], rendered.system)
+    for fine in (opened, Rendered([system, ASK]), Rendered([system])):
+        assert with_user_first(fine) is fine
+
+
+def test_a_result_of_another_providers_blocks_is_written_visibly() -> None:
+    """A result of which nothing can be written says so, under the id of its call."""
+    foreign = Turn("tool", None, tool_call_id="A:b", parts=(Part("openai", '{"type":"file"}'),))
+    calling = Turn("assistant", None, tool_calls=(ToolCall("A:b", "weather"),))
+    messages = render([Turn("user", "hi"), calling, foreign]).messages
+    assert messages[1:] == [assistant(call("A_b")), user(result("A_b", "[content in another provider's format]"))]
+
+
 def test_inline_and_hoist_are_opposites() -> None:
     """System texts are stored as a leading system message and taken out again to be sent."""
     rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
@@ -284,8 +322,9 @@ def test_inline_and_hoist_are_opposites() -> None:
     assert [turn.role for turn in parse(stored).turns] == [Role.SYSTEM, Role.USER]
     assert hoist(stored) == rendered
     assert hoist([ASK]) == Rendered([ASK])
-    with pytest.raises(InvalidMessagesError):
+    with pytest.raises(InvalidMessagesError) as caught:
         hoist([7])
+    assert (caught.value.provider, caught.value.index) == ("anthropic", 0)
 
 
 def test_a_view_keeps_whole_messages_untouched_and_rebuilds_the_others_from_their_blocks() -> None:

@@ -1,5 +1,6 @@
 """The context window: what goes in is counted once, classified once, kept in order, and never changes afterwards."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from attrs import evolve
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PositionError, Role, TiktokenCounter, ToolCall, Turn
+from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens import count_turn
 from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 
@@ -67,6 +68,12 @@ def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None
         ContextWindow(**options)
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_constraints_may_pin_nothing_or_everything(share: float) -> None:
+    """Both ends of the range are shares, and one token is a window."""
+    assert ContextWindow(1, preserved_share=share).preserved_share == share
+
+
 def test_a_window_counts_with_the_real_vocabulary_unless_told_otherwise() -> None:
     """Without a counter the window uses an exact one."""
     assert ContextWindow(10).counter.exact
@@ -81,6 +88,7 @@ def test_equality_is_contents_and_focus(window: ContextWindow) -> None:
     assert all((window.seek(p) == window) == (p == window.position) for p in range(len(window) + 1))
     assert window != ContextWindow(window.max_tokens + 1, counter=FAST)
     assert window != "window"
+    assert window != window.splice([], compressed=True)
 
 
 def test_a_window_says_what_it_is() -> None:
@@ -271,3 +279,72 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
         pinned.promote("t2", ResourceClass.REQUIRED)
     with pytest.raises(UnknownResourceError):
         pinned.promote("t9", ResourceClass.PRESERVED)
+
+
+def test_promoting_needs_no_reason() -> None:
+    """Without a reason there is none in the tag, not even the one of tagging."""
+    assert window_of(USER, ASSISTANT).promote("t2", ResourceClass.PRESERVED).linearity.tag_of("t2").rationale == ""
+
+
+class Listening:
+    """A classifier that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def __call__(self, role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+        """Answer REQUIRED."""
+        self.told.append({"role": role, "content": content, **metadata})
+        return ResourceClass.REQUIRED
+
+
+def test_a_classifier_is_told_what_the_window_knows() -> None:
+    """Role, text and metadata of the turn come with its place in the conversation, its cost and the room for constraints."""
+    listening = Listening()
+    window = ContextWindow(105, counter=FAST, classifier=listening, preserved_share=0.5)
+    window = window.append(Turn(Role.ASSISTANT, "What is it?", metadata={"mood": "calm"}))
+    window = window.append(Turn(Role.USER, "The thing.", tokens=9))
+    window = window.append(Turn(Role.ASSISTANT, None, tool_calls=CALL.tool_calls, parts=(Part("openai", "{}"),)))
+    quiet = {"first_user": False, "gist": False, "has_calls": False, "has_parts": False, "answers_question": False}
+    share = {"constraint_tokens": 0, "preserved_share_tokens": 52}
+    costs = [turn.tokens for turn in window.all_turns()]
+    assert listening.told == [
+        {"role": "assistant", "content": "What is it?", "mood": "calm", **quiet, "tokens": costs[0], **share},
+        {"role": "user", "content": "The thing.", **quiet, "first_user": True, "answers_question": True, "tokens": 9, **share},
+        {"role": "assistant", "content": "", **quiet, "has_calls": True, "has_parts": True, "tokens": costs[2], **share},
+    ]
+    assert window_of().classify(USER) is ResourceClass.PRESERVED
+    assert ContextWindow(100, classifier=listening).classify(gist := Turn(Role.USER, "x", sources=("t1",))) is ResourceClass.REQUIRED
+    assert (listening.told[-1]["gist"], listening.told[-1]["first_user"]) == (True, False)
+    assert listening.told[-1]["tokens"] == count_turn(REAL, gist)
+
+
+RULE = "Never push to main."
+PINNING: dict[str, tuple[Turn, ResourceClass, bool]] = {
+    "a constraint of the user": (Turn(Role.USER, RULE), ResourceClass.PRESERVED, True),
+    "a constraint that may yield": (Turn(Role.USER, RULE), ResourceClass.REQUIRED, False),
+    "another word of the user": (Turn(Role.USER, "Look at main."), ResourceClass.PRESERVED, False),
+    "a word of somebody else": (Turn(Role.ASSISTANT, RULE), ResourceClass.PRESERVED, False),
+    "a gist": (Turn(Role.USER, RULE, sources=("t1",)), ResourceClass.PRESERVED, False),
+}
+
+
+@pytest.mark.parametrize(("turn", "resource_class", "pins"), PINNING.values(), ids=PINNING.keys())
+def test_only_the_users_own_preserved_constraints_use_up_their_share(turn: Turn, resource_class: ResourceClass, pins: bool) -> None:
+    """Whatever else is preserved, constraints keep the room that is set aside for them; the task itself takes none of it."""
+    listening = Listening()
+    window = ContextWindow(1_000, counter=FAST, classifier=listening).append(Turn(Role.USER, RULE), ResourceClass.PRESERVED)
+    window = window.append(turn, resource_class)
+    window.append(turn, resource_class).classify(USER)
+    assert listening.told[-1]["constraint_tokens"] == (2 * count_turn(FAST, turn) if pins else 0)
+
+
+def test_windows_of_one_size_counter_classifier_and_share_have_the_same_rules() -> None:
+    """Turns and focus do not matter; each of the four does."""
+    listening = Listening()
+    options: dict[str, Any] = {"max_tokens": 100, "counter": FAST, "classifier": listening, "preserved_share": 0.3}
+    window = ContextWindow(**options)
+    assert window.append(USER).has_rules_of(ContextWindow(**options))
+    others: dict[str, Any] = {"max_tokens": 99, "counter": REAL, "classifier": Listening(), "preserved_share": 0.2}
+    for name, other in others.items():
+        assert not window.has_rules_of(ContextWindow(**{**options, name: other}))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.providers import Provider, UnknownProviderError, get_format
-from polycontext.window.providers._json import Spot
+from polycontext.window.providers._json import MAX_BITS, MAX_DEPTH, Spot
 from polycontext.window.providers._pairing import NO_RESULT
 from polycontext.window.providers.openai import check, parse, rebuild, render
 from polycontext.window.turn import Part, Role, Turn
@@ -105,6 +105,8 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
         ([USER, {"role": "assistant", "content": "x", "tool_calls": [7]}], "bad-tool-call", 1),
         ([USER, calling("")], "bad-tool-call", 1),
         ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "magic"}]}], "bad-tool-call", 1),
+        ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "magic", "magic": {}}]}], "bad-tool-call", 1),
+        ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": "weather"}]}], "bad-tool-call", 1),
         ([USER, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}], "bad-tool-call", 1),
         ([{"role": "user", "content": b"x"}], "not-json", 0),
         ([{"role": "user", "content": "x", "score": float("nan")}], "not-json", 0),
@@ -123,6 +125,34 @@ def test_an_error_names_the_field() -> None:
     """The path to what is wrong inside a message stands in the text of the error."""
     with pytest.raises(InvalidMessagesError, match=r"messages\[1\].*content\[0\]\.image_url\['a b'\]: lone surrogate U\+D800"):
         parse([USER, {"role": "user", "content": [{"type": "image_url", "image_url": {"a b": "\ud800"}}]}])
+    with pytest.raises(InvalidMessagesError, match=r"bad-content: content\[1\]\.text is NoneType;"):
+        parse([{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "text"}]}])
+
+
+@pytest.mark.parametrize(("kind", "field"), [("function", "arguments"), ("custom", "input")])
+def test_an_error_names_the_field_of_a_call(kind: str, field: str) -> None:
+    """Which call it is, and what of it is missing or no text."""
+    faults: dict[str, dict[str, Any]] = {"id": {"id": 7}, f"{kind}.name": {kind: {}}, f"{kind}.{field}": {kind: {"name": "f"}}}
+    for name, fault in faults.items():
+        call = {"id": "b", "type": kind, kind: {"name": "f", field: ""}, **fault}
+        with pytest.raises(InvalidMessagesError, match=rf"bad-tool-call: tool_calls\[1\]\.{name} is (int|NoneType);"):
+            parse([{"role": "assistant", "tool_calls": [*calling("a")["tool_calls"], call]}])
+
+
+def test_an_error_names_the_calls_that_wait() -> None:
+    """One call is named as one, more as many, and of a crowd the first five."""
+    crowd = [f"c{number}" for number in range(6)]
+    waiting = {
+        1: "call 'c0';",
+        2: "calls 'c0', 'c1';",
+        5: "calls 'c0', 'c1', 'c2', 'c3', 'c4';",
+        6: "calls 'c0', 'c1', 'c2', 'c3', 'c4', ...;",
+    }
+    for number, named_calls in waiting.items():
+        with pytest.raises(InvalidMessagesError, match=f"no result directly after it for {named_calls}"):
+            check([USER, calling(*crowd[:number])])
+    with pytest.raises(InvalidMessagesError, match="no call 'b' directly before this result;"):
+        check([USER, calling("a"), result("b")])
 
 
 def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
@@ -138,6 +168,25 @@ def test_endless_nesting_is_refused() -> None:
     assert refused([{"role": "user", "content": loop}]) == ("not-json", 0)
 
 
+@pytest.mark.parametrize(("levels", "accepted"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
+def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> None:
+    """The message itself is the first level; a value at the last one may be anything but a container."""
+    value: Any = 1
+    for level in range(levels - 1):
+        value = [value] if level % 2 else {"x": value}
+    messages = [{**USER, "deep": value}]
+    if accepted:
+        assert parse(messages).messages == tuple(messages)
+    else:
+        assert refused(messages) == ("not-json", 0)
+
+
+def test_integers_are_accepted_up_to_what_a_double_can_hold() -> None:
+    """The largest integer of as many bits passes, the next one does not."""
+    check([{**USER, "seed": -(2**MAX_BITS) + 1}])
+    assert refused([{**USER, "seed": 2**MAX_BITS}]) == ("not-json", 0)
+
+
 def test_parse_reads_roles_text_calls_and_results() -> None:
     """Each message becomes one turn; developer messages are system turns that remember their name."""
     messages = [{"role": "developer", "content": "Be brief."}, {**USER, "name": "ann"}, calling("a"), result("a")]
@@ -145,6 +194,7 @@ def test_parse_reads_roles_text_calls_and_results() -> None:
     assert parsed.places == (0, 1, 2, 3)
     assert [turn.role for turn in parsed.turns] == ["system", "user", "assistant", "tool"]
     assert parsed.turns[0].metadata == {"wire_role": "developer"}
+    assert [turn.metadata for turn in parsed.turns[1:]] == [{}, {}, {}]
     assert parsed.turns[1].name == "ann"
     assert parsed.turns[2].tool_calls[0].arguments == '{"city": "Paris"}'
     assert render(parsed.turns).messages == messages
@@ -158,7 +208,7 @@ def test_content_parts_become_text_and_opaque_parts() -> None:
     turn = parse([{"role": "user", "content": [image, *texts, file]}]).turns[0]
     assert turn.content == "first\nsecond"
     assert turn.parts == (Part("openai", json.dumps(image, separators=(",", ":"))), Part("openai", turn.parts[1].data, before_text=False))
-    assert json.loads(turn.parts[1].data) == file
+    assert turn.parts[1].data == '{"type":"file","file":{"filename":"ä.pdf"}}'
     assert render([turn]).messages[0]["content"] == [image, {"type": "text", "text": "first\nsecond"}, file]
 
 
@@ -166,7 +216,7 @@ def test_further_fields_survive_a_rendering() -> None:
     """Reasoning, refusals and custom calls are written from the turn alone, without the original."""
     custom = {"id": "b", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
     messages = [
-        USER,
+        {**USER, "name": "ann", "tool_call_id": "stray"},
         {"role": "assistant", "content": None, "refusal": "I cannot."},
         {"role": "assistant", "content": "", "audio": {"id": "audio_1"}},
         {"role": "assistant", "content": None, "tool_calls": [custom], "reasoning_details": [{"index": 0}]},
@@ -289,4 +339,14 @@ def test_system_turns_of_any_role_name_are_system() -> None:
     """System messages may stand anywhere in the list."""
     messages = [USER, {"role": "system", "content": "From now on in French."}, USER]
     check(messages)
-    assert parse(messages).turns[1].role is Role.SYSTEM
+    parsed = parse(messages)
+    assert parsed.turns[1].role is Role.SYSTEM
+    assert render(parsed.turns).messages == messages
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_blank_text_beside_an_image_stays(blank: str) -> None:
+    """This provider takes text without a visible character, so it is written as it was read."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": blank}, image]}]
+    assert render(parse(messages).turns).messages == messages

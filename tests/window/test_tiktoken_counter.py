@@ -100,6 +100,11 @@ def test_a_cut_is_made_before_the_last_space_that_fits(size: int) -> None:
     assert list(chunks("one two three", size)) == ["one two", " three"]
 
 
+def test_a_space_further_behind_the_limit_is_not_near_enough() -> None:
+    """The cut is made at the space before it, so that no chunk is longer than asked for."""
+    assert list(chunks("one two three", 6)) == ["one", " two", " three"]
+
+
 @given(encoding, st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), min_size=1, max_size=40))
 def test_a_cut_between_words_changes_nothing(name: str, drawn: list[str]) -> None:
     """Where a space between words is near, the count in chunks is exactly the count of the whole."""

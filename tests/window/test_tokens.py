@@ -128,10 +128,11 @@ def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> No
 def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None:
     """Each medium has its price; the words in the same block keep theirs."""
     image = {"type": "image", "source": {"type": "base64", "data": payload()}}
-    text, media = part_text(json.dumps([image, image, {"type": "text", "text": "a caption"}]))
+    text, media = part_text(json.dumps([image, image, {"type": "text", "text": "ein Kätzchen"}]))
     assert media == 2 * IMAGE_TOKENS
-    assert "a caption" in text
-    assert payload() not in text
+    assert text == json.dumps(
+        [image | {"source": {"type": "base64", "data": ""}}] * 2 + [{"type": "text", "text": "ein Kätzchen"}], ensure_ascii=False
+    )
 
 
 @pytest.mark.parametrize(("kind", "per_token"), [("document", 16), ("file", 16), ("input_audio", 500)])
@@ -140,9 +141,21 @@ def test_a_long_recording_or_document_costs_more_than_a_short_one(kind: str, per
     long = payload(IMAGE_TOKENS * per_token)
     assert part_text(json.dumps({"type": kind, "data": long}))[1] == len(long) // per_token > IMAGE_TOKENS
     assert part_text(json.dumps({"type": kind, "data": payload(300)}))[1] == IMAGE_TOKENS
+    pieces = {"type": kind, "data": [long, long], "pages": [1] * per_token}
+    assert part_text(json.dumps(pieces)) == (json.dumps(pieces | {"data": ["", ""]}), 2 * len(long) // per_token)
 
 
-@pytest.mark.parametrize("data", ['"image"', '{"type": "image"', '{"source": "image"}', "[" * 100_000 + '"image"', "not json"])
+@pytest.mark.parametrize(("kind", "media"), [("text", 0), ("content", IMAGE_TOKENS)])
+def test_only_the_image_inside_a_document_of_text_is_billed_as_a_medium(kind: str, media: int) -> None:
+    """A document whose source is text or content is no medium itself, what it holds may be."""
+    inner = {"text": "some words", "content": [{"type": "image", "source": {"data": payload()}}]}[kind]
+    words_of, tokens = part_text(json.dumps({"type": "document", "title": "report", "source": {"type": kind, "data": inner}}))
+    assert ("report" in words_of, tokens) == (True, media)
+
+
+@pytest.mark.parametrize(
+    "data", ['"image"', '{"source":"image"}', '{"type": "image"', '{"source": "image"}', "[" * 100_000 + '"image"', "not json"]
+)
 def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
     """Broken, too deep or unrelated JSON that mentions an image is text."""
     assert part_text(data) == (data, 0)

@@ -48,6 +48,15 @@ def test_a_splice_cannot_part_calls_from_results() -> None:
     assert len(window) == 5
 
 
+def test_a_splice_may_take_an_open_call_away() -> None:
+    """With the calls their waiting ends: any turn may come next, and no result."""
+    window = window_of(USER, CALL, result("a"))
+    assert window.splice([]).open_calls == ("b",)
+    without = window.splice([Splice(1, 3)])
+    assert without.open_calls == ()
+    assert len(without.append(ASSISTANT)) == 2
+
+
 @pytest.mark.parametrize(
     "splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]]
 )

@@ -1,0 +1,255 @@
+"""Break one room's code in a thousand small ways and count the breaks that its tests notice.
+
+Usage: uv run --group mutation python .ci/mutants.py [ROOM ...] [--sample N] [--again] [--workers N]
+
+mutmut wants a package where its name says, so each room is tried in a folder of its own,
+``build/mutants/ROOM``, laid out as ``polycontext/ROOM``. A run that was stopped goes on where it stopped.
+"""
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / "build" / "mutants"
+MUTATED = ("linearity", "window", "pressure", "polynomial")
+COPIED = (*MUTATED, "nodes")
+TESTS = ("tests", "benchmarks")
+LEFT_OUT = ("errors.py", "laws.py", "_laws_of_*.py", "_law_terms.py", "law.py")
+"""Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
+
+READ_THE_STACK = (
+    "tests/window/items/test_codec.py::test_a_near_miss_in_a_document_is_pointed_at",
+    "tests/window/items/test_metadata.py::test_a_near_miss_of_a_known_key_is_pointed_at",
+)
+"""Tests of where a warning points, which cannot pass with mutmut's switch on the call stack."""
+PYTEST = ["-p", "no:cacheprovider", "--ignore-glob=*recordings*", *(f"--deselect={test}" for test in READ_THE_STACK)]
+CONFIG = """
+[tool.mutmut]
+source_paths = ["polycontext"]
+only_mutate = ["polycontext/{room}/*"]
+do_not_mutate = {left_out}
+do_not_mutate_patterns = ['^\\s*raise ', '\\bcast\\(']
+also_copy = ["benchmarks"]
+pytest_add_cli_args = {pytest}
+pytest_add_cli_args_test_selection = {tests}
+timeout_constant = 3.0
+timeout_multiplier = 3.0
+use_git_change_detection = false
+on_dependency_change = "ignore"
+"""
+COLLECTING = """
+import os, sys, pytest
+from mutmut.configuration import config
+from mutmut.state import state
+config()
+os.chdir("mutants")
+sys.path.insert(0, os.getcwd())
+pytest.main(["--collect-only", "-qqq", *sys.argv[1:]])
+print(*state()._stats)
+"""
+VERDICTS = {None: "pending", 0: "survived", 1: "killed", 3: "killed", 5: "not covered", 33: "not covered", -9: "timeout", -24: "timeout"}
+FRESH_SECONDS = 600
+COLUMNS = ("mutants", "killed", "timeout", "survived", "not covered")
+
+
+def plain_properties(source: str) -> str:
+    r"""Return `source` with ``name = property(name)`` in place of each ``@property``: mutmut leaves decorated functions alone.
+
+    >>> print(plain_properties("class A:\n    @property\n    def one(self):\n        return 1\n"), end="")
+    class A:
+        def one(self):
+            return 1
+        one = property(one)
+    """
+    lines = source.splitlines()
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and _is_property(node)]
+    for node in sorted(found, key=lambda node: node.lineno, reverse=True):
+        lines.insert(node.end_lineno or node.lineno, f"{' ' * node.col_offset}{node.name} = property({node.name})")
+        del lines[node.decorator_list[0].lineno - 1]
+    return "\n".join(lines) + "\n"
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    return [ast.unparse(decorator) for decorator in node.decorator_list] == ["property"]
+
+
+def prepare(room: str) -> Path:
+    """Lay out the folder in which `room` is mutated; files that have not changed keep their times and so their verdicts."""
+    work = WORK / room
+    if not _has_config(work, room):
+        shutil.rmtree(work, ignore_errors=True)
+    wanted = {path: _read(room, path) for copied in COPIED for path in _files(ROOT / copied)}
+    for path, content in wanted.items():
+        _write(work / "polycontext" / path.relative_to(ROOT), content)
+    for folder in TESTS:
+        shutil.rmtree(work / folder, ignore_errors=True)
+        shutil.rmtree(work / "mutants" / folder, ignore_errors=True)
+        shutil.copytree(ROOT / folder, work / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    kept = {path.relative_to(ROOT) for path in wanted}
+    for copy in (work, work / "mutants"):
+        for path in _files(copy / "polycontext"):
+            if path.suffix == ".py" and path.relative_to(copy / "polycontext") not in kept:
+                path.unlink()
+    _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_bytes() + _config(room).encode())
+    return work
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _read(room: str, path: Path) -> bytes:
+    content = path.read_bytes()
+    return plain_properties(content.decode()).encode() if path.suffix == ".py" and path.is_relative_to(ROOT / room) else content
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _has_config(work: Path, room: str) -> bool:
+    made = work / "pyproject.toml"
+    return made.exists() and made.read_text(encoding="utf-8").endswith(_config(room))
+
+
+def _tests(room: str) -> list[str]:
+    return [f"tests/{room}", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/laws").glob(f"test*_{room}*.py"))]
+
+
+def _config(room: str) -> str:
+    left_out = [f"polycontext/{room}/{name}" for name in LEFT_OUT] + [f"polycontext/{room}/*/{name}" for name in LEFT_OUT]
+    return CONFIG.format(room=room, left_out=json.dumps(left_out), pytest=json.dumps(PYTEST), tests=json.dumps(_tests(room)))
+
+
+def mutants_of(work: Path, room: str) -> list[str]:
+    """Return the names of all mutants of `room`, in an order that does not depend on the file system."""
+    import_module("mutmut.configuration").reset_config()
+    should_mutate = import_module("mutmut.configuration").config().should_mutate
+    mutate = import_module("mutmut.mutation.file_mutation").mutate_file_contents
+    name_of = import_module("mutmut.utils.format_utils").get_mutant_name
+    paths = [
+        path.relative_to(work) for path in sorted((work / "polycontext" / room).rglob("*.py")) if should_mutate(path.relative_to(work))
+    ]
+    return [name_of(path, name) for path in paths for name in mutate(str(path), path.read_text(encoding="utf-8")).mutant_names]
+
+
+def verdicts(work: Path, room: str) -> dict[str, str]:
+    """Return the verdict on each mutant of `room`: mutmut's, or of a survivor the one that it got afresh."""
+    found: dict[str, str] = {}
+    for path in (work / "mutants" / "polycontext" / room).rglob("*.meta"):
+        codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+        found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
+    afresh = _afresh(work)
+    return {name: afresh.get(name, verdict) if verdict == "survived" else verdict for name, verdict in found.items()}
+
+
+def _afresh(work: Path) -> dict[str, str]:
+    path = work / "afresh.json"
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def run(work: Path, names: Sequence[str], workers: int) -> None:
+    """Let mutmut try the mutants called `names`, or all that have no verdict; it prints its progress."""
+    if _python(work, "-m", "mutmut", "run", "--max-children", str(workers), *names).returncode:
+        sys.exit(f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone on with")
+
+
+def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
+    """Try those of `names` whose function runs while tests are imported, before mutmut chooses a mutant, in a process of their own."""
+    collected = _python(work, "-c", COLLECTING, *PYTEST, *_tests(room), mutant="stats", stdout=subprocess.PIPE)
+    called = set(collected.stdout.splitlines()[-1].split())
+    due = [name for name in names if name.partition("__mutmut_")[0] in called]
+    print(f"{room}: {len(due)} of {len(names)} survivors run at import and are tried afresh", flush=True)
+    with ThreadPoolExecutor(workers) as pool:
+        found = dict(zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True))
+    _write(work / "afresh.json", json.dumps(_afresh(work) | found).encode())
+
+
+def _tried_afresh(work: Path, room: str, name: str) -> str:
+    arguments = ["-m", "pytest", "-x", "-q", *PYTEST, *_tests(room)]
+    try:
+        done = _python(work / "mutants", *arguments, mutant=name, stdout=subprocess.DEVNULL, timeout=FRESH_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    return "killed" if done.returncode else "survived"
+
+
+def _python(folder: Path, *arguments: str, mutant: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    chosen = {"HYPOTHESIS_PROFILE": "mutation", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder), "MUTANT_UNDER_TEST": mutant}
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env={**os.environ, **chosen}, check=False, text=True, **options)  # noqa: S603
+
+
+def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Counter[str]:
+    """Try the mutants of `room` that have no verdict yet, or `again` those that were not killed; return the count of each verdict."""
+    work = prepare(room)
+    os.chdir(work)  # mutmut reads its configuration and its files where it stands
+    names = mutants_of(work, room)
+    if sample is not None:
+        names = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:sample]
+    known = verdicts(work, room)
+    wanted = {"pending", "survived", "timeout", "not covered"} if again else {"pending"}
+    due = [name for name in names if known.get(name, "pending") in wanted]
+    print(f"{room}: {len(due)} of {len(names)} mutants to try", flush=True)
+    if due:
+        run(work, due if again or sample else [], workers)
+        known = verdicts(work, room)
+        run_afresh(work, room, [name for name in due if known[name] == "survived"], workers)
+        known = verdicts(work, room)
+    survivors = [name for name in names if known[name] in {"survived", "not covered"}]
+    _write(work / "survivors.diff", "\n\n".join(map(_change, survivors)).encode())
+    return Counter(known[name] for name in names)
+
+
+def _change(name: str) -> str:
+    diffs = import_module("mutmut.mutation.diff_apply")
+    return f"# {name}\n{diffs.get_diff_for_mutant(name, path=diffs.find_mutant(name).path)}"
+
+
+def table(counts: Mapping[str, Counter[str]]) -> str:
+    """Return the count of each verdict in each room, and the share of mutants that the tests noticed.
+
+    >>> print(table({"window": Counter(killed=8, timeout=1, survived=1)}))
+    | room | mutants | killed | timeout | survived | not covered | score |
+    |---|---|---|---|---|---|---|
+    | window | 10 | 8 | 1 | 1 | 0 | 90.0 % |
+    """
+    lines = [f"| room | {' | '.join(COLUMNS)} | score |", "|---" * (len(COLUMNS) + 2) + "|"]
+    for room, count in counts.items():
+        cells = [count.total(), *(count[column] for column in COLUMNS[1:])]
+        noticed = 100 * (count["killed"] + count["timeout"]) / (count.total() or 1)
+        lines.append(f"| {room} | {' | '.join(map(str, cells))} | {noticed:.1f} % |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Try the rooms that are asked for, one after the other, and print the table."""
+    parser = argparse.ArgumentParser(prog="just mutants", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: {' '.join(MUTATED)}")
+    parser.add_argument("--sample", type=int, metavar="N", help="try only N mutants a room: those whose names have the lowest hashes")
+    parser.add_argument("--again", action="store_true", help="try once more what was not killed, after the tests have changed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: one a core)")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.rooms) - set(MUTATED):
+        parser.error(f"no such room: {', '.join(sorted(unknown))}; legal: {', '.join(MUTATED)}")
+    rooms = options.rooms or MUTATED
+    counts = {room: try_room(room, options.sample, options.workers, again=options.again) for room in rooms}
+    print(f"\n{table(counts)}\n\nWhat survived stands in {WORK.relative_to(ROOT)}/ROOM/survivors.diff")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""The text of tool definitions, word for word: what is counted is what a model reads."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from polycontext.window._tool_text import tool_text
+
+FRAME = "# Tools\n\n## functions\n\nnamespace functions {{\n\n{}}} // namespace functions"
+
+
+def written(parameters: Any, **further: Any) -> str:
+    """Return the text of one function with these parameters, without the frame."""
+    text = tool_text([{"type": "function", "function": {"name": "f", "parameters": parameters, **further}}])
+    head, tail = FRAME.format("|").split("|")
+    assert text.startswith(head)
+    assert text.endswith(f"\n\n{tail}")
+    return text.removeprefix(head).removesuffix(f"\n\n{tail}")
+
+
+def test_functions_share_one_frame_and_all_else_follows_as_json() -> None:
+    """Definitions keep their order within each of the two kinds."""
+    tools: list[dict[str, Any]] = [
+        {"type": "function", "function": {"name": "now"}},
+        {"type": "web_search", "max_uses": 3},
+        {"name": "flat", "parameters": {}},
+        {"type": "function", "name": "bare"},
+        {"name": "später", "input_schema": {}},
+    ]
+    functions = "type now = () => any;\n\ntype flat = () => any;\n\ntype bare = () => any;\n\n"
+    others = '{"type":"web_search","max_uses":3}\n{"name":"später","input_schema":{}}'
+    assert tool_text(tools) == f"{FRAME.format(functions)}\n{others}"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments"),
+    [
+        (None, ""),
+        ({}, ""),
+        ({"type": "object"}, ""),
+        ({"type": "object", "properties": {}, "additionalProperties": False, "title": "Nothing", "strict": True}, ""),
+        (7, "_: 7"),
+        ({"type": "string"}, ""),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "_: string | number"),
+        ({"type": "object", "minProperties": 1}, '_: object // {"minProperties":1}'),
+        ({"const": date(2026, 1, 2)}, '_: "2026-01-02"'),
+    ],
+)
+def test_a_function_takes_what_its_parameters_hold(parameters: Any, arguments: str) -> None:
+    """No parameters, or a schema that says nothing of any, are no argument; anything else is written, whatever it is."""
+    assert written(parameters) == f"type f = ({arguments}) => any;"
+
+
+def test_shared_definitions_stand_before_the_function() -> None:
+    """Each is a type of its own, in order, and the properties name them."""
+    shared = {"A": {"type": "string"}, "B": {"enum": ["ä", 1]}}
+    text = written({"$defs": shared, "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}})
+    assert text == 'type A = string;\ntype B = "ä" | 1;\ntype f = (_: {\na?: A,\nb?: B,\n}) => any;'
