@@ -9,10 +9,11 @@ from polycontext.polynomial import journal
 from polycontext.polynomial._session_core import Calls, SessionCore
 from polycontext.polynomial.attaching import attaching_turn, class_of_item, held_attachment
 from polycontext.polynomial.calls import as_tool_call
-from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.errors import ContextOverflowError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.transition import VALID_DIRECTIONS
 from polycontext.pressure import Signals, apply_edit, pressure_of, tokens_at
 from polycontext.window import ContextItem, Role, Turn
 
@@ -130,7 +131,7 @@ class SessionWrites(SessionCore):
         with self._lock:
             self._check_revision(expected_revision)
             if self.state in (ContextState.EMPTY, ContextState.PRESSURED):
-                self._check_direction(InputKind.ASSISTANT_TURN)
+                raise illegal(self.state, "recall", VALID_DIRECTIONS[self.state])
             edit = recall_edit(self.window, self._log, resource_ids)
             after = apply_edit(self.window, edit, compressed=False)
             high = self.policy.threshold.high(self.policy.signals)

@@ -1,5 +1,7 @@
 """What the machine and the session refuse."""
 
+from typing import Literal
+
 from attrs import define
 
 from polycontext.linearity import CallerError
@@ -8,10 +10,10 @@ from polycontext.polynomial.state import ContextState, InputKind
 
 @define(slots=False, eq=False)
 class IllegalDirectionError(CallerError, RuntimeError):
-    """Refuse an input that is no direction of the state."""
+    """Refuse an input that is no direction of the state, or a recall where there is nothing to recall into."""
 
     state: ContextState
-    kind: InputKind
+    kind: InputKind | Literal["recall"]
     legal: tuple[InputKind, ...]
 
     def __str__(self) -> str:
@@ -80,7 +82,7 @@ class SessionOptionError(CallerError, ValueError):
         return f"{self.option} = {self.value!r}; legal: {self.legal}"
 
 
-def illegal(state: ContextState, kind: InputKind, legal: frozenset[InputKind]) -> IllegalDirectionError:
+def illegal(state: ContextState, kind: InputKind | Literal["recall"], legal: frozenset[InputKind]) -> IllegalDirectionError:
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     return error(state, kind, tuple(sorted(legal)))
