@@ -1,7 +1,7 @@
 """What leads from one context to another: the laws of patches, and the forms in which they are told and written."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -330,3 +330,10 @@ def test_a_record_of_changes_holds_an_object() -> None:
     """The changes of an audit record are an object, whatever is in it."""
     with pytest.raises(ContextFormatError, match="changes: list is not an object"):
         ContextDiff(changes=[])  # type: ignore[arg-type]
+
+
+def test_without_a_timestamp_the_clock_is_asked() -> None:
+    """A tracker stamps what it captures with its clock; a time that is given goes first."""
+    tracker, later = DiffTracker(START, clock=lambda: WHEN), WHEN + timedelta(hours=1)
+    assert tracker.capture("inference", START).timestamp == WHEN
+    assert tracker.capture("inference", START, timestamp=later).timestamp == later
