@@ -170,14 +170,16 @@ def frozen_json(value: Any, depth: int = 0) -> Any:
     return frozen_object(value, depth)
 
 
-def _check_depth(depth: int) -> None:
-    if depth >= MAX_DEPTH:
-        raise ContextFormatError("", "nested too deep", f"at most {MAX_DEPTH} levels")
+def _too_deep() -> ContextFormatError:
+    return ContextFormatError("", "nested too deep", f"at most {MAX_DEPTH} levels")
 
 
-def frozen_object(value: Mapping[Any, Any], depth: int = 0) -> FrozenMap[Any]:
+def frozen_object(value: Any, depth: int = 0) -> FrozenMap[Any]:
     """Return a JSON object frozen, as `frozen_json` does."""
-    _check_depth(depth)
+    if type(value) is not dict and not isinstance(value, Mapping):
+        raise ContextFormatError("", f"{type(value).__name__} is not an object", "a mapping from text to JSON data")
+    if depth >= MAX_DEPTH:
+        raise _too_deep()
     items: dict[str, Any] = {}
     key: object = None
     try:
@@ -191,7 +193,8 @@ def frozen_object(value: Mapping[Any, Any], depth: int = 0) -> FrozenMap[Any]:
 
 
 def _frozen_list(value: list[Any] | tuple[Any, ...], depth: int) -> tuple[Any, ...]:
-    _check_depth(depth)
+    if depth >= MAX_DEPTH:
+        raise _too_deep()
     items: list[Any] = []
     try:
         for item in value:

@@ -38,7 +38,9 @@ Changes = Annotated[Mapping[str, Any], "what was changed"]
 
 _CHANGES_DEPTH = 16
 
-_RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
+_RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
+
+_from_iso = datetime.fromisoformat
 
 
 class Shape(StrEnum):
@@ -90,10 +92,10 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _confidence(value: Any) -> float:
-    number = _number(value)
-    if not 0.0 <= number <= 1.0:
-        raise ContextFormatError("", f"{number!r} is no confidence", "0..1")
-    return number
+    number: float = value if type(value) is float else _number(value)
+    if 0.0 <= number <= 1.0:
+        return number
+    raise ContextFormatError("", f"{finite(number)!r} is no confidence", "0..1")
 
 
 def _number(value: Any) -> float:
@@ -108,32 +110,28 @@ def _truth(value: Any) -> bool:
 
 
 def _moment(value: Any) -> datetime:
-    moment = _parsed(value) if isinstance(value, str) else value
-    if type(moment) is datetime and moment.tzinfo is UTC:
-        return moment
+    try:
+        moment = _from_iso(value.upper()) if isinstance(value, str) and _RFC_3339(value) else value
+    except ValueError:
+        moment = value
+    return moment if type(moment) is datetime and moment.tzinfo is UTC else _in_utc(moment)
+
+
+def _in_utc(moment: Any) -> datetime:
+    if isinstance(moment, str):
+        raise ContextFormatError("", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
     if not isinstance(moment, datetime):
-        raise ContextFormatError("", f"{type(value).__name__} is not a time", "an aware datetime or RFC 3339 text")
+        raise ContextFormatError("", f"{type(moment).__name__} is not a time", "an aware datetime or RFC 3339 text")
     if moment.utcoffset() is None:
         raise ContextFormatError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
     try:
-        moment = moment.astimezone(UTC)
+        utc = moment.astimezone(UTC)
     except OverflowError:
-        raise ContextFormatError("", f"{value!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
-    return datetime(*moment.timetuple()[:6], moment.microsecond, tzinfo=UTC)
-
-
-def _parsed(text: str) -> datetime:
-    try:
-        if _RFC_3339(text):
-            return datetime.fromisoformat(text.upper())
-    except ValueError:
-        pass
-    raise ContextFormatError("", f"{text[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
+        raise ContextFormatError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+    return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
 
 def _changes(value: Any) -> FrozenMap[Any]:
-    if not isinstance(value, Mapping):
-        raise ContextFormatError("", f"{type(value).__name__} is not an object", "a mapping from text to JSON data")
     return frozen_object(value, -_CHANGES_DEPTH)
 
 
@@ -166,13 +164,15 @@ def _fault(one: Reader, element: Any) -> ContextFormatError | None:
 
 
 def _map(item: Kind) -> Kind:
+    return Kind(Shape.MAP, frozen_object if item.shape is Shape.JSON else _map_reader(item), f"mapping from text to {item.name}", item=item)
+
+
+def _map_reader(item: Kind) -> Reader:
     one = item.read
 
     def read(value: Any) -> FrozenMap[Any]:
         if not isinstance(value, (dict, Mapping)):
             raise ContextFormatError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
-        if item.shape is Shape.JSON:
-            return frozen_object(value)
         items: dict[str, Any] = {}
         key: object = None
         try:
@@ -182,7 +182,7 @@ def _map(item: Kind) -> Kind:
             raise error.under(step_of(key)) from None
         return frozen_map(items, value)
 
-    return Kind(Shape.MAP, read, f"mapping from text to {item.name}", item=item)
+    return read
 
 
 def _optional(kind: Kind) -> Kind:
@@ -193,12 +193,7 @@ def _optional(kind: Kind) -> Kind:
 
 
 def _object(record: Any) -> Kind:
-    make = record.from_json
-
-    def read(value: Any) -> Any:
-        return value if type(value) is record else make(value)
-
-    return Kind(Shape.OBJECT, read, record.__name__, record=record, kept=True)
+    return Kind(Shape.OBJECT, record.from_json, record.__name__, record=record, kept=True)
 
 
 _SCALARS: dict[Any, Kind] = {

@@ -23,15 +23,18 @@ EXTRAS = "extras"
 
 def checked(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check that its annotation asks for (an attrs field transformer)."""
-    return [attribute if attribute.name == EXTRAS else _checked(attribute) for attribute in attributes]
+    names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
+    return [
+        attribute.evolve(converter=_extras_reader(names)) if attribute.name == EXTRAS else _checked(attribute) for attribute in attributes
+    ]
 
 
 def _checked(attribute: "Attribute[Any]") -> "Attribute[Any]":
     annotation: Any = attribute.type
-    return attribute.evolve(converter=_field_reader(kind_of(annotation), json_name(attribute.name), attribute.default))
+    return attribute.evolve(converter=field_reader(kind_of(annotation), json_name(attribute.name), attribute.default))
 
 
-def _field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
+def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
     """Return what reads a field: as its kind does, with the field's name in the path of a fault."""
     read = kind.read
 
@@ -50,12 +53,21 @@ def _field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
     return read_text if read is storable else read_field
 
 
-def _only_frozen(value: Any) -> FrozenMap[Any]:
+def _extras_reader(names: frozenset[str]) -> Reader:
+    """Return what reads the extras of a record with fields of these names."""
+
+    def read_extras(value: Any) -> FrozenMap[Any]:
+        return value if value is EMPTY else _only_unknown(value, names)
+
+    return read_extras
+
+
+def _only_unknown(value: Any, names: frozenset[str]) -> FrozenMap[Any]:
     """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
-    if value is EMPTY:
-        return value
     if type(value) is not FrozenMap:
         raise ContextFormatError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+    for name in names & value.keys():
+        raise ContextFormatError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
     return frozen_object(value)
 
 
@@ -72,18 +84,20 @@ class Record(Measured):
     _renamed: ClassVar[bool] = False
     """Whether a field has another name in JSON."""
 
-    extras: Mapping[str, Any] = field(default=EMPTY, converter=_only_frozen, kw_only=True, repr=False)
+    extras: Mapping[str, Any] = field(default=EMPTY, kw_only=True, repr=False)
 
     def __init_subclass__(cls) -> None:
         cls._renamed = any(name != json_name(name) for name in cls.__annotations__)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Return the record that a JSON object describes; what it leaves out has its default.
+        """Return the record that a JSON object describes; what it leaves out has its default. A record is returned as it is.
 
         Raises:
             ContextFormatError: no object, an unknown field, a value of another type.
         """
+        if type(value) is cls:
+            return value
         if type(value) is not dict:
             value = _as_dict(cls, value)
         if cls._renamed:
@@ -144,7 +158,7 @@ def written(record: Record) -> dict[str, Any]:
     # `is_written`, without a call for each field: this is most of what serialising costs.
     found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
     extras = values[-1]
-    return found if extras is EMPTY else found | extras.thawed() | found
+    return found if extras is EMPTY else found | extras.thawed()
 
 
 def changed(record: R, **changes: Any) -> R:
@@ -158,7 +172,7 @@ def changed(record: R, **changes: Any) -> R:
     cls = type(record)
     shape = layout(cls)
     refuse_unknown(cls, changes)
-    read = {name: _field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
+    read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
     twin = object.__new__(cls)
     for name, attribute in shape.attributes.items():
         _set(twin, attribute, read[name] if name in read else getattr(record, attribute))

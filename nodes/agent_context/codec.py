@@ -29,7 +29,7 @@ def deserialize(
     """Return the context that JSON text describes; what it leaves out has its default.
 
     Documents of older versions are migrated first. `lenient` keeps unknown fields in the `extras` of their record, and
-    `serialize` writes them again; otherwise they are refused. Nothing is ever coerced.
+    `serialize` writes them again; and it takes a null for a field that is left out. Otherwise both are refused. Nothing is ever coerced.
 
     Raises:
         ContextFormatError: naming the path of the first fault.
@@ -51,11 +51,11 @@ def _document(raw: object) -> dict[str, Any]:
 
 
 def _with_extras(cls: type, data: Any) -> Any:
-    """Return JSON data with the unknown fields of every record set aside as its extras; what is no record stays as it is."""
+    """Return JSON data with the unknown fields of every record set aside as its extras, and without nulls; what is no record stays as it is."""
     if not isinstance(data, dict):
         return data
     kinds = layout(cls).kinds
-    known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds}
+    known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
     unknown = {key: value for key, value in data.items() if key not in kinds}
     return known | {EXTRAS: frozen_object(unknown)}
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import EPOCH
-from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap, storable
+from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap
 from polycontext.nodes.agent_context._json import plain
 from polycontext.nodes.agent_context._json_patch import operations
 from polycontext.nodes.agent_context._kinds import kind_of
@@ -22,6 +22,7 @@ from polycontext.nodes.agent_context._patch import (
     with_fields,
 )
 from polycontext.nodes.agent_context._patch_json import changes_from_json, changes_to_json, lenient_value, strict_value
+from polycontext.nodes.agent_context._record import field_reader
 from polycontext.nodes.agent_context._runs import Items
 from polycontext.nodes.agent_context._same import ABSENT
 from polycontext.nodes.agent_context.audit import ContextDiff
@@ -31,10 +32,17 @@ from polycontext.nodes.agent_context.errors import ContextFormatError
 
 _NOTHING = Fields(EMPTY)
 _AUDIT = "audit"
+_read_agent_id = field_reader(kind_of(str), "agent_id")
+_read_timestamp = field_reader(kind_of(datetime), "timestamp")
 
 
-def _moment(value: Any) -> datetime:
-    moment: datetime = kind_of(datetime).read(value)
+def _agent_id(value: Any) -> str:
+    text: str = _read_agent_id(value)
+    return text
+
+
+def _timestamp(value: Any) -> datetime:
+    moment: datetime = _read_timestamp(value)
     return moment
 
 
@@ -53,8 +61,8 @@ class ContextPatch:
     """
 
     changes: Fields = field(default=_NOTHING, repr=False)
-    agent_id: str = field(default="", converter=storable)
-    timestamp: datetime = field(default=EPOCH, converter=_moment)
+    agent_id: str = field(default="", converter=_agent_id)
+    timestamp: datetime = field(default=EPOCH, converter=_timestamp)
 
     def __bool__(self) -> bool:
         return bool(self.changes.changes)

@@ -4,9 +4,11 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from polycontext.nodes.agent_context.artifact_errors import ArtifactMissingError, ArtifactStorageError
 from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
+from polycontext.nodes.agent_context.errors import ContextFormatError
 from polycontext.nodes.agent_context.retrieval import ExternalContent
 from polycontext.nodes.extras import require
 
@@ -43,6 +45,7 @@ class ObjectStoreExternalizer:
 
         Raises:
             MissingExtraError: obstore is not installed.
+            ContextFormatError: a URL with a password or a query, which every stub would show.
             ArtifactStorageError: the place cannot be used.
         """
         require("obstore", extra="artifacts", purpose="storing artifacts")
@@ -52,8 +55,9 @@ class ObjectStoreExternalizer:
             if isinstance(place, Path) or "://" not in place:
                 folder = Path(place).absolute()
                 return cls(store.LocalStore(folder, mkdir=True), folder.as_uri())
-            settings: dict[str, Any] = {"config": dict(config or {}), **options}
-            return cls(store.from_url(place, **settings), place)
+            _check_public(place)
+            made = {"mkdir": True} if place.startswith("file:") else {"config": dict(config or {})}
+            return cls(store.from_url(place, **made, **options), place)
 
     def externalize(self, content: Any) -> ExternalContent:
         """Store JSON data and return the stub for it.
@@ -109,6 +113,12 @@ class ObjectStoreExternalizer:
                 self._store.delete(name)
         except ArtifactMissingError:
             return
+
+
+def _check_public(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.password is not None or parts.query:
+        raise ContextFormatError("place", f"the {parts.scheme} URL has a password or a query", "a URL without; `config` takes credentials")
 
 
 def _name(digest: str) -> str:

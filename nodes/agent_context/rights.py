@@ -13,7 +13,8 @@ A right is ``*``, a namespace or ``namespace.key``. Decisions where the seed is 
 from collections.abc import Mapping
 
 from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context.schema import key_schema, namespace_schema
+from polycontext.nodes.agent_context.errors import UnknownKeyError
+from polycontext.nodes.agent_context.schema import SCHEMA, key_schema, namespace_schema
 
 EVERYTHING = "*"
 
@@ -39,6 +40,8 @@ _NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.
 
 def check_right(right: str) -> str:
     """Return `right` if it is one; raise `UnknownKeyError` for a namespace or key that the schema does not have."""
+    if not isinstance(right, str):
+        raise UnknownKeyError(right, (EVERYTHING, *SCHEMA))
     if right == EVERYTHING:
         return right
     namespace, dot, key = right.partition(".")

@@ -68,7 +68,7 @@ def all_keys() -> Iterator[KeySchema]:
 
 def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
     """Return the keys of a namespace; raise `UnknownKeyError` naming the nearest if there is none of that name."""
-    if namespace not in SCHEMA:
+    if not isinstance(namespace, str) or namespace not in SCHEMA:
         raise UnknownKeyError(namespace, _nearest(namespace, SCHEMA))
     return SCHEMA[namespace]
 
@@ -76,7 +76,7 @@ def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
 def key_schema(namespace: str, key: str) -> KeySchema:
     """Return what a key holds; raise `UnknownKeyError` naming the nearest if there is no such namespace or key."""
     keys = namespace_schema(namespace)
-    if key not in keys:
+    if not isinstance(key, str) or key not in keys:
         raise UnknownKeyError(f"{namespace}.{key}", tuple(f"{namespace}.{name}" for name in _nearest(key, keys)))
     return keys[key]
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
-from polycontext.nodes.agent_context._frozen import storable
 from polycontext.nodes.agent_context._record import changed
 from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, is_oversized, large_artifacts, stored_stubs, with_stubs
 from polycontext.nodes.agent_context.audit import AgentRun, ContextDiff
@@ -17,7 +16,7 @@ from polycontext.nodes.agent_context.limits import ContextSizeChecker
 from polycontext.nodes.agent_context.merging import merge
 from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
 from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay, rolled_up, trail_artifacts, trail_with_stubs
-from polycontext.nodes.agent_context.validator import ContextValidator
+from polycontext.nodes.agent_context.validator import ContextValidator, agent_name
 
 SUCCESS, FAILED = "success", "failed"
 _ARTIFACTS = "retrieval.artifacts"
@@ -128,7 +127,7 @@ class AgentContextStore:
 
     @contextmanager
     def _recording(self, agent: str) -> Generator[AgentContextRun]:
-        run = AgentContextRun(storable(agent), self._context, self._validator, self._clock())
+        run = AgentContextRun(agent_name(agent), self._context, self._validator, self._clock())
         try:
             yield run
         except BaseException as error:

@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from polycontext.nodes.agent_context._record import changed
+from polycontext.nodes.agent_context._kinds import kind_of
+from polycontext.nodes.agent_context._record import changed, field_reader
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextFormatError, ContextViolationError, UnknownKeyError
 from polycontext.nodes.agent_context.rights import DEFAULT_RIGHTS, check_right, covers
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
 
 _AUDIT = "audit"
+
+agent_name = field_reader(kind_of(str), "agent")
+"""Return the name of an agent if it is text; raise `ContextFormatError` otherwise."""
 
 
 class ContextValidator:
@@ -37,15 +41,19 @@ class ContextValidator:
         """Give an agent these rights, and no others: ``*``, a namespace, or ``namespace.key``.
 
         Raises:
+            ContextFormatError: the name is no text.
             UnknownKeyError: a namespace or key that the schema does not have, or a single string for the list of rights.
         """
         if isinstance(rights, str):
             raise UnknownKeyError(rights, (f"a list, such as [{rights!r}]",))
-        self._rights[agent] = frozenset(map(check_right, rights))
+        self._rights[agent_name(agent)] = frozenset(map(check_right, rights))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
         """Return the rights of an agent, none if it is not registered."""
-        return tuple(sorted(self._rights.get(agent, ())))
+        return tuple(sorted(self._rights_of(agent)))
+
+    def _rights_of(self, agent: str) -> frozenset[str]:
+        return self._rights.get(agent, frozenset()) if isinstance(agent, str) else frozenset()
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
         """Return if the agent has the right to a key.
@@ -55,7 +63,7 @@ class ContextValidator:
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
-        if not covers(self._rights.get(agent, frozenset()), namespace, key):
+        if not covers(self._rights_of(agent), namespace, key):
             raise ContextViolationError(agent, namespace, key, self.allowed(agent))
 
     def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:

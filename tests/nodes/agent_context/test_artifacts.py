@@ -167,6 +167,43 @@ def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
     assert ObjectStoreExternalizer.open(tmp_path.as_uri()).retrieve(stub) == "text"
 
 
+def test_a_folder_is_made_however_it_is_named(tmp_path: Path) -> None:
+    """A path, text and a file URL are alike in that, too."""
+    one, two, three = (tmp_path / name / "deep" for name in ("path", "text", "url"))
+    stubs = [ObjectStoreExternalizer.open(place).externalize("content") for place in (one, str(two), three.as_uri())]
+    files = [folder / f"{stubs[0].sha256}.json" for folder in (one, two, three)]
+    assert [stub.uri for stub in stubs] == [file.as_uri() for file in files]
+    assert {file.read_text() for file in files} == {'"content"'}
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://key:pass@bucket/prefix", "s3://bucket?token=pass", "https://acc.blob.core.windows.net/c?sig=pass", "az://:pass@a/b"]
+)
+def test_a_url_with_a_secret_is_refused(url: str) -> None:
+    """Every stub would show it, and so would the errors: this one does not."""
+    with pytest.raises(ContextFormatError, match="has a password or a query; legal: a URL without") as caught:
+        ObjectStoreExternalizer.open(url)
+    assert "pass@" not in str(caught.value)
+    assert "=pass" not in str(caught.value)
+
+
+def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """A link in the store is read only if it leads to the very content; storing and discarding leave alone what it leads to."""
+    stub = folder.externalize("content")
+    stored, outside = tmp_path / "artifacts" / f"{stub.sha256}.json", tmp_path / "outside"
+    outside.write_text("secret")
+    stored.unlink()
+    stored.symlink_to(outside)
+    with pytest.raises(ArtifactDamagedError):
+        folder.retrieve(stub)
+    folder.externalize("content")
+    assert (stored.is_symlink(), folder.retrieve(stub), outside.read_text()) == (False, "content", "secret")
+    stored.unlink()
+    stored.symlink_to(outside)
+    folder.discard(stub.sha256)
+    assert (stored.is_symlink(), outside.read_text()) == (False, "secret")
+
+
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without obstore the error says what to install, and nothing else of the package needs it."""
     monkeypatch.setattr("polycontext.nodes.extras.find_spec", lambda _: None)

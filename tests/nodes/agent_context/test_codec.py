@@ -116,6 +116,9 @@ def test_a_partial_record_is_completed() -> None:
     assert deserialize('{"reasoning":{"intents":[{"type":"query"}]}}').reasoning == ReasoningContext(intents=(Intent("query"),))
 
 
+NULLS = ("null for text", "null for an array", "null for a namespace")
+"""What writers in other languages put where there is nothing."""
+
 FAULTS: dict[str, tuple[bytes, str, str]] = {
     "nothing": (b"", "$", "not JSON"),
     "no JSON": (b"{", "$", "not JSON"),
@@ -152,6 +155,8 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "$.enrichment.relationships[0].from_",
         "unknown field",
     ),
+    "null for text": (b'{"llm":{"model":null}}', "$.llm.model", "NoneType is not text"),
+    "null for an item": (b'{"reasoning":{"intents":[null]}}', "$.reasoning.intents[0]", "NoneType is not an object"),
     "null for an array": (b'{"reasoning":{"intents":null}}', "$.reasoning.intents", "NoneType is not an array"),
     "null for a namespace": (b'{"reasoning":null}', "$.reasoning", "NoneType is not an object"),
     "a number as text": (b'{"llm":{"usage":{"total_tokens":"3"}}}', "$.llm.usage.total_tokens", "str is not a whole number"),
@@ -168,10 +173,10 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None:
-    """Every fault is one typed error that names its path; leniency forgives unknown fields and nothing else."""
+    """Every fault is one typed error that names its path; leniency forgives unknown fields and nulls, and nothing else."""
     raw, path, problem = FAULTS[name]
-    if lenient and "unknown field" in problem:
-        assert deserialize(raw, lenient=True) != AgentContext()
+    if lenient and ("unknown field" in problem or name in NULLS):
+        assert (deserialize(raw, lenient=True) == AgentContext()) is (name in NULLS)
         return
     with pytest.raises(ContextFormatError) as caught:
         deserialize(raw, lenient=lenient)

@@ -337,3 +337,11 @@ def test_without_a_timestamp_the_clock_is_asked() -> None:
     tracker, later = DiffTracker(START, clock=lambda: WHEN), WHEN + timedelta(hours=1)
     assert tracker.capture("inference", START).timestamp == WHEN
     assert tracker.capture("inference", START, timestamp=later).timestamp == later
+
+
+@pytest.mark.parametrize(("field", "value"), [("agent_id", 3), ("agent_id", "\ud800"), ("timestamp", "today"), ("timestamp", None)])
+def test_a_patch_names_the_field_at_fault(field: str, value: Any) -> None:
+    """Who and when are checked as the fields of a record are."""
+    with pytest.raises(ContextFormatError) as caught:
+        ContextPatch.from_dict({**diff(START, START).to_dict(), field: value})
+    assert caught.value.path == field

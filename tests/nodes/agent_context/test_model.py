@@ -257,12 +257,16 @@ def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
 
 
 def test_extras_cannot_smuggle_in_what_changes() -> None:
-    """Even a map of the right type is frozen all the way down, and never stands in for a field of the schema."""
+    """Even a map of the right type is frozen all the way down, and never stands in for a field of the schema, an empty one included."""
     inner: list[int] = []
-    record = Intent("query", extras=FrozenMap({"x": inner, "type": "other"}))
+    record = Intent("query", extras=FrozenMap({"x": inner}))
     inner.append(1)
     assert record.extras["x"] == ()
     assert written(record) == {"type": "query", "confidence": 0.0, "x": ()}
+    with pytest.raises(ContextFormatError, match=r"extras\.entities: is a field of the schema"):
+        Intent("query", extras=FrozenMap({"entities": 5}))
+    with pytest.raises(ContextFormatError, match=r"extras\.from: is a field of the schema"):
+        Relationship(extras=FrozenMap({"from": 5}))
 
 
 def test_any_mapping_describes_a_record() -> None:

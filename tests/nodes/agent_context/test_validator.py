@@ -129,6 +129,22 @@ def test_agents_are_compared_exactly(agent: str) -> None:
         ContextValidator.default().validate_write(agent, "llm", "model")
 
 
+@pytest.mark.parametrize("name", [None, 3, ["intent_detection"], {}])
+def test_names_are_text(name: Any) -> None:
+    """Whatever else is given for a name is refused as an unknown one is, hashable or not."""
+    validator = ContextValidator.default()
+    with pytest.raises(ContextFormatError, match=r"agent: \w+ is not text"):
+        validator.register_agent(name, ["llm"])
+    with pytest.raises(ContextViolationError, match="not registered"):
+        validator.validate_write(name, "llm", "model")
+    assert validator.allowed(name) == ()
+    for write in ((name, "model"), ("llm", name)):
+        with pytest.raises(UnknownKeyError, match="legal: "):
+            validator.validate_write("orchestrator", *write)
+    with pytest.raises(UnknownKeyError, match=r"legal: \*, metadata"):
+        validator.register_agent("x", [name])
+
+
 def test_registering_again_replaces_the_rights() -> None:
     """The last registration counts."""
     validator = ContextValidator.default()
