@@ -31,6 +31,9 @@ WORDS = PROSE.split()
 AGENTS = ("intent_detection", "reasoning_structure", "retrieval_planner", "context_synthesizer", "inference", "validation", "summarization")
 TIMES = 7
 
+Many = Callable[[int, Callable[[int], Any]], list[Any]]
+"""Makes so many items, times the scale."""
+
 
 def _when(index: int) -> str:
     return WHEN.format(index // 60 % 60, index % 60)
@@ -44,6 +47,110 @@ def _agent(index: int) -> str:
     return AGENTS[index % len(AGENTS)]
 
 
+def _reasoning(many: Many, scale: int) -> dict[str, Any]:
+    return {
+        "intents": many(6, lambda i: {"type": "analysis", "confidence": 0.9 - i % 9 / 10, "entities": [f"e{i}", f"e{i + 1}"]}),
+        "entities": {f"e{i}": {"name": _text(i, 2), "kind": "service", "seen": i} for i in range(25 * scale)},
+        "hypotheses": many(15, lambda i: {"id": f"h{i}", "description": _text(i, 15), "dependencies": [f"h{i // 2}"]}),
+        "conclusions": many(
+            15, lambda i: {"id": f"c{i}", "content": _text(i, 20), "confidence": 0.8, "based_on": [f"f{i}", f"f{i + 3}", f"h{i}"]}
+        ),
+        "dependency_map": {f"h{i}": [f"h{i // 2}"] for i in range(15 * scale)},
+        "confidence_scores": {f"c{i}": 0.8 for i in range(15 * scale)},
+        "summary": _text(3, 60),
+    }
+
+
+def _enrichment(many: Many) -> dict[str, Any]:
+    return {
+        "facts": many(
+            60,
+            lambda i: {
+                "id": f"f{i}",
+                "content": _text(i, 25),
+                "source": "tracker",
+                "timestamp": _when(i),
+                "confidence": 0.95,
+                "provenance": {"query": _text(i, 4), "project": f"project-{i % 9}"},
+            },
+        ),
+        "derived_knowledge": many(15, lambda i: {"id": f"k{i}", "content": _text(i, 18), "derived_from": [f"f{i}", f"f{i + 1}"]}),
+        "relationships": many(25, lambda i: {"from": f"e{i}", "to": f"e{i + 1}", "type": "depends_on"}),
+        "context_links": many(5, lambda i: f"tracker://item/{i}"),
+    }
+
+
+def _retrieval(many: Many) -> dict[str, Any]:
+    return {
+        "plans": many(4, lambda i: {"id": f"p{i}", "description": _text(i, 12), "sources": ["tracker", "wiki"], "priority": i}),
+        "queries": many(
+            8,
+            lambda i: {
+                "id": f"q{i}",
+                "query_string": _text(i, 5),
+                "source": "wiki",
+                "filters": {"since": "2026-01-01"},
+                "results": [{"id": f"r{i}-{j}", "title": _text(i + j, 6), "score": 0.5 + j / 20} for j in range(4)],
+            },
+        ),
+        "artifacts": many(10, lambda i: {"id": f"a{i}", "type": "text/plain", "content": _text(i, 800), "source": "wiki"}),
+    }
+
+
+def _llm(many: Many) -> dict[str, Any]:
+    return {
+        "provider": "local",
+        "model": "small",
+        "usage": {"total_tokens": 81234, "prompt_tokens": 70000, "completion_tokens": 11234, "cost_usd": 0.42},
+        "decisions": many(
+            15,
+            lambda i: {
+                "timestamp": _when(i),
+                "agent_id": _agent(i),
+                "task_type": "inference",
+                "selected": "small",
+                "reason": _text(i, 6),
+                "complexity": "low",
+            },
+        ),
+    }
+
+
+def _diagnostics(many: Many) -> dict[str, Any]:
+    return {
+        "errors": many(2, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10), "severity": "low"}),
+        "warnings": many(5, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10)}),
+        "performance": {
+            "total_duration_ms": 90321,
+            "agent_metrics": {agent: {"duration_ms": 1200, "llm_calls": 3, "status": "success", "tokens": 900} for agent in AGENTS},
+        },
+        "validation_reports": many(3, lambda i: {"timestamp": _when(i), "agent_id": "validation", "passed": True}),
+    }
+
+
+def _audit(many: Many) -> dict[str, Any]:
+    return {
+        "agent_runs": many(
+            30,
+            lambda i: {
+                "timestamp": _when(i),
+                "agent_id": _agent(i),
+                "status": "success",
+                "duration_ms": 120 + i,
+                "keys_written": ["enrichment.facts", "diagnostics.warnings"],
+            },
+        ),
+        "diffs": many(
+            25,
+            lambda i: {
+                "timestamp": _when(i),
+                "agent_id": _agent(i),
+                "changes": {"enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}},
+            },
+        ),
+    }
+
+
 def document(scale: int) -> dict[str, Any]:
     """Return a document as seven agents leave it: about 100 KB of JSON at scale 1, growing in proportion."""
 
@@ -53,92 +160,12 @@ def document(scale: int) -> dict[str, Any]:
     return {
         "version": "1.0.0",
         "metadata": {"session_id": "session-1", "trace_id": "trace-1", "created_at": WHEN.format(0, 0), "locale": "en"},
-        "reasoning": {
-            "intents": many(6, lambda i: {"type": "analysis", "confidence": 0.9 - i % 9 / 10, "entities": [f"e{i}", f"e{i + 1}"]}),
-            "entities": {f"e{i}": {"name": _text(i, 2), "kind": "service", "seen": i} for i in range(25 * scale)},
-            "hypotheses": many(15, lambda i: {"id": f"h{i}", "description": _text(i, 15), "dependencies": [f"h{i // 2}"]}),
-            "conclusions": many(
-                15, lambda i: {"id": f"c{i}", "content": _text(i, 20), "confidence": 0.8, "based_on": [f"f{i}", f"f{i + 3}", f"h{i}"]}
-            ),
-            "dependency_map": {f"h{i}": [f"h{i // 2}"] for i in range(15 * scale)},
-            "confidence_scores": {f"c{i}": 0.8 for i in range(15 * scale)},
-            "summary": _text(3, 60),
-        },
-        "enrichment": {
-            "facts": many(
-                60,
-                lambda i: {
-                    "id": f"f{i}",
-                    "content": _text(i, 25),
-                    "source": "tracker",
-                    "timestamp": _when(i),
-                    "confidence": 0.95,
-                    "provenance": {"query": _text(i, 4), "project": f"project-{i % 9}"},
-                },
-            ),
-            "derived_knowledge": many(15, lambda i: {"id": f"k{i}", "content": _text(i, 18), "derived_from": [f"f{i}", f"f{i + 1}"]}),
-            "relationships": many(25, lambda i: {"from": f"e{i}", "to": f"e{i + 1}", "type": "depends_on"}),
-            "context_links": many(5, lambda i: f"tracker://item/{i}"),
-        },
-        "retrieval": {
-            "plans": many(4, lambda i: {"id": f"p{i}", "description": _text(i, 12), "sources": ["tracker", "wiki"], "priority": i}),
-            "queries": many(
-                8,
-                lambda i: {
-                    "id": f"q{i}",
-                    "query_string": _text(i, 5),
-                    "source": "wiki",
-                    "filters": {"since": "2026-01-01"},
-                    "results": [{"id": f"r{i}-{j}", "title": _text(i + j, 6), "score": 0.5 + j / 20} for j in range(4)],
-                },
-            ),
-            "artifacts": many(10, lambda i: {"id": f"a{i}", "type": "text/plain", "content": _text(i, 800), "source": "wiki"}),
-        },
-        "llm": {
-            "provider": "local",
-            "model": "small",
-            "usage": {"total_tokens": 81234, "prompt_tokens": 70000, "completion_tokens": 11234, "cost_usd": 0.42},
-            "decisions": many(
-                15,
-                lambda i: {
-                    "timestamp": _when(i),
-                    "agent_id": _agent(i),
-                    "task_type": "inference",
-                    "selected": "small",
-                    "reason": _text(i, 6),
-                    "complexity": "low",
-                },
-            ),
-        },
-        "diagnostics": {
-            "errors": many(2, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10), "severity": "low"}),
-            "warnings": many(5, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10)}),
-            "performance": {
-                "total_duration_ms": 90321,
-                "agent_metrics": {agent: {"duration_ms": 1200, "llm_calls": 3, "status": "success", "tokens": 900} for agent in AGENTS},
-            },
-            "validation_reports": many(3, lambda i: {"timestamp": _when(i), "agent_id": "validation", "passed": True}),
-        },
-        "audit": {
-            "agent_runs": many(
-                30,
-                lambda i: {
-                    "timestamp": _when(i),
-                    "agent_id": _agent(i),
-                    "status": "success",
-                    "duration_ms": 120 + i,
-                    "keys_written": ["enrichment.facts", "diagnostics.warnings"],
-                },
-            ),
-            "diffs": many(
-                25,
-                lambda i: {
-                    "timestamp": _when(i),
-                    "agent_id": _agent(i),
-                    "changes": {"enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}},
-                },
-            ),
-        },
+        "reasoning": _reasoning(many, scale),
+        "enrichment": _enrichment(many),
+        "retrieval": _retrieval(many),
+        "llm": _llm(many),
+        "diagnostics": _diagnostics(many),
+        "audit": _audit(many),
     }
 
 

@@ -1,6 +1,7 @@
 """Build the context of a node from the machine's output and what is remembered (seed 003, "Context Builder Functions")."""
 
 from collections.abc import Callable, Iterable
+from typing import TypedDict, Unpack
 
 from attrs import frozen
 
@@ -43,6 +44,14 @@ class NodeContext:
     def tokens(self) -> int:
         """Return the tokens of the text."""
         return self.fitted.tokens
+
+
+class BuildOptions(TypedDict, total=False):
+    """What may be said beside the material; see `build_context`."""
+
+    task: str
+    budget: int | None
+    active_turns: int
 
 
 def build_context(
@@ -119,28 +128,28 @@ def _pieces(section: Section, parts: Iterable[Part], say: Callable[[str], str]) 
 
 
 def build_understand_context(
-    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
     """Build what Understand reads: all entities with ages and reasons, the whole history, its own decisions (seed 003)."""
-    return build_context(UNDERSTAND, output, conversation, turn, task=task, budget=budget)
+    return build_context(UNDERSTAND, output, conversation, turn, **options)
 
 
 def build_think_context(
-    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
     """Build what Think reads: refs and labels, the history, the last turns in full, and what needs no reading again (seed 003)."""
-    return build_context(THINK, output, conversation, turn, task=task, budget=budget)
+    return build_context(THINK, output, conversation, turn, **options)
 
 
 def build_act_context(
-    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
     """Build what Act reads: full data of the work at hand, the last exchanges, this turn's steps, results and note (seed 003)."""
-    return build_context(ACT, output, conversation, turn, task=task, budget=budget)
+    return build_context(ACT, output, conversation, turn, **options)
 
 
 def build_reply_context(
-    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, *, task: str = "", budget: int | None = None
+    output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
     """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (seed 003)."""
-    return build_context(REPLY, output, conversation, turn, task=task, budget=budget)
+    return build_context(REPLY, output, conversation, turn, **options)

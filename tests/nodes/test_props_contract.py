@@ -37,7 +37,7 @@ def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
 @given(sessions())
 def test_props_of_any_session_fit_the_schema(session: ContextSession) -> None:
     """Whatever a session has been through, its props have the shape that was promised."""
-    Draft202012Validator(props_schema()).validate(session.render())
+    assert list(Draft202012Validator(props_schema()).iter_errors(session.render())) == []
 
 
 def test_the_schema_is_a_schema_and_refuses() -> None:

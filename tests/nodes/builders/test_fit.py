@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context
+from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context, build_think_context
 from polycontext.nodes.builders.fit import NOTHING, fit
 from polycontext.nodes.builders.pieces import Piece
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
@@ -48,10 +48,10 @@ def test_pinned_pieces_stay_word_for_word_and_in_order(pieces: list[Piece], budg
         return
     for section, following in pairwise([*(f"## {each}" for each in Section), "---"]):
         body = fitted.text.split(f"{section}\n", 1)[1].split(f"\n{following}", 1)[0]
-        place = 0
         for piece in pieces:
             if f"## {piece.section}" == section and piece.resource_class is ResourceClass.PRESERVED:
-                place = body.index(piece.text, place) + len(piece.text)
+                _, stands, body = body.partition(piece.text)
+                assert stands == piece.text, "it stands behind the one before"
 
 
 def test_with_room_enough_nothing_is_cut() -> None:
@@ -150,3 +150,10 @@ def test_a_task_follows_the_node_s_own() -> None:
     here = lived()
     context = build_context(evolve(THINK, task="Plan."), here.output, here.conversation, here.turn, task="Only desserts.")
     assert str(context).endswith("## Your Task\nPlan.\nOnly desserts.")
+
+
+def test_how_long_an_entity_stays_active_is_the_callers_choice() -> None:
+    """With nine active turns, what was read in the first of ten is still among the active."""
+    here = lived()
+    assert "recipe_2" not in str(build_think_context(here.output, here.conversation, here.turn))
+    assert "recipe_2" in str(build_think_context(here.output, here.conversation, here.turn, active_turns=9))
