@@ -1,7 +1,8 @@
 """What may be done to it? Resource classes, their ledger, and the rules that classify."""
 
-from polycontext.linearity.classifier import Classifier, default_classifier
-from polycontext.linearity.constraints import constraint_sentences, states_constraint
+from polycontext.linearity.classifying.classifier import Classifier, default_classifier
+from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
+from polycontext.linearity.classifying.small_talk import is_acknowledgement, is_empty_result
 from polycontext.linearity.errors import (
     CallerError,
     CollaboratorError,
@@ -14,7 +15,6 @@ from polycontext.linearity.errors import (
 )
 from polycontext.linearity.ledger import LinearityMap
 from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.small_talk import is_acknowledgement, is_empty_result
 from polycontext.linearity.stats import LinearityStats
 from polycontext.linearity.tag import EPOCH, Tag
 

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity._store import SharedStore, Version
 from polycontext.linearity.codec import decode, encode
 from polycontext.linearity.errors import DemotionError, UndroppableError, UnknownResourceError
 from polycontext.linearity.resource_class import ResourceClass
+from polycontext.linearity.shared_store import SharedStore, Version
 from polycontext.linearity.stats import LinearityStats
 from polycontext.linearity.tag import EPOCH, Tag, check_resource_id
 

@@ -13,7 +13,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import Atom, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import ContextItem, ItemType, item_turn
-from polycontext.window.tokens import EstimatingCounter
+from polycontext.window.tokens.counting import EstimatingCounter
 
 Move = tuple[Turn, ResourceClass | None]
 

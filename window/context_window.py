@@ -13,14 +13,14 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
-from polycontext.window._spine import Spine
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
+from polycontext.window.spine import Spine
 from polycontext.window.splice import Splice, check_splices, rebuilt, spliced
 from polycontext.window.store import StoreComonad
-from polycontext.window.tiktoken_counter import default_counter
-from polycontext.window.tokens import TokenCounter, count_turn
+from polycontext.window.tokens.counting import TokenCounter, count_turn
+from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")

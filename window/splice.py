@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from attrs import define, frozen
 
 from polycontext.linearity import CallerError, LinearityMap
-from polycontext.window._spine import Spine
 from polycontext.window.atoms import open_after
+from polycontext.window.spine import Spine
 from polycontext.window.turn import Role, Turn
 
 

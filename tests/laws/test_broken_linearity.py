@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import LinearityMap, LinearityStats, ResourceClass, Tag, UnknownResourceError, laws
-from polycontext.linearity._store import SharedStore, Version
 from polycontext.linearity.law import LawViolation
+from polycontext.linearity.shared_store import SharedStore, Version
 from tests.laws.breaking import breaks
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
@@ -268,14 +268,14 @@ def test_a_classifier_that_writes_on_the_turn() -> None:
 @breaks(laws.a_constraint_can_be_quoted)
 def test_a_quote_that_is_not_in_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """An invented sentence is noticed."""
-    monkeypatch.setattr(laws, "constraint_sentences", lambda _content: ("Never say never.",))
+    monkeypatch.setattr("polycontext.linearity.laws.ledgers.constraint_sentences", lambda _content: ("Never say never.",))
     laws.a_constraint_can_be_quoted("You must stop.")
 
 
 @breaks(laws.a_constraint_can_be_quoted)
 def test_a_constraint_without_a_quote(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that states a constraint, of which no sentence can be shown, is noticed."""
-    monkeypatch.setattr(laws, "constraint_sentences", lambda _content: ())
+    monkeypatch.setattr("polycontext.linearity.laws.ledgers.constraint_sentences", lambda _content: ())
     laws.a_constraint_can_be_quoted("You must stop.")
 
 

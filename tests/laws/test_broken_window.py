@@ -8,7 +8,7 @@ from attrs import evolve
 
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn, laws
-from polycontext.window._spine import Spine
+from polycontext.window.spine import Spine
 from tests.laws.breaking import breaks
 from tests.strategies import FAST
 

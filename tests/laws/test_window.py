@@ -10,7 +10,7 @@ from polycontext.window import ContextWindow, EstimatingCounter, TiktokenCounter
 from polycontext.window.providers import WireFormat, get_format
 from tests.laws.stores import ANY_TURN, VIEWS, AnyStore, View, continued, placed, small_stores, small_tests, small_views, stores
 from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, lived_windows, windows
-from tests.window.wire_conversations import conversations as wire_conversations
+from tests.window.providers.wire_conversations import conversations as wire_conversations
 
 POSITIONS = st.sampled_from([-1, 0, 1]) | st.integers(-9, 99)
 WINDOWS = windows() | lived_windows()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity._store import SharedStore, Version
+from polycontext.linearity.shared_store import SharedStore, Version
 from polycontext.linearity.tag import Tag
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass

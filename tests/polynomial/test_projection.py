@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polycontext.linearity.constraints import states_constraint
+from polycontext.linearity.classifying.constraints import states_constraint
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ReachError

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
-from polycontext.window.tokens import count_turn
+from polycontext.window.tokens.counting import count_turn
 from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")

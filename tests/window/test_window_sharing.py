@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window import ContextWindow, Role, Splice, Turn
-from polycontext.window._spine import Spine
+from polycontext.window.spine import Spine
 from tests.strategies import filled, texts, windows
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")

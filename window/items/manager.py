@@ -7,8 +7,8 @@ from threading import RLock
 from polycontext.window.items.errors import DuplicateItemError, InvalidItemError, ItemTooLargeError, UnknownItemError
 from polycontext.window.items.item import ContextItem, ItemType, check_item_type
 from polycontext.window.items.markdown import context_to_string
-from polycontext.window.tiktoken_counter import default_counter
-from polycontext.window.tokens import TokenCounter
+from polycontext.window.tokens.counting import TokenCounter
+from polycontext.window.tokens.tiktoken_counter import default_counter
 
 _MOST_ITEMS = 1000
 

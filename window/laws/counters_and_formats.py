@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.window._wire_words import answered, called, missing, spoken
 from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.laws.wire_words import answered, called, missing, spoken
 from polycontext.window.providers import Message, WireFormat
-from polycontext.window.tokens import TURN_OVERHEAD, TokenCounter, count_turn
+from polycontext.window.tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
 from polycontext.window.turn import Turn
 
 

@@ -6,8 +6,17 @@ turns may preserve (see `default_classifier`) is what bounds a misreading.
 
 from collections.abc import Iterator
 
-from polycontext.linearity._phrases import CJK_DECOYS, CJK_MARKERS, CJK_POLITE, KEYS, PHRASES, POLITE_OPENERS, POLITE_WORDS, START
-from polycontext.linearity._prose import is_bullet, sentences, words
+from polycontext.linearity.classifying.phrases import (
+    CJK_DECOYS,
+    CJK_MARKERS,
+    CJK_POLITE,
+    KEYS,
+    PHRASES,
+    POLITE_OPENERS,
+    POLITE_WORDS,
+    START,
+)
+from polycontext.linearity.classifying.prose import is_bullet, sentences, words
 
 
 def states_constraint(content: str) -> bool:

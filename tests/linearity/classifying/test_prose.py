@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity._prose import is_bullet, sentences, words
+from polycontext.linearity.classifying.prose import is_bullet, sentences, words
 
 LONG = "This line is long enough to have been wrapped by an editor, so"
 

@@ -9,10 +9,7 @@ from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.window._part_tokens import IMAGE_TOKENS, part_text
-from polycontext.window._tool_text import tool_text
-from polycontext.window.tiktoken_counter import TiktokenCounter, default_counter
-from polycontext.window.tokens import (
+from polycontext.window.tokens.counting import (
     CALL_OVERHEAD,
     NAME_OVERHEAD,
     PARALLEL_CALL_OVERHEAD,
@@ -24,6 +21,9 @@ from polycontext.window.tokens import (
     count_turn,
     is_exact,
 )
+from polycontext.window.tokens.part_tokens import IMAGE_TOKENS, part_text
+from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
+from polycontext.window.tokens.tool_text import tool_text
 from polycontext.window.turn import Part, ToolCall, Turn
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -15,7 +15,7 @@ import pytest
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
-from tests.window.wire_conversations import digested, named, words
+from tests.window.providers.wire_conversations import digested, named, words
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}

@@ -8,14 +8,14 @@ every position, however deep, and have the same focus. A `position` is one of th
 it), unless the law says "any". Run them on your own by passing it in.
 """
 
-from polycontext.window._laws_of_counters_and_formats import (
+from polycontext.window.laws.counters_and_formats import (
     a_turn_costs_its_text_and_framing,
     counting_repeats,
     reading_undoes_writing,
     what_is_written_is_valid,
     what_was_read_is_written_back_unchanged,
 )
-from polycontext.window._laws_of_stores import (
+from polycontext.window.laws.stores import (
     duplicate_is_associative,
     duplicate_is_extend_by_identity,
     duplicate_shows_every_focus,
@@ -38,7 +38,7 @@ from polycontext.window._laws_of_stores import (
     the_last_seek_wins,
     what_extend_returns_is_a_sequence,
 )
-from polycontext.window._laws_of_windows import (
+from polycontext.window.laws.windows import (
     a_turn_is_counted_once,
     append_ignores_the_focus,
     append_keeps_what_was_there,

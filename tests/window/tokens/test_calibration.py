@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import CallerError
-from polycontext.window.calibration import CalibratedCounter, CalibrationError, calibrate
-from polycontext.window.tiktoken_counter import TiktokenCounter
-from polycontext.window.tokens import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_turn
+from polycontext.window.tokens.calibration import CalibratedCounter, CalibrationError, calibrate
+from polycontext.window.tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_turn
+from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.turn import Turn
 
 tokens = st.integers(1, 1_000_000)

@@ -6,7 +6,7 @@ and so does a word of consent such as "sure" or "go ahead".
 
 import re
 
-from polycontext.linearity._phrase_tree import PhraseTree, phrases
+from polycontext.linearity.classifying.phrase_tree import PhraseTree, phrases
 
 _LONGEST = 80
 _LONGEST_EMPTY_RESULT = 16

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from polycontext.window._part_tokens import part_text
-from polycontext.window._tool_text import tool_text
+from polycontext.window.tokens.part_tokens import part_text
+from polycontext.window.tokens.tool_text import tool_text
 from polycontext.window.turn import Part, ToolCall, Turn
 
 REQUEST_OVERHEAD = 3

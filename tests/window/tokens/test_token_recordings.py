@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.tiktoken_counter import default_counter
-from polycontext.window.tokens import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
+from polycontext.window.tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
+from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import ToolCall, Turn
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -8,7 +8,7 @@ Phrases that as often describe as prescribe ("have to", "muss", 总是) are left
 
 from collections.abc import Iterable, Iterator
 
-from polycontext.linearity._phrase_tree import PhraseTree, phrases
+from polycontext.linearity.classifying.phrase_tree import PhraseTree, phrases
 
 START = "^"
 """Stands before the first word of a sentence."""

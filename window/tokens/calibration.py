@@ -11,7 +11,7 @@ import math
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import CallerError
-from polycontext.window.tokens import TokenCounter
+from polycontext.window.tokens.counting import TokenCounter
 
 
 @define(slots=False, eq=False)
@@ -78,7 +78,7 @@ def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: f
     Raises:
         CalibrationError: a number that is not finite and above 0.
 
-    >>> from polycontext.window.tokens import EstimatingCounter
+    >>> from polycontext.window.tokens.counting import EstimatingCounter
     >>> once = calibrate(EstimatingCounter(), 100, 120)
     >>> once.factor, once.calibrate(provider_reported_tokens=150, counted=120).factor
     (1.2, 1.35)

@@ -16,7 +16,7 @@ from polycontext.window.providers._anthropic_write import with_user_first
 from polycontext.window.providers._pairing import NO_RESULT
 from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
 from polycontext.window.turn import Part, Role, ToolCall, Turn
-from tests.window.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
 
 Block = dict[str, Any]
 

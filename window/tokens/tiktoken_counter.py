@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from attrs import define, field, frozen
 
 from polycontext.linearity import CallerError
-from polycontext.window._vocabulary import SHA256, load_encoding
-from polycontext.window.calibration import CalibratedCounter, calibrate
-from polycontext.window.tokens import EstimatingCounter
+from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
+from polycontext.window.tokens.counting import EstimatingCounter
+from polycontext.window.tokens.vocabulary import SHA256, load_encoding
 
 CHUNK = 100_000
 """Characters that are encoded at a time."""
@@ -61,7 +61,7 @@ class TiktokenCounter:
     7
     >>> TiktokenCounter("klingon")
     Traceback (most recent call last):
-    polycontext.window.tiktoken_counter.UnknownEncodingError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base
+    polycontext.window.tokens.tiktoken_counter.UnknownEncodingError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base
     """
 
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check(v))

@@ -7,9 +7,9 @@ pure function, so that replaying a journal classifies as it did the first time.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from polycontext.linearity.constraints import states_constraint
+from polycontext.linearity.classifying.constraints import states_constraint
+from polycontext.linearity.classifying.small_talk import is_acknowledgement, is_empty_result
 from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.small_talk import is_acknowledgement, is_empty_result
 
 
 class Classifier(Protocol):

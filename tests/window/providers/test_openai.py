@@ -14,7 +14,7 @@ from polycontext.window.providers._json import MAX_BITS, MAX_DEPTH, Spot
 from polycontext.window.providers._pairing import NO_RESULT
 from polycontext.window.providers.openai import check, parse, rebuild, render
 from polycontext.window.turn import Part, Role, Turn
-from tests.window.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
 
 SPOT = Spot(Provider.OPENAI, 3)
 USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}

@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity.classifier import Classifier
-from polycontext.linearity.constraints import constraint_sentences, states_constraint
+from polycontext.linearity.classifying.classifier import Classifier
+from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
 from polycontext.linearity.errors import DemotionError, PolycontextError, UndroppableError, UnknownResourceError
 from polycontext.linearity.law import agree, holds, law
 from polycontext.linearity.ledger import LinearityMap

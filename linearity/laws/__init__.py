@@ -1,0 +1,43 @@
+"""The laws of the ledger and of classification."""
+
+from polycontext.linearity.laws.ledgers import (
+    a_constraint_can_be_quoted,
+    a_drop_is_counted_and_changes_nothing_else,
+    all_lookups_agree,
+    classification_repeats,
+    every_id_is_in_the_part_of_its_class,
+    forks_are_independent,
+    no_change_shows_in_an_older_ledger,
+    promote_raises_or_refuses,
+    raising_ends_at_the_join,
+    raising_is_associative,
+    raising_is_commutative,
+    raising_is_idempotent,
+    raising_is_monotone,
+    raising_is_order_independent,
+    stats_count_the_parts,
+    tag_never_lowers,
+    tagging_twice_is_tagging_once,
+    the_ledger_survives_json,
+)
+
+__all__ = [
+    "a_constraint_can_be_quoted",
+    "a_drop_is_counted_and_changes_nothing_else",
+    "all_lookups_agree",
+    "classification_repeats",
+    "every_id_is_in_the_part_of_its_class",
+    "forks_are_independent",
+    "no_change_shows_in_an_older_ledger",
+    "promote_raises_or_refuses",
+    "raising_ends_at_the_join",
+    "raising_is_associative",
+    "raising_is_commutative",
+    "raising_is_idempotent",
+    "raising_is_monotone",
+    "raising_is_order_independent",
+    "stats_count_the_parts",
+    "tag_never_lowers",
+    "tagging_twice_is_tagging_once",
+    "the_ledger_survives_json",
+]

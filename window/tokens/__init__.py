@@ -1,0 +1,1 @@
+"""What things cost: the counter protocol, counters, and the framing that providers add around text."""
