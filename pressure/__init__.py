@@ -1,9 +1,9 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
-from polycontext.pressure._gisting import Rejection
+from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
-from polycontext.pressure.extractive import ExtractiveSummariser
+from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import is_gist_text
 from polycontext.pressure.ladder import Ladder

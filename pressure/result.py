@@ -2,8 +2,8 @@
 
 from attrs import frozen
 
-from polycontext.pressure._columns import Kind, columns_of
-from polycontext.pressure._gisting import Rejection
+from polycontext.pressure.columns import Kind, columns_of
+from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.edit import Edit
 from polycontext.pressure.plan import Plan
 from polycontext.pressure.reach import Reach

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
 from polycontext.pressure import AsyncSummariser, ExtractiveSummariser, Summariser
 from polycontext.window import TokenCounter, Turn
-from tests.pressure.extractive_samples import COUNTERS, EXACT, LETTERS, Noting, assistant, called, gist, summarise, user
+from tests.pressure.extractive.extractive_samples import COUNTERS, EXACT, LETTERS, Noting, assistant, called, gist, summarise, user
 from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS, Move, conversations
 
 

@@ -6,7 +6,7 @@ whose result has a ``window``; `summariser` anything with the method of `Summari
 Views are passed as `first_view`, `second_view`, `third_view` and `ceiling`, all over one log.
 """
 
-from polycontext.pressure._laws_of_plans import (
+from polycontext.pressure.laws.plans import (
     ceilings_fall_along_the_chain,
     chain_falls_strictly,
     compressions_do_what_their_plans_say,
@@ -19,7 +19,7 @@ from polycontext.pressure._laws_of_plans import (
     promises_are_kept,
     reports_tell_what_happened,
 )
-from polycontext.pressure._laws_of_projectors import (
+from polycontext.pressure.laws.projectors import (
     Compressed,
     Compressor,
     atoms_are_never_split,
@@ -34,13 +34,13 @@ from polycontext.pressure._laws_of_projectors import (
     sources_are_never_lost,
     what_stands_is_unchanged,
 )
-from polycontext.pressure._laws_of_summarisers import (
+from polycontext.pressure.laws.summarisers import (
     offline_summaries_repeat,
     offline_summaries_say_something,
     summaries_are_storable_text,
     summaries_keep_to_their_allowance,
 )
-from polycontext.pressure._laws_of_views import (
+from polycontext.pressure.laws.views import (
     compress_undoes_expand,
     compressing_is_deflationary,
     compressing_is_idempotent,

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.pressure._choice import Opening, Segment
-from polycontext.pressure._cues import decision_spans, failures
-from polycontext.pressure._lines import Line
-from polycontext.pressure._segments import Span, lead_in, split
-from polycontext.pressure._terms import TermBook
+from polycontext.pressure.extractive.choice import Opening, Segment
+from polycontext.pressure.extractive.cues import decision_spans, failures
+from polycontext.pressure.extractive.lines import Line
+from polycontext.pressure.extractive.segments import Span, lead_in, split
+from polycontext.pressure.extractive.terms import TermBook
 from polycontext.window import Role, TokenCounter
 
 _CALL, _BODY = 0, 1

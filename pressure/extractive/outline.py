@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from polycontext.pressure._clip import clip
-from polycontext.pressure.extractive import ExtractiveSummariser
+from polycontext.pressure.extractive.clip import clip
+from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
 from polycontext.pressure.gist import summary_text, summary_turn
 from polycontext.window import Role, TokenCounter, Turn, count_turn
 from polycontext.window.items import OutlineEntry, attached_outline, attachment_of, fenced_text

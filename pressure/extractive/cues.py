@@ -5,7 +5,7 @@ import re
 from attrs import Factory, define
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure._segments import Span
+from polycontext.pressure.extractive.segments import Span
 
 FAILURE_CHARS = 300
 """How far before its error line the last frame of a stack trace may start, and how long an error line is at most."""

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pressure._clip import clip
-from polycontext.pressure._cues import FAILURE_CHARS, decision_spans, failures, standing_spans
-from polycontext.pressure._segments import LEAD, LIMIT, MAX_CHARS, lead_in, normalise, safe_cut, split
-from polycontext.pressure._terms import Kind, TermBook, kind_of
+from polycontext.pressure.extractive.clip import clip
+from polycontext.pressure.extractive.cues import FAILURE_CHARS, decision_spans, failures, standing_spans
+from polycontext.pressure.extractive.segments import LEAD, LIMIT, MAX_CHARS, lead_in, normalise, safe_cut, split
+from polycontext.pressure.extractive.terms import Kind, TermBook, kind_of
 from polycontext.window import TiktokenCounter
 from tests.strategies import FAST, TEXTS
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure._law_terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import source_ids
 from polycontext.pressure.ladder import Ladder

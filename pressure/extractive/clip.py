@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from polycontext.pressure._segments import safe_cut
+from polycontext.pressure.extractive.segments import safe_cut
 from polycontext.window import TokenCounter
 
 _WORD = re.compile(r"\S+")

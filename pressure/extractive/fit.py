@@ -6,10 +6,10 @@ from itertools import accumulate
 
 from attrs import frozen
 
-from polycontext.pressure._choice import Chooser, Segment
-from polycontext.pressure._clip import clip
-from polycontext.pressure._lines import Line, print_line
-from polycontext.pressure._segments import Span
+from polycontext.pressure.extractive.choice import Chooser, Segment
+from polycontext.pressure.extractive.clip import clip
+from polycontext.pressure.extractive.lines import Line, print_line
+from polycontext.pressure.extractive.segments import Span
 from polycontext.window import TokenCounter
 
 OVERSHOOT = 1.35

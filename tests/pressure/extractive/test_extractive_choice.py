@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure._lines import lines_of
+from polycontext.pressure.extractive.lines import lines_of
 from polycontext.pressure.gist import digest_text
 from polycontext.window import ToolCall, Turn
-from tests.pressure.extractive_samples import BUSY_TALK, EXACT, SMALL_TALK, assistant, called, gist, summarise, user
+from tests.pressure.extractive.extractive_samples import BUSY_TALK, EXACT, SMALL_TALK, assistant, called, gist, summarise, user
 from tests.strategies import FAST, Move, conversations
 
 

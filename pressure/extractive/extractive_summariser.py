@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from attrs import field, frozen, validators
 
-from polycontext.pressure._choice import Chooser
-from polycontext.pressure._fit import Fitter
-from polycontext.pressure._lines import lines_of
-from polycontext.pressure._reading import Bonuses, read
+from polycontext.pressure.extractive.choice import Chooser
+from polycontext.pressure.extractive.fit import Fitter
+from polycontext.pressure.extractive.lines import lines_of
+from polycontext.pressure.extractive.reading import Bonuses, read
 from polycontext.window import TokenCounter, Turn
 
 

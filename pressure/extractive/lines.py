@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from polycontext.pressure._cues import standing_spans
-from polycontext.pressure._segments import Span, normalise
+from polycontext.pressure.extractive.cues import standing_spans
+from polycontext.pressure.extractive.segments import Span, normalise
 from polycontext.pressure.gist import is_gist_text
 from polycontext.window import Role, Turn
 
