@@ -5,8 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from polycontext.nodes.cli_output import USAGE, CommandError, saved, write
-from polycontext.polynomial.diagram import dot, mermaid
-from polycontext.polynomial.diagram_svg import svg
+from polycontext.polynomial.machine.diagram import dot, mermaid
+from polycontext.polynomial.machine.diagram_svg import svg
 
 
 class DiagramFormat(StrEnum):

@@ -15,7 +15,7 @@ from polycontext.nodes.conversation import Conversation
 from polycontext.nodes.replay_report import PrefixMeter, ReplayReport
 from polycontext.nodes.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
 from polycontext.polynomial import ContextSession, Engine
-from polycontext.polynomial.journal import CompressEvent, TurnEvent, apply_event
+from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
 from polycontext.window.providers import Provider

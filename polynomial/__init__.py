@@ -1,22 +1,8 @@
 """Who moves it? The machine, its transition function, polynomial and operad, session, journal, projection."""
 
-from polycontext.polynomial._session_core import Engine
-from polycontext.polynomial.context_polynomial import CONTEXT_POLYNOMIAL
-from polycontext.polynomial.delivery import deliver
-from polycontext.polynomial.errors import (
-    ContextOverflowError,
-    ContextPressureError,
-    IllegalDirectionError,
-    InputError,
-    SessionOptionError,
-    SnapshotError,
-)
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.journal import Event, replay
-from polycontext.polynomial.machine import ContextMachine
-from polycontext.polynomial.operad import CONTEXT_OPERAD, ArityError, Operad, Operation, UnknownOperationError
-from polycontext.polynomial.plugins import MissingPluginError
-from polycontext.polynomial.poly_agent import (
+from polycontext.polynomial.algebra.context_polynomial import CONTEXT_POLYNOMIAL
+from polycontext.polynomial.algebra.operad import CONTEXT_OPERAD, ArityError, Operad, Operation, UnknownOperationError
+from polycontext.polynomial.algebra.poly_agent import (
     DirectionError,
     Left,
     Lens,
@@ -28,11 +14,25 @@ from polycontext.polynomial.poly_agent import (
     sequential,
     through,
 )
+from polycontext.polynomial.errors import (
+    ContextOverflowError,
+    ContextPressureError,
+    IllegalDirectionError,
+    InputError,
+    SessionOptionError,
+    SnapshotError,
+)
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.journal.events import Event, replay
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from polycontext.polynomial.projection import Projection, project
-from polycontext.polynomial.session import ContextSession
+from polycontext.polynomial.session.context_session import ContextSession
+from polycontext.polynomial.session.core import Engine
+from polycontext.polynomial.session.delivery import deliver
+from polycontext.polynomial.session.plugins import MissingPluginError
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import ContextPolicy
-from polycontext.polynomial.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from polycontext.polynomial.verification import PinError, Verification, verify
 
 __all__ = [

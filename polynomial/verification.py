@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, frozen
 
 from polycontext.linearity import CallerError
-from polycontext.polynomial._matching import found_in_order
+from polycontext.polynomial.matching import found_in_order
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
 

@@ -1,11 +1,11 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
-from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
 from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import is_gist_text
+from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.ladder import Ladder
 from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
 from polycontext.pressure.projector import ContextProjector, Fulfilment

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.outline import outline_body
 from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
+from polycontext.pressure.extractive.outline import outline_body
 from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
 from polycontext.pressure.plan import GistJob, GistKind
 from polycontext.window import Role, TokenCounter, Turn, count_turn

@@ -11,10 +11,10 @@ from itertools import count, islice
 
 from attrs import field, frozen
 
-from polycontext.pressure.gisting import Gisted, Offer, body_allowance, make_gist, offers
 from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, TargetError
 from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
+from polycontext.pressure.gisting import Gisted, Offer, body_allowance, make_gist, offers
 from polycontext.pressure.ladder import Ladder, ladder_of
 from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Reach

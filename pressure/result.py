@@ -3,8 +3,8 @@
 from attrs import frozen
 
 from polycontext.pressure.columns import Kind, columns_of
-from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.edit import Edit
+from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.plan import Plan
 from polycontext.pressure.reach import Reach
 from polycontext.window import ContextWindow

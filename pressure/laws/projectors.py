@@ -8,8 +8,8 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
 from polycontext.pressure.gist import source_ids
+from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
 from polycontext.pressure.threshold import pressure_of
 from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow, Role, Turn

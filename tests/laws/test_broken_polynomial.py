@@ -36,11 +36,11 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial._laws_of_agents import Combine
-from polycontext.polynomial._laws_of_projections import Projecting
-from polycontext.polynomial.machine import TABLE
-from polycontext.polynomial.step import Step
-from polycontext.polynomial.table import Table, run
+from polycontext.polynomial.laws.agents import Combine
+from polycontext.polynomial.laws.projections import Projecting
+from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.step import Step
+from polycontext.polynomial.machine.table import Table, run
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format

@@ -38,7 +38,7 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial._laws_of_agents import Combine
+from polycontext.polynomial.laws.agents import Combine
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.providers import Provider, WireFormat, get_format
 from tests.strategies import FAST, conversations

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from polycontext.nodes.cli_diagram import BEGIN, END
-from polycontext.polynomial.diagram import dot, mermaid
-from polycontext.polynomial.diagram_svg import svg
+from polycontext.polynomial.machine.diagram import dot, mermaid
+from polycontext.polynomial.machine.diagram_svg import svg
 from tests.house import ROOT
 from tests.nodes.command import Command
 

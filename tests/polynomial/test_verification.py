@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
 from polycontext.polynomial import ContextOverflowError, PinError, Verification, project, verify
-from polycontext.polynomial._matching import found_in_order
+from polycontext.polynomial.matching import found_in_order
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import get_format
 from tests.polynomial.conversations import (

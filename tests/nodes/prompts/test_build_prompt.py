@@ -14,7 +14,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import UnknownAgentTypeWarning, transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
-from polycontext.polynomial.plugins import MissingPluginError, load_prompt_maker
+from polycontext.polynomial.session.plugins import MissingPluginError, load_prompt_maker
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TokenCounter, ToolCall, Turn, count_turn
 from tests.strategies import lived_windows

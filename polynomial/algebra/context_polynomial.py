@@ -1,9 +1,9 @@
 """The context as a polynomial functor (seed 004 §1.1)."""
 
+from polycontext.polynomial.algebra.poly_agent import PolyAgent
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.poly_agent import PolyAgent
+from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, context_transition
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.transition import VALID_DIRECTIONS, context_transition
 
 
 def _kind(context_input: ContextInput) -> InputKind:

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial.poly_agent import Left, PolyAgent, Right
+from polycontext.polynomial.algebra.poly_agent import Left, PolyAgent, Right
 
 AnyAgent = PolyAgent[Any, Any, Any]
 Rename = Callable[[Any], Any]

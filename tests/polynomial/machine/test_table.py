@@ -13,7 +13,7 @@ from polycontext.polynomial import (
     IllegalDirectionError,
     InputKind,
 )
-from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, whole, words
 

@@ -20,7 +20,7 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.window import ContextWindow
-from tests.polynomial.agents import COUNTER, DOOR, ECHO, LAMP, STUCK, Agent
+from tests.polynomial.algebra.agents import COUNTER, DOOR, ECHO, LAMP, STUCK, Agent
 from tests.polynomial.conversations import WORDS
 
 AGENTS = {"door": DOOR, "counter": COUNTER, "lamp": LAMP, "echo": ECHO, "stuck": STUCK}

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from polycontext.polynomial.errors import illegal
+from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import Step
 
 
 @frozen

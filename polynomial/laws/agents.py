@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial import _isomorphism as iso
-from polycontext.polynomial._isomorphism import AnyAgent, Renaming, difference, outcome, walk
-from polycontext.polynomial.poly_agent import Left, Lens, Right
+from polycontext.polynomial.algebra.poly_agent import Left, Lens, Right
+from polycontext.polynomial.laws import isomorphism as iso
+from polycontext.polynomial.laws.isomorphism import AnyAgent, Renaming, difference, outcome, walk
 
 _POLY = "Niu and Spivak, Polynomial Functors; design §7"
 _LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses; design §7"

@@ -3,7 +3,7 @@
 A combinator, an engine, `project` are themselves inputs of their laws, so run them on your own by passing it in.
 """
 
-from polycontext.polynomial._laws_of_agents import (
+from polycontext.polynomial.laws.agents import (
     bisimilar_parts_make_bisimilar_composites,
     changing_interfaces_composes,
     coproduct_has_a_unit,
@@ -23,7 +23,7 @@ from polycontext.polynomial._laws_of_agents import (
     sequential_runs_as_its_parts,
     the_identity_lens_changes_nothing,
 )
-from polycontext.polynomial._laws_of_machines import (
+from polycontext.polynomial.laws.machines import (
     a_refused_input_changes_nothing,
     engines_agree,
     json_keeps_the_session,
@@ -31,7 +31,7 @@ from polycontext.polynomial._laws_of_machines import (
     the_polynomial_moves_as_the_table,
     the_state_is_what_the_guards_say,
 )
-from polycontext.polynomial._laws_of_operads import (
+from polycontext.polynomial.laws.operads import (
     an_operation_takes_as_many_windows_as_its_arity,
     arities_add_up,
     composing_is_associative,
@@ -41,7 +41,7 @@ from polycontext.polynomial._laws_of_operads import (
     merging_keeps_every_turn,
     merging_with_nothing_changes_nothing,
 )
-from polycontext.polynomial._laws_of_projections import (
+from polycontext.polynomial.laws.projections import (
     a_projection_is_within_its_budget,
     projecting_is_deterministic,
     projecting_keeps_what_must_stay,

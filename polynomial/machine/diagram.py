@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.machine import TABLE, ContextMachine
+from polycontext.polynomial.machine.context_machine import TABLE, ContextMachine
+from polycontext.polynomial.machine.table import Row, Table
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.table import Row, Table
 
 TURN_KINDS = (InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.TOOL_TURN, InputKind.SYSTEM)
 """The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""

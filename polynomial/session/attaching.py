@@ -7,7 +7,7 @@ an id that named one item is never given to another.
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial.recall import Log
+from polycontext.polynomial.session.recall import Log
 from polycontext.window import ContextItem, ContextWindow, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 

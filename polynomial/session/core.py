@@ -11,15 +11,15 @@ from weakref import WeakKeyDictionary
 from attrs import frozen
 
 from polycontext.linearity import EPOCH, Classifier, default_classifier
-from polycontext.polynomial import journal
-from polycontext.polynomial.delivery import Delivery
 from polycontext.polynomial.errors import ContextOverflowError, SessionOptionError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine import ContextMachine
-from polycontext.polynomial.recall import Log
+from polycontext.polynomial.journal import events as journal
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
+from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, TableMachine
+from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.session.recall import Log
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import ContextPolicy, is_over_budget
-from polycontext.polynomial.transition import VALID_DIRECTIONS, TableMachine
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,

@@ -12,7 +12,7 @@ from cattrs.strategies import configure_tagged_union
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.journal import Event
+from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, Reach, Signals
 from polycontext.window import Part, Splice, ToolCall, Turn

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import journal
-from polycontext.polynomial._session_core import Calls, SessionCore
-from polycontext.polynomial.attaching import attaching_turn, class_of_item, held_attachment
-from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.errors import ContextOverflowError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.recall import recall_edit
+from polycontext.polynomial.journal import events as journal
+from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
+from polycontext.polynomial.session.attaching import attaching_turn, class_of_item, held_attachment
+from polycontext.polynomial.session.calls import as_tool_call
+from polycontext.polynomial.session.core import Calls, SessionCore
+from polycontext.polynomial.session.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.transition import VALID_DIRECTIONS
 from polycontext.pressure import Signals, apply_edit, pressure_of, tokens_at
 from polycontext.window import ContextItem, Role, Turn
 

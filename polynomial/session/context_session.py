@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity import Classifier, PolycontextError, default_classifier
-from polycontext.polynomial import journal, snapshot
-from polycontext.polynomial._session_async import AsyncWrites
-from polycontext.polynomial._session_core import Clock, Engine, utc_now
 from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.plugins import PromptMaker, load_prompt_maker, load_renderer
+from polycontext.polynomial.journal import events as journal
+from polycontext.polynomial.journal import saved as snapshot
+from polycontext.polynomial.session.async_writes import AsyncWrites
+from polycontext.polynomial.session.core import Clock, Engine, utc_now
+from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider, Rendered

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, law
+from polycontext.polynomial.algebra.poly_agent import DirectionError, PolyAgent
 from polycontext.polynomial.errors import IllegalDirectionError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.journal import logged_turns, replay
-from polycontext.polynomial.poly_agent import DirectionError, PolyAgent
-from polycontext.polynomial.session import ContextSession
+from polycontext.polynomial.journal.events import logged_turns, replay
+from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
+from polycontext.polynomial.machine.transition import TableMachine
+from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import ContextPolicy, is_over_budget
-from polycontext.polynomial.transition import TableMachine
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextWindow
 

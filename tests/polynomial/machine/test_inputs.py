@@ -6,8 +6,8 @@ import pytest
 
 from polycontext.linearity import CallerError, ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputError, InputKind, MissingPluginError, TableMachine
-from polycontext.polynomial.calls import as_tool_call
-from polycontext.polynomial.plugins import load_renderer
+from polycontext.polynomial.session.calls import as_tool_call
+from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, chat, words

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from polycontext.polynomial import ContextState, InputKind
-from polycontext.polynomial.diagram import ANY_TURN, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
-from polycontext.polynomial.diagram_svg import svg
-from polycontext.polynomial.machine import TABLE
-from polycontext.polynomial.table import Row, Table
+from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.diagram import ANY_TURN, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
+from polycontext.polynomial.machine.diagram_svg import svg
+from polycontext.polynomial.machine.table import Row, Table
 
 Move = tuple[str, str, str, str]
 PICTURE = Path(__file__).parent / "machine.svg"

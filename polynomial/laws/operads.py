@@ -8,7 +8,7 @@ from attrs import evolve
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.operad import ArityError, Operation
+from polycontext.polynomial.algebra.operad import ArityError, Operation
 from polycontext.window import ContextWindow
 
 _OPERAD = "May, The Geometry of Iterated Loop Spaces; seed 004 §1.1; design §7"

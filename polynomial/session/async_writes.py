@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial._session_core import Calls, Mark
-from polycontext.polynomial._session_writes import SessionWrites
-from polycontext.polynomial.attaching import attaching_turn, class_of_item
-from polycontext.polynomial.calls import as_tool_call
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.session.attaching import attaching_turn, class_of_item
+from polycontext.polynomial.session.calls import as_tool_call
+from polycontext.polynomial.session.core import Calls, Mark
+from polycontext.polynomial.session.writes import SessionWrites
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.window import ContextItem, Role, Turn
 

@@ -9,10 +9,10 @@ from html import escape
 
 from attrs import frozen
 
-from polycontext.polynomial.diagram import LEGEND, Arrow, arrows, initial_state
-from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.diagram import LEGEND, Arrow, arrows, initial_state
+from polycontext.polynomial.machine.table import Table
 from polycontext.polynomial.state import ContextState
-from polycontext.polynomial.table import Table
 
 WIDTH, HEIGHT, GAP, MARGIN = 150, 46, 170, 70
 RISE, FIRST_RISE = 62, 58

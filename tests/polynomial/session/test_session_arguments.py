@@ -9,9 +9,9 @@ import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession, Engine
-from polycontext.polynomial.delivery import deliver
-from polycontext.polynomial.machine import ContextMachine
-from polycontext.polynomial.transition import TableMachine
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.transition import TableMachine
+from polycontext.polynomial.session.delivery import deliver
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextItem, InvalidMessagesError, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attachment_of

@@ -19,9 +19,9 @@ from statemachine.transition_list import TransitionList
 
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step, check_fits, is_over_budget
+from polycontext.polynomial.machine.table import Row, Table, directions
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import DEFAULT_POLICY, ContextPolicy, Step, check_fits, is_over_budget
-from polycontext.polynomial.table import Row, Table, directions
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextWindow
 

@@ -1,10 +1,10 @@
 """The transition function, derived from the machine's declaration at import."""
 
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine import TABLE
+from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
+from polycontext.polynomial.machine.table import directions, run
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.step import DEFAULT_POLICY, ContextPolicy, Step
-from polycontext.polynomial.table import directions, run
 from polycontext.window import ContextWindow
 
 VALID_DIRECTIONS: dict[ContextState, frozenset[InputKind]] = directions(TABLE)

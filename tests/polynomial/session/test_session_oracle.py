@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, Engine
-from polycontext.polynomial.journal import logged_turns, replay
+from polycontext.polynomial.journal.events import logged_turns, replay
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
 from tests.strategies import CLASSES, FAST, PROSE, TARGETS

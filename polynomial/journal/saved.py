@@ -8,9 +8,9 @@ your own) is handed in again.
 from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial.codec import json_object, structured, to_text
 from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.journal import Event, TurnEvent, apply_event
+from polycontext.polynomial.journal.codec import json_object, structured, to_text
+from polycontext.polynomial.journal.events import Event, TurnEvent, apply_event
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Reach, Signals, Threshold
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import Left, Lens, Right, coproduct, parallel, product, sequential, through
-from tests.polynomial.agents import COUNTER, DOOR, ECHO, LAMP, NOTHING, SMALL, STUCK, UNIT, Agent, finite
+from tests.polynomial.algebra.agents import COUNTER, DOOR, ECHO, LAMP, NOTHING, SMALL, STUCK, UNIT, Agent, finite
 
 Rename = Callable[[Any], Any]
 

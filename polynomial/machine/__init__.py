@@ -1,0 +1,1 @@
+"""The machine: one declaration, the table compiled from it, the transition function, its diagram."""

@@ -1,0 +1,1 @@
+"""One conversation, driven through the machine by whoever uses it."""
