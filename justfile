@@ -40,7 +40,7 @@ bench *arguments:
 
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
-    uv run python -m polycontext.nodes.props_contract
+    uv run python -m polycontext.nodes.props.contract
 
 # Write the JSON Schema of the AgentContext anew.
 agent-schema:

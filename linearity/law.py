@@ -8,6 +8,8 @@ command line and a user's own script call it alike.
 
 import inspect
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -54,16 +56,20 @@ def law(source: str) -> Callable[[F], F]:
     return mark
 
 
-def laws_of(module: ModuleType) -> tuple[Law, ...]:
-    """Return the laws that `module` holds and its own package defines, in the order they stand there.
+def laws_of(package: ModuleType) -> tuple[Law, ...]:
+    """Return the laws that the modules of a package define, in the order of the modules and as they stand there.
 
     >>> from polycontext.linearity import laws
     >>> [law.room for law in laws_of(laws)][:1]
     ['linearity']
     """
-    package = module.__name__.rpartition(".")[0]
-    found = [value for value in vars(module).values() if hasattr(value, "__law_source__") and value.__module__.startswith(f"{package}.")]
-    return tuple(_law(module, function) for function in found)
+    modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
+    return tuple(_law(module, value) for module in modules for value in vars(module).values() if _states_a_law(value, module))
+
+
+def _states_a_law(value: object, module: ModuleType) -> bool:
+    """Tell whether `module` defines the law `value`; one that it imports is another module's."""
+    return hasattr(value, "__law_source__") and getattr(value, "__module__", None) == module.__name__
 
 
 def _law(module: ModuleType, function: Any) -> Law:

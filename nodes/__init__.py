@@ -11,10 +11,10 @@ from polycontext.nodes.builders import (
 from polycontext.nodes.entities import SessionIdRegistry, format_entity_context, get_entity_context
 from polycontext.nodes.history import PendingState, format_conversation_for_prompt, get_conversation_history
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn, summarize
+from polycontext.nodes.models.scripted_model import ScriptedModel
 from polycontext.nodes.prompts import PromptBuilder
-from polycontext.nodes.props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+from polycontext.nodes.props.component_renderer import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from polycontext.nodes.reasoning import format_reasoning_for_prompt, get_reasoning_trace
-from polycontext.nodes.scripted_model import ScriptedModel
 
 __all__ = [
     "ActionProps",

@@ -4,24 +4,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "../shared/data"
+"""Recordings, which stay outside; tests that need them skip where they are absent."""
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
+FRONT = "front"
+"""The package itself, which stands above the rooms and loads them lazily."""
 
 
 def shipped_files() -> Iterator[Path]:
-    """Yield every file of the five rooms, relative to the root: modules, `py.typed` and data."""
-    for room in ROOMS:
+    """Yield every file of the front door and the five rooms, relative to the root: modules, `py.typed` and data."""
+    for room in (FRONT, *ROOMS):
         files = (path for path in (ROOT / room).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         yield from sorted(path.relative_to(ROOT) for path in files)
 
 
-def module_names() -> Iterator[str]:
-    """Yield the import name of every module of the five rooms.
+def installed_path(path: Path) -> str:
+    """Return where a shipped file stands once it is installed.
 
-    >>> "polycontext.window.turn" in set(module_names())
+    >>> installed_path(Path("front/__init__.py")), installed_path(Path("window/turn.py"))
+    ('polycontext/__init__.py', 'polycontext/window/turn.py')
+    """
+    return Path("polycontext", *path.parts[path.parts[0] == FRONT :]).as_posix()
+
+
+def module_names() -> Iterator[str]:
+    """Yield the import name of every module that is shipped.
+
+    >>> {"polycontext", "polycontext.window.turn"} <= set(module_names())
     True
     """
     for path in shipped_files():
         if path.suffix == ".py":
-            parts = path.with_suffix("").parts
-            yield ".".join(("polycontext", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+            yield installed_path(path.with_suffix("")).removesuffix("/__init__").replace("/", ".")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import ROOMS, ROOT
+from tests.house import FRONT, ROOMS, ROOT
 
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
@@ -23,7 +23,8 @@ def lint(cwd: Path, *search_first: Path) -> subprocess.CompletedProcess[str]:
 
 
 def copy_of_the_rooms(place: Path) -> Path:
-    """Copy the five rooms under one `polycontext` folder, as they are installed."""
+    """Copy the front door and the five rooms under one `polycontext` folder, as they are installed."""
+    shutil.copytree(ROOT / FRONT, place / "polycontext", ignore=shutil.ignore_patterns("__pycache__"))
     for room in ROOMS:
         shutil.copytree(ROOT / room, place / "polycontext" / room, ignore=shutil.ignore_patterns("__pycache__"))
     return place

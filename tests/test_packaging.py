@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import ROOT, module_names, shipped_files
+from tests.house import ROOT, installed_path, module_names, shipped_files
 
 pytestmark = pytest.mark.wheel
 HEAVY = ("matplotlib", "rich", "typer")
-CLI = ROOT / "nodes" / "cli.py"
+CLI = ROOT / "nodes" / "commands" / "app.py"
 
 
 def run(command: Sequence[str | Path], **environment: str) -> str:
@@ -56,7 +56,7 @@ def test_the_wheel_holds_the_rooms_and_nothing_else(wheel: Path) -> None:
     """Every module, `py.typed` and data file of the rooms is in the wheel under `polycontext`; no other top-level name is."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == {f"polycontext/{path.as_posix()}" for path in shipped_files()}
+    assert names == {installed_path(path) for path in shipped_files()}
 
 
 def test_every_module_imports(python: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes._machine_strategies import AnyAgent, AnyLens, Relabelling, Rows
+from polycontext.nodes.testing.machines import AnyAgent, AnyLens, Relabelling, Rows
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,

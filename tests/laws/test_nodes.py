@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes import ComponentRenderer, laws
-from polycontext.nodes._machine_strategies import sessions
+from polycontext.nodes.testing.machines import sessions
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.pressure import FixedThreshold
 from polycontext.window.providers import Provider, WireFormat, get_format

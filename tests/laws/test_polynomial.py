@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.nodes._machine_strategies import (
+from polycontext.nodes.testing.machines import (
     CHOICES,
     COMBINATORS,
     OPERATIONS,

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass, default_classifier
 from polycontext.linearity.laws.ledgers import every_id_is_in_the_part_of_its_class, stats_count_the_parts, the_ledger_survives_json
+from tests.house import DATA
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 FILES = ["tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl"]
 SHARE = 1_600
 

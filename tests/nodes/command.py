@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from polycontext.nodes.cli import main
-from tests.house import ROOT
+from polycontext.nodes.commands.app import main
+from tests.house import DATA, ROOT
 
 EXAMPLE = ROOT / "examples" / "conversation.json"
 ANTHROPIC_EXAMPLE = ROOT / "examples" / "conversation_anthropic.json"
@@ -63,7 +63,7 @@ class Command:
 
 def spawn(*arguments: object, **environment: str) -> Ran:
     """Run `polycontext` as a process of its own."""
-    code = "import sys; from polycontext.nodes.cli import main; sys.exit(main())"
+    code = "import sys; from polycontext.nodes.commands.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, input=b"", capture_output=True, env=os.environ | environment, check=False)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -101,7 +101,7 @@ def saved(folder: Path, name: str, value: Any) -> Path:
 
 def recordings(name: str) -> Path:
     """Return a file of recordings beside the project, or skip where there is none."""
-    path = Path(__file__).resolve().parents[2] / "../shared/data" / name
+    path = DATA / name
     if not path.exists():
         pytest.skip(f"no recordings here: {name} is absent")
     return path

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +11,11 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
+from tests.house import DATA
 from tests.strategies import Move, conversations
 
 Message = dict[str, Any]
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 needs_recordings = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
 
 

@@ -7,7 +7,6 @@ tests are skipped.
 import copy
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ import pytest
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
+from tests.house import DATA
 from tests.window.providers.wire_conversations import digested, named, words
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ import pytest
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import ToolCall, Turn
+from tests.house import DATA
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 WIRE = DATA / "wire_pydantic_ai_tools.jsonl"
 TALKS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "qmsum.jsonl")
 REPORTED = re.compile(r'\\*"prompt_tokens\\*": ?(\d+)')

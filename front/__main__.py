@@ -1,0 +1,8 @@
+"""Run the command line: ``python -m polycontext``."""
+
+import sys
+
+from polycontext.nodes.commands.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

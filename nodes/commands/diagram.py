@@ -1,0 +1,60 @@
+"""`polycontext diagram`: the machine as a picture."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+from polycontext.nodes.commands.output import USAGE, CommandError, saved, write
+from polycontext.polynomial.machine.diagram import dot, mermaid
+from polycontext.polynomial.machine.diagram_svg import svg
+
+
+class DiagramFormat(StrEnum):
+    """Name what the machine can be drawn as."""
+
+    MERMAID = "mermaid"
+    DOT = "dot"
+    SVG = "svg"
+
+
+_WRITERS: dict[DiagramFormat, Callable[[], str]] = {
+    DiagramFormat.MERMAID: mermaid,
+    DiagramFormat.DOT: dot,
+    DiagramFormat.SVG: svg,
+}
+
+BEGIN, END = "<!-- machine diagram -->", "<!-- /machine diagram -->"
+"""What stands around the diagram in a Markdown file that shows it."""
+
+
+def draw(form: DiagramFormat, output: Path | None) -> int:
+    """Print the diagram, or write it to `output`; return the exit code.
+
+    Raises:
+        CommandError: the file cannot be written.
+    """
+    text = _WRITERS[form]()
+    if output is None:
+        write(text)
+    else:
+        saved(output, lambda path: path.write_text(text, encoding="utf-8"))
+    return 0
+
+
+def draw_into(page: Path) -> int:
+    """Put the Mermaid diagram between the markers of a Markdown page, in place of what is there.
+
+    Raises:
+        CommandError: the page cannot be read or written, or has no markers.
+    """
+    try:
+        text = page.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(USAGE, f"{page}: cannot be read: {error}") from None
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise CommandError(USAGE, f"{page}: no markers for the diagram; legal: a line {BEGIN} and a line {END} behind it")
+    drawn = f"{head}{BEGIN}\n\n```mermaid\n{mermaid()}```\n\n{END}{tail}"
+    saved(page, lambda path: path.write_bytes(drawn.encode()))
+    return 0

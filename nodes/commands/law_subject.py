@@ -1,0 +1,198 @@
+"""A user's own object as the subject of laws: found by name, made if it is a class, and told by its shape."""
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field, frozen
+from hypothesis import strategies as st
+
+from polycontext.linearity import CallerError, LinearityMap
+from polycontext.nodes.testing import conversations as drawn
+from polycontext.nodes.testing.law_inputs import Strategies
+from polycontext.nodes.testing.window_inputs import ledgers
+from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.pressure import Summariser
+from polycontext.window import ContextWindow
+from polycontext.window.store import StoreComonad
+
+
+@define(slots=False, eq=False)
+class SubjectError(CallerError, ValueError):
+    """Refuse a subject that cannot be found, made or told."""
+
+    subject: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"subject {self.subject!r}: {self.problem}; legal: {self.legal}"
+
+
+@frozen
+class Kind:
+    """Name what an object can be to the laws: how to tell, and what laws are then given in its place."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    strategies: Callable[[Any], Strategies]
+
+
+@frozen
+class Subject:
+    """Hold a user's object, what it is to the laws, and what they draw in its place."""
+
+    name: str
+    value: Any = field(repr=False)
+    kinds: tuple[str, ...]
+    bound: Strategies = field(repr=False)
+
+
+def load_subject(name: str) -> Subject:
+    """Return the object that ``module:object`` names; a class or factory without parameters is called for it.
+
+    Modules are looked for in the working directory as well.
+
+    Raises:
+        SubjectError: it cannot be imported or made, or is nothing that laws are about.
+    """
+    module, colon, path = name.partition(":")
+    if not (module and colon and path):
+        raise SubjectError(name, "no module and object", "module:object, such as my_agent.summaries:Summariser")
+    return subject_of(_found(name, module, path), name)
+
+
+def subject_of(value: Any, name: str = "") -> Subject:
+    """Return `value`, or what it makes, as a subject of laws.
+
+    Raises:
+        SubjectError: it cannot be made, or is nothing that laws are about.
+    """
+    name = name or getattr(value, "__qualname__", type(value).__qualname__)
+    made = _made(value, name)
+    fitting = [kind for kind in KINDS if kind.fits(made)]
+    if not fitting:
+        legal = "; ".join(kind.name for kind in KINDS)
+        raise SubjectError(name, f"{type(made).__qualname__} is nothing that laws are about", f"one of: {legal}")
+    bound = {parameter: strategy for kind in fitting for parameter, strategy in kind.strategies(made).items()}
+    return Subject(name, made, tuple(kind.name for kind in fitting), bound)
+
+
+def _found(name: str, module: str, path: str) -> Any:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        value: Any = import_module(module)
+    except Exception as error:  # whatever a user's module raises while it is imported
+        raise SubjectError(name, f"cannot be imported: {type(error).__name__}: {error}", "a module that imports") from error
+    for attribute in path.split("."):
+        if not hasattr(value, attribute):
+            raise SubjectError(name, f"no {attribute!r} there", _near(attribute, value))
+        value = getattr(value, attribute)
+    return value
+
+
+def _near(attribute: str, value: Any) -> str:
+    """Return the names there that look like `attribute`, or else those that are defined there."""
+    names = [each for each in dir(value) if not each.startswith("_")]
+    near = get_close_matches(attribute, names)
+    own = [each for each in names if getattr(getattr(value, each), "__module__", None) == getattr(value, "__name__", None)]
+    return ", ".join(near or own or names) or "nothing; it is empty"
+
+
+def _made(value: Any, name: str) -> Any:
+    """Return `value`, or what it returns where it is a class or takes nothing."""
+    if not (inspect.isclass(value) or (inspect.isroutine(value) and _takes(value))):
+        return value
+    try:
+        return value()
+    except Exception as error:  # whatever a user's class raises while it is made
+        raise SubjectError(
+            name, f"cannot be made: {type(error).__name__}: {error}", "a class or factory without parameters, or an instance"
+        ) from error
+
+
+def _takes(function: Callable[..., Any], *arguments: object) -> bool:
+    """Tell whether `function` can be called with these positional arguments."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _has(value: Any, method: str, *arguments: object) -> bool:
+    function = getattr(value, method, None)
+    return callable(function) and _takes(function, *arguments)
+
+
+# --- what fits ------------------------------------------------------------
+
+
+def _counts(value: Any) -> bool:
+    return _has(value, "count", "text") and not isinstance(value, Sequence | StoreComonad)
+
+
+def _compresses(value: Any) -> bool:
+    return _has(value, "compress", None, 0.5) and not isinstance(value, ContextSession)
+
+
+def _classifies(value: Any) -> bool:
+    return callable(value) and _takes(value, "user", "text", {})
+
+
+# --- what is drawn --------------------------------------------------------
+
+
+def _fixed(*parameters: str) -> Callable[[Any], Strategies]:
+    return lambda value: dict.fromkeys(parameters, st.just(value))
+
+
+def _refocused(store: StoreComonad[Any]) -> Strategies:
+    """Draw the store as it is, and focused elsewhere as far as it can be."""
+
+    def at(position: int) -> StoreComonad[Any]:
+        try:
+            return store.seek(position)
+        except Exception:  # noqa: BLE001 - a store that cannot be moved is still a subject; the laws of seek will say so
+            return store
+
+    return {"store": st.just(store) | st.integers(0, store.last).map(at)}
+
+
+def _continued(window: ContextWindow) -> Strategies:
+    """Draw the window with a generated conversation behind its turns."""
+
+    def after(moves: Sequence[drawn.Move]) -> ContextWindow:
+        grown = window
+        for turn, resource_class in moves:
+            grown = grown.append(turn, resource_class)
+        return grown
+
+    windows = st.just(window)
+    if not window.open_calls:
+        windows |= drawn.conversations(max_atoms=6).map(after)
+    focused = windows.flatmap(lambda grown: st.just(grown) | st.integers(0, len(grown)).map(grown.seek))
+    return {"window": focused, "store": focused}
+
+
+def _with_history(ledger: LinearityMap) -> Strategies:
+    return {"ledger": st.just(ledger) | ledgers(ledger)}
+
+
+KINDS: Final = (
+    Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
+    Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
+    Kind("a ledger (LinearityMap)", lambda value: isinstance(value, LinearityMap), _with_history),
+    Kind("a counter (count(text))", _counts, _fixed("counter")),
+    Kind("a classifier (called with role, content, metadata)", _classifies, _fixed("classifier")),
+    Kind("a summariser (summarise(turns, max_tokens, *, counter, query))", lambda v: isinstance(v, Summariser), _fixed("summariser")),
+    Kind("a projector (compress(window, target))", _compresses, _fixed("projector")),
+    Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),
+)
+"""What laws are about, in the order of the rooms."""

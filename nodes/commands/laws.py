@@ -1,0 +1,229 @@
+"""`polycontext laws`: every law, run on generated inputs or on a user's own object."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+from attrs import define, frozen
+from rich.console import Console, Group, RenderableType
+from rich.progress import Progress, TaskID
+from rich.table import Table
+from rich.text import Text
+
+from polycontext.linearity.law import Law
+from polycontext.nodes.commands.console import paper_width, write_rich
+from polycontext.nodes.commands.law_subject import Subject, load_subject
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
+from polycontext.nodes.testing.drawing import NOTHING
+from polycontext.nodes.testing.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
+
+STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
+"""Environment variable that says where Hypothesis keeps its files."""
+
+_COLUMNS = ("room", "law", "examples", "verdict")
+_GAP = 2
+
+
+@frozen
+class LawOptions:
+    """Hold what the command was asked for."""
+
+    examples: int = EXAMPLES
+    rooms: tuple[str, ...] = ()
+    laws: tuple[str, ...] = ()
+    subject: str | None = None
+    seed: int | None = None
+    as_json: bool = False
+
+
+def check_laws(options: LawOptions) -> int:
+    """Run the laws asked for and print their verdicts; return the exit code: 1 if one is broken.
+
+    Raises:
+        CommandError: no such room or law. SubjectError: a subject that laws cannot be run on.
+    """
+    laws = _named(all_laws(_rooms(options)), options)
+    subject = load_subject(options.subject) if options.subject is not None else None
+    if subject is not None:
+        laws = _about(laws, subject)
+    with _own_storage(), _progress(laws, options.examples) as watch:
+        verdicts = [watch.ended(_run(law, subject, options, watch)) for law in laws]
+    if options.as_json:
+        write_json(_as_json(verdicts, options, subject), indent=2)
+    else:
+        write_rich(_table(verdicts, subject))
+    return 0 if all(verdict.ok for verdict in verdicts) else FAULT
+
+
+def _run(law: Law, subject: Subject | None, options: LawOptions, watch: "_Watch") -> Verdict:
+    bound = NOTHING if subject is None else subject.bound
+    return run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)
+
+
+# --- which laws -----------------------------------------------------------
+
+
+def _rooms(options: LawOptions) -> Sequence[str]:
+    unknown = [room for room in options.rooms if room not in ROOMS]
+    if unknown:
+        raise CommandError(USAGE, f"--room {unknown[0]}: no such room; legal: {', '.join(ROOMS)}")
+    return options.rooms or ROOMS
+
+
+def _named(laws: Sequence[Law], options: LawOptions) -> Sequence[Law]:
+    """Return the laws that were named, with or without their room; all of them where none was."""
+    known = {name for law in laws for name in _names(law)}
+    unknown = [name for name in options.laws if name not in known]
+    if unknown:
+        where = f" in {', '.join(options.rooms)}" if options.rooms else ""
+        near = get_close_matches(unknown[0], known) or sorted(law.name for law in laws)
+        raise CommandError(USAGE, f"--law {unknown[0]}: no such law{where}; legal: {', '.join(near)}")
+    return [law for law in laws if not options.laws or not set(options.laws).isdisjoint(_names(law))]
+
+
+def _names(law: Law) -> tuple[str, str]:
+    return law.name, f"{law.room}.{law.name}"
+
+
+def _about(laws: Sequence[Law], subject: Subject) -> Sequence[Law]:
+    found = [law for law in laws if not subject.bound.keys().isdisjoint(law.parameters)]
+    if not found:
+        about = " or ".join(sorted(subject.bound))
+        raise CommandError(
+            USAGE, f"--subject {subject.name} is {' and '.join(subject.kinds)}; legal: --room or --law with laws about {about}"
+        )
+    return found
+
+
+# --- what is printed ------------------------------------------------------
+
+
+def _as_json(verdicts: Sequence[Verdict], options: LawOptions, subject: Subject | None) -> dict[str, Any]:
+    return {
+        "ok": all(verdict.ok for verdict in verdicts),
+        "examples": options.examples,
+        "seed": options.seed,
+        "subject": None if subject is None else {"name": subject.name, "kinds": list(subject.kinds)},
+        "laws": [_verdict_json(verdict) for verdict in verdicts],
+    }
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    law, found = verdict.law, verdict.counterexample
+    return {
+        "room": law.room,
+        "law": law.name,
+        "statement": law.statement,
+        "source": law.source,
+        "tried": verdict.tried,
+        "ok": verdict.ok,
+        "counterexample": None if found is None else {"problem": found.problem, "inputs": dict(found.inputs)},
+    }
+
+
+def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableType:
+    broken = [verdict for verdict in verdicts if not verdict.ok]
+    room = _room_left(verdicts) if broken else 0
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for name in _COLUMNS:
+        table.add_column(name, justify="right" if name == "examples" else "left", no_wrap=True)
+    if room:
+        table.add_column("counterexample", no_wrap=True)
+    for verdict in verdicts:
+        table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
+    return Group(*_heading(subject), table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
+
+
+def _room_left(verdicts: Sequence[Verdict]) -> int:
+    """Return how many columns are left for counterexamples, 0 if too few to say anything."""
+    columns = zip(*([len(cell.plain) for cell in _row(verdict)] for verdict in verdicts), strict=True)
+    widths = [max(len(name), *column) for name, column in zip(_COLUMNS, columns, strict=True)]
+    left = paper_width() - sum(widths) - _GAP * len(widths)
+    return left if left >= len("counterexample") else 0
+
+
+def _row(verdict: Verdict) -> tuple[Text, Text, Text, Text]:
+    word = Text("holds", style="green") if verdict.ok else Text("broken", style="red")
+    return Text(verdict.law.room, style="dim"), Text(verdict.law.name), Text(str(verdict.tried)), word
+
+
+def _problem(verdict: Verdict, room: int) -> Text:
+    text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
+    text.truncate(room, overflow="ellipsis")
+    return text
+
+
+def _heading(subject: Subject | None) -> list[RenderableType]:
+    return [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
+
+
+def _broken(verdict: Verdict) -> list[RenderableType]:
+    """Return a broken law's statement and its whole counterexample."""
+    law, found = verdict.law, verdict.counterexample
+    assert found is not None
+    lines = [Text(), Text(f"{law.room}.{law.name}", style="bold red"), Text(f"  {one_line(law.statement)} ({one_line(law.source)})")]
+    lines += [Text(f"  {name} = {one_line(value)}", overflow="fold") for name, value in found.inputs.items()]
+    return [*lines, Text(f"  found: {one_line(found.problem)}", overflow="fold")]
+
+
+def _sum(verdicts: Sequence[Verdict], broken: Sequence[Verdict]) -> Text:
+    tried = f"{len(verdicts)} law{'' if len(verdicts) == 1 else 's'}, {sum(verdict.tried for verdict in verdicts)} examples"
+    if broken:
+        return Text(f"{tried}: {len(broken)} broken", style="bold red")
+    return Text(f"{tried}: all hold", style="bold green")
+
+
+# --- while it runs --------------------------------------------------------
+
+
+@define
+class _Watch:
+    """Show on standard error how far the work is: a bar on a terminal, else one line a law."""
+
+    laws: int
+    examples: int
+    bar: Progress | None = None
+    task: TaskID | None = None
+    done: int = 0
+
+    def example(self, law: Law, tried: int) -> None:
+        """Move the bar: so many examples of `law` are behind."""
+        if self.bar is not None and self.task is not None:
+            part = min(tried / self.examples, 1.0)
+            self.bar.update(self.task, completed=self.done + part, description=f"{law.room}.{law.name}")
+
+    def ended(self, verdict: Verdict) -> Verdict:
+        """Count a law as done, and return its verdict."""
+        self.done += 1
+        if self.bar is None:
+            word = "holds" if verdict.ok else "broken"
+            sys.stderr.write(f"{self.done}/{self.laws} {verdict.law.room}.{verdict.law.name}: {word}\n")
+        return verdict
+
+
+@contextmanager
+def _progress(laws: Sequence[Law], examples: int) -> Generator[_Watch]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Watch(len(laws), examples)
+        return
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        yield _Watch(len(laws), examples, bar, bar.add_task("laws", total=len(laws)))
+
+
+@contextmanager
+def _own_storage() -> Generator[None]:
+    """Keep what Hypothesis writes out of the working directory, unless the environment says where it goes."""
+    if STORAGE in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="polycontext-laws-") as place:
+        os.environ[STORAGE] = place
+        try:
+            yield
+        finally:
+            del os.environ[STORAGE]

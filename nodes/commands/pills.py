@@ -1,0 +1,139 @@
+"""`polycontext pills`: complete a name, and resolve a message into what a provider gets."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from rich.table import Table
+from rich.text import Text
+
+from polycontext.nodes.commands.console import tell, write_rich
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
+from polycontext.nodes.commands.pill_buffers import SentMessage, send_message
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.window.pills import (
+    Completer,
+    ContextNotFoundError,
+    FileResolver,
+    Pill,
+    PillDocument,
+    PillError,
+    PillType,
+    Resolvers,
+    SymbolResolver,
+)
+from polycontext.window.providers import Provider
+
+
+@frozen
+class CompleteOptions:
+    """Hold what `pills complete` was asked for."""
+
+    roots: tuple[Path, ...]
+    type: str | None = None
+    limit: int = 20
+    as_json: bool = False
+
+
+@frozen
+class ResolveOptions:
+    """Hold what `pills resolve` was asked for."""
+
+    roots: tuple[Path, ...]
+    limit: int
+    max_tokens: int
+    provider: Provider = Provider.OPENAI
+    as_json: bool = False
+
+
+def complete(prefix: str, options: CompleteOptions) -> int:
+    """Print the files and symbols that `prefix` may stand for, the best first; exit code 1 says there is none.
+
+    Raises:
+        CommandError: a root is no folder.
+    """
+    roots = _folders(options.roots)
+    found = Completer([FileResolver(roots), SymbolResolver(roots)]).candidates(prefix, options.type and [options.type], options.limit)
+    if options.as_json:
+        write_json([{"name": each.name, "type": each.type.value, "detail": each.detail} for each in found], indent=2)
+    elif found:
+        table = Table.grid(padding=(0, 2))
+        for each in found:
+            table.add_row(Text(each.type, style="dim"), Text(one_line(each.name)), Text(one_line(each.detail), style="dim"))
+        write_rich(table)
+    else:
+        tell(Text(f"nothing completes {one_line(prefix)!r}"))
+    return 0 if found else FAULT
+
+
+def resolve(text: str, options: ResolveOptions) -> int:
+    """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
+
+    Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
+
+    Raises:
+        CommandError: a root is no folder, or the message does not fit.
+    """
+    roots = _folders(options.roots)
+    resolvers = Resolvers([FileResolver(roots, options.limit), SymbolResolver(roots, options.limit)])
+    session = ContextSession(options.max_tokens)
+    try:
+        sent = send_message(session, _typed(text, resolvers), resolvers)
+        messages = session.messages(options.provider)
+    except ContextOverflowError as error:
+        raise CommandError(FAULT, str(error)) from None
+    if options.as_json:
+        write_json({"messages": messages, **report(sent)}, indent=2)
+    else:
+        write_json(messages, indent=2)
+        for line in _lines(sent):
+            tell(line)
+    return FAULT if sent.problems else 0
+
+
+def report(sent: SentMessage) -> dict[str, Any]:
+    """Return what was attached, what of it was truncated or had to yield, and what was refused, as JSON data."""
+    return {
+        "attached": [
+            {"name": each.name, "type": each.type.value, "path": each.path, "characters": len(each.content)} for each in sent.attached
+        ],
+        "truncated": [{"name": each.name, "notice": each.notice} for each in sent.attached if each.truncated],
+        "yielded": [{"name": each.name} for each in sent.yielded],
+        "refused": [{"name": each.pill.name, "warning": each.warning, "detail": each.detail} for each in sent.problems],
+    }
+
+
+def _typed(text: str, resolvers: Resolvers) -> PillDocument:
+    """Return the document of `text`, in which a name that is no file but a symbol is one."""
+
+    def type_of(name: str) -> PillType:
+        for pill_type in (PillType.FILE, PillType.SYMBOL):
+            try:
+                resolvers.resolve(Pill(name, pill_type))
+            except ContextNotFoundError:
+                continue
+            except PillError:
+                pass
+            return pill_type
+        return PillType.FILE
+
+    return PillDocument.parse(text, type_of)
+
+
+def _lines(sent: SentMessage) -> Iterator[Text]:
+    for each in sent.attached:
+        line = Text.assemble(("attached ", "green"), one_line(each.name), f" ({each.type}, {len(each.content):,} characters)")
+        yield line.append(f" {each.notice}", "yellow") if each.notice else line
+    for each in sent.yielded:
+        yield Text.assemble(("yielded ", "yellow"), f"{one_line(each.name)}: the window has room for its gist only")
+    for problem in sent.problems:
+        yield Text.assemble(("refused ", "red"), one_line(f"{problem.pill.name}: {problem.warning} ({problem.detail})"))
+
+
+def _folders(roots: Iterable[Path]) -> Sequence[Path]:
+    found = tuple(roots)
+    for root in found:
+        if not root.is_dir():
+            raise CommandError(USAGE, f"--root {root}: no folder; legal: a folder that may be read")
+    return found

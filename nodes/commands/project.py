@@ -1,0 +1,114 @@
+"""`polycontext project`: conversations cut to a budget."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+from rich.text import Text
+
+from polycontext.nodes.commands.console import tell
+from polycontext.nodes.commands.output import FAULT, CommandError, write_json
+from polycontext.nodes.recordings.conversation import Conversation
+from polycontext.nodes.recordings.reading import read_conversations
+from polycontext.polynomial import ContextOverflowError, Projection, project
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider, Rendered
+from polycontext.window.providers.anthropic import hoist
+
+
+@frozen
+class ProjectOptions:
+    """Hold what the command was asked for."""
+
+    budget: int
+    provider: Provider | None = None
+    as_json: bool = False
+    keep_recent: int = 6
+    query: str | None = None
+    repair: bool = False
+
+
+def project_file(name: str, options: ProjectOptions) -> int:
+    """Print the conversations of `name` within the budget, and a report of each; return the exit code.
+
+    One conversation is printed for people to read, several one a line.
+
+    Raises:
+        ReadingError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
+    """
+    projected = (
+        (conversation, project_conversation(conversation, options)) for conversation in read_conversations([name], options.provider)
+    )
+    for (conversation, projection), several in _with_several(projected):
+        shape = as_object(conversation, projection) if options.as_json else as_it_came(conversation, projection)
+        write_json(shape, indent=None if several else 2)
+        if not options.as_json:
+            tell(_report(conversation, projection))
+    return 0
+
+
+def project_conversation(conversation: Conversation, options: ProjectOptions) -> Projection:
+    """Return the projection of `conversation`.
+
+    Raises:
+        ReadingError: the messages break a rule. CommandError: the budget cannot be met.
+    """
+    try:
+        return project(
+            conversation.messages,
+            options.budget,
+            provider=conversation.provider,
+            keep_recent=options.keep_recent,
+            query=options.query,
+            repair=options.repair,
+            tools=conversation.tools,
+        )
+    except InvalidMessagesError as error:
+        raise conversation.refused(error) from None
+    except ContextOverflowError as error:
+        raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
+
+
+def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:
+    """Return messages ready to be sent (for Anthropic the system apart) and the report."""
+    inline = Rendered(projection.messages, projection.system).inline()
+    ready = hoist(inline) if conversation.provider is Provider.ANTHROPIC else Rendered(inline)
+    return {"messages": ready.messages, "system": list(ready.system), "report": projection.report()}
+
+
+def as_it_came(conversation: Conversation, projection: Projection) -> Any:
+    """Return the projection in the shape of the input: a list, or its object with other messages.
+
+    Law: projecting what is returned changes nothing.
+    """
+    messages = Rendered(projection.messages, projection.system).inline()
+    if conversation.body is None:
+        return messages
+    if conversation.has_system:
+        return {**conversation.body, "system": messages[0]["content"], "messages": messages[1:]}
+    return {**conversation.body, "messages": messages}
+
+
+def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
+    """Yield each item and whether there is more than one in all; a fault in the second waits until the first is out."""
+    first = next(items)
+    try:
+        second = next(items, None)
+    except Exception:
+        yield first, True
+        raise
+    yield first, second is not None
+    if second is not None:
+        yield second, True
+    for item in items:
+        yield item, True
+
+
+def _report(conversation: Conversation, projection: Projection) -> Text:
+    report = projection.report()
+    parts = [f"{len(report[name])} {name}" for name in ("kept", "gisted", "dropped", "repaired") if report[name]]
+    changed = "nothing changed" if projection.first_changed is None else f"unchanged before message {projection.first_changed}"
+    text = Text(f"{conversation.title}: ", style="bold")
+    text.append(f"{projection.tokens_before} -> {projection.tokens_after} tokens", style="green")
+    text.append(f" (budget {projection.max_tokens}, floor {projection.floor}); turns: {', '.join(parts)}; {changed}", style="not bold")
+    return text

@@ -1,0 +1,232 @@
+"""The tables of a replay, for people."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+from attrs import astuple, frozen
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes.commands.output import one_line
+from polycontext.nodes.recordings.replay_report import ReplayReport
+from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken, ranges
+from polycontext.polynomial import ContextState
+from polycontext.window import Turn
+
+MOST_STEPS = 60
+"""Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look."""
+
+WIDE = 100
+"""Columns from which on there is room to spare."""
+
+_ENDS = 10
+_SHORT_GAP = 3
+_CELLS = 10
+_EXCERPT = 160
+_STATES = {
+    ContextState.EMPTY: "dim",
+    ContextState.ACCUMULATING: "green",
+    ContextState.PRESSURED: "red",
+    ContextState.COMPRESSED: "blue",
+}
+_CLASSES = {ResourceClass.DROPPABLE: "dim", ResourceClass.REQUIRED: "", ResourceClass.PRESERVED: "bold"}
+
+
+def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
+    """Return the steps of a replay and its summary, for paper of `width` columns."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _gap_for(width), 0, 0))
+    for name in ("turn", "role", "class", "tokens", "pressure", "state"):
+        table.add_column(name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True)
+    table.add_column("what", ratio=1, overflow="fold")
+    for row in _shown(report.steps, show_all=show_all):
+        table.add_row(*(_gap(row) if isinstance(row, int) else _row(row)))
+    return Group(table, "", _summary(report))
+
+
+class Overview:
+    """Collect one row a conversation, and the sums; the reports themselves are let go."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Text, ...]] = []
+        self._sums = _Counts()
+
+    @property
+    def count(self) -> int:
+        """Return how many conversations were added."""
+        return len(self._rows)
+
+    def add(self, report: ReplayReport) -> None:
+        """Add a replayed conversation."""
+        delivered, undelivered = report.lists
+        counts = _Counts(
+            report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered
+        )
+        self._sums = self._sums.plus(counts)
+        pressure, state = report.session.pressure, report.session.state
+        ends = (Text(percent(report.prefix_kept)), Text(percent(pressure)), Text(state, style=_STATES[state]))
+        self._rows.append((Text(one_line(report.conversation.title)), *counts.cells(), *ends))
+
+    def table(self, width: int) -> Table:
+        """Return the rows as a table with the sums below, for paper of `width` columns."""
+        gap = _gap_for(width)
+        table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
+        room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
+        table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
+        for name, total in zip(_COUNTED, self._sums.cells(), strict=True):
+            table.add_column(name, footer=total, justify="right", no_wrap=True)
+        for name in ("kept", "pressure"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("state", no_wrap=True)
+        for row in self._rows:
+            table.add_row(*row)
+        return table
+
+
+_COUNTED = ("turns", "refused", "compr.", "saved", "lists")
+_OVERVIEW_ENDS = 5 + 8 + 12
+
+
+@frozen
+class _Counts:
+    """Hold the countable columns of the overview."""
+
+    turns: int = 0
+    refused: int = 0
+    compressions: int = 0
+    saved: int = 0
+    delivered: int = 0
+    asked: int = 0
+
+    def plus(self, other: "_Counts") -> "_Counts":
+        return _Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    def cells(self) -> tuple[Text, ...]:
+        complete = self.delivered == self.asked
+        lists = str(self.delivered) if complete else f"{self.delivered}/{self.asked}"
+        return (
+            Text(str(self.turns)),
+            Text(str(self.refused), style="red" if self.refused else ""),
+            Text(str(self.compressions)),
+            Text(str(self.saved)),
+            Text(lists, style="" if complete else "red"),
+        )
+
+
+def _gap_for(width: int) -> int:
+    return 2 if width >= WIDE else 1
+
+
+def percent(share: float | None) -> str:
+    """Return a share as people write it."""
+    return "-" if share is None else f"{share * 100:.0f} %"
+
+
+def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplayStep | int]:
+    """Yield the steps to show, and how many are left out between them."""
+    if show_all or len(steps) <= MOST_STEPS:
+        yield from steps
+        return
+    ends = {*range(_ENDS), *range(len(steps) - _ENDS, len(steps))}
+    notable = [index for index, step in enumerate(steps) if _is_notable(step) and index not in ends]
+    chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
+    for index in chosen:
+        between = steps[last + 1 : index]
+        yield from between if len(between) <= _SHORT_GAP else [len(between)]
+        yield steps[index]
+        last = index
+
+
+def _is_notable(step: ReplayStep) -> bool:
+    match step:
+        case Compressed():
+            return step.tokens_after < step.tokens_before
+        case TurnRefused():
+            return True
+        case TurnTaken():
+            return step.list_refused is not None
+
+
+def _gap(count: int) -> tuple[Text, ...]:
+    return (Text("⋯", style="dim"), *(Text("") for _ in range(5)), Text(f"{count} more steps; --all shows them", style="dim"))
+
+
+def _row(step: ReplayStep) -> tuple[Text, ...]:
+    match step:
+        case TurnTaken():
+            name, style = step.resource_class.name, _CLASSES[step.resource_class]
+            head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
+            what = _remark(step)
+        case Compressed():
+            style = "blue" if step.tokens_after < step.tokens_before else "dim"
+            change = f"{step.tokens_after - step.tokens_before:+d}"
+            head = (Text(""), Text("compress", style=style), Text(""), Text(change, style=style))
+            what = Text(_yielded(step), style=style)
+        case TurnRefused():
+            head = (Text(str(step.number)), Text(step.role), Text("refused", style="bold red"), Text(""))
+            what = Text(one_line(step.reason), style="red")
+        case _:
+            assert_never(step)
+    return (*head, _bar(step.pressure, step.state), Text(step.state, style=_STATES[step.state]), what)
+
+
+def _remark(step: TurnTaken) -> Text:
+    if step.list_refused is not None:
+        return Text(f"no message list: {one_line(step.list_refused)}", style="yellow")
+    return Text(excerpt(step.turn), style="yellow" if step.stand_in else "", no_wrap=True, overflow="ellipsis")
+
+
+def _yielded(step: Compressed) -> str:
+    parts = [f"{verb} {ranges(numbers)}" for verb, numbers in (("gisted", step.gisted), ("dropped", step.dropped)) if numbers]
+    return "; ".join(parts) or "nothing yields any more"
+
+
+def excerpt(turn: Turn) -> str:
+    """Return how a turn begins, and what it calls, in one line."""
+    calls = ", ".join(f"{call.name}({call.arguments[:_EXCERPT]})" for call in turn.tool_calls)
+    text = (turn.content or "")[: 2 * _EXCERPT]
+    return one_line(" ".join(part for part in (text, f"-> {calls}" if calls else "") if part))[:_EXCERPT]
+
+
+def _bar(pressure: float, state: ContextState) -> Text:
+    full = min(_CELLS, round(pressure * _CELLS))
+    bar = Text("█" * full, style=_STATES[state])
+    bar.append("░" * (_CELLS - full), style="dim")
+    return bar.append(f" {percent(pressure):>5}", style=_STATES[state])
+
+
+def _summary(report: ReplayReport) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column()
+    for name, text in _summary_lines(report):
+        grid.add_row(name, text)
+    return grid
+
+
+def _summary_lines(report: ReplayReport) -> Iterator[tuple[str, Text]]:
+    summary = report.summary()
+    yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
+    yield "compressions", Text(_compressions(summary))
+    yield "prefix kept", Text(_prefix(report.prefix_kept))
+    yield "message lists", Text(f"{summary['lists_delivered']} handed out, {summary['lists_refused']} refused")
+    refused = Text(f"{summary['turns_refused']} of {report.turns} turns", style="red" if report.refused else "")
+    yield "refused", refused.append("; stopped there" if report.stopped else "")
+    if report.repaired:
+        yield "repaired", Text(f"results added as turns {ranges(report.repaired)}")
+    budget = f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens (at most {percent(report.peak)} on the way)"
+    yield "pressure", Text(budget)
+
+
+def _compressions(summary: dict[str, Any]) -> str:
+    if not summary["compressions"]:
+        return f"none needed for {summary['tokens_logged']} tokens"
+    count, saved = summary["compressions"], summary["tokens_saved"]
+    return f"{count}, which saved {saved} tokens: {summary['tokens_logged']} came in, {summary['tokens_in_view']} are in view"
+
+
+def _prefix(share: float | None) -> str:
+    return (
+        "fewer than two requests" if share is None else f"{percent(share)} of each request began the next one, for a prompt cache to keep"
+    )

@@ -1,0 +1,1 @@
+"""What talks to a model, and the scripted one that answers offline."""

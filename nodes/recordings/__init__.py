@@ -1,0 +1,1 @@
+"""Recorded conversations: read from files, replayed through the machine, reported."""

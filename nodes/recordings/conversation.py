@@ -1,0 +1,185 @@
+"""A recorded conversation: what a document says, in the shapes that people store.
+
+A conversation is a list of messages, or an object (a request body, a record of a
+data set) with `messages` and perhaps `system`, `tools` and `id`. A document is
+one conversation or a list of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.nodes.recordings.documents import Document, Path
+from polycontext.nodes.recordings.errors import ReadingError
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Parsed, Provider, get_format
+
+_SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_SOME = 120
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+
+
+@frozen
+class Conversation:
+    """Hold one recorded conversation and where it came from.
+
+    `messages` is what turns are made of: a top-level `system` leads it as a system message
+    (`has_system` says so). `number` counts from 1 within its file, `size` is its share of the
+    document in bytes, `body` the object that holds the messages (None for a bare list).
+    """
+
+    document: Document = field(repr=False)
+    path: Path
+    provider: Provider
+    messages: Sequence[Any] = field(repr=False)
+    number: int = 1
+    has_system: bool = False
+    tools: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    id: str | None = None
+    size: int = 0
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str:
+        """Return the name of the file."""
+        return self.document.source
+
+    @property
+    def line(self) -> int:
+        """Return the line on which the conversation begins."""
+        return self.document.line_of(self.path)
+
+    @property
+    def title(self) -> str:
+        """Return what people may know it by: its id, or file and line."""
+        return self.id or (f"{self.source}:{self.line}" if self.number > 1 else self.source)
+
+    def parse(self, *, repair: bool = False) -> Parsed:
+        """Return the turns.
+
+        Raises:
+            ReadingError: a message breaks a rule of the provider; names file, line and message.
+        """
+        try:
+            return get_format(self.provider).parse(self.messages, repair=repair)
+        except InvalidMessagesError as error:
+            raise self.refused(error) from None
+
+    def refused(self, error: InvalidMessagesError) -> ReadingError:
+        """Return what is wrong with the messages, by its place in the file."""
+        path, name = self._place(error.index)
+        problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
+        return ReadingError(self.source, self.document.line_of(path), name, problem, error.legal)
+
+    def where(self, number: int, *, repair: bool = False) -> str:
+        """Return the place of turn `number` (from 1) in the file: its line and message."""
+        path, name = self._place(self.parse(repair=repair).places[number - 1])
+        return f"line {self.document.line_of(path)}, {name}"
+
+    def _place(self, index: int | None) -> tuple[Path, str]:
+        inside: Path = (*self.path, "messages") if self.body is not None else self.path
+        if index is None:
+            return inside, "messages"
+        if self.has_system and index == 0:
+            return (*self.path, "system"), "system"
+        index -= self.has_system
+        return (*inside, index), f"messages[{index}]"
+
+
+def conversations(document: Document, provider: Provider | None = None, first: int = 1) -> Iterator[Conversation]:
+    """Yield the conversations of `document`, numbered from `first`; without a `provider` it is found out.
+
+    Raises:
+        ReadingError: the document has none of the known shapes.
+    """
+    if _holds_several(document.value):
+        share = document.size // len(document.value)
+        for index, value in enumerate(document.value):
+            yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
+    else:
+        yield evolve(_conversation(document, (), document.value, provider), number=first, size=document.size)
+
+
+def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
+    """Tell whose format `messages` are in: a top-level system, or blocks that only Anthropic has, say Anthropic.
+
+    >>> detect_provider([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}])
+    <Provider.ANTHROPIC: 'anthropic'>
+    """
+    return Provider.ANTHROPIC if has_system or any(map(_is_anthropic, _contents(messages))) else Provider.OPENAI
+
+
+def _holds_several(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, list) or _is_body(item) for item in value)
+
+
+def _is_body(value: object) -> bool:
+    return isinstance(value, dict) and "messages" in value
+
+
+def _conversation(document: Document, path: Path, value: Any, provider: Provider | None) -> Conversation:
+    if isinstance(value, list):
+        return Conversation(document, path, provider or detect_provider(value), value)
+    if not _is_body(value):
+        raise ReadingError(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
+    messages, system, tools = value["messages"], value.get("system"), value.get("tools")
+    if not isinstance(messages, list):
+        place = (*path, "messages")
+        raise ReadingError(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
+    found = provider or detect_provider(messages, has_system=system is not None)
+    if system is not None:
+        messages = [{"role": "system", "content": system}, *messages]
+    name = value.get("id")
+    identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
+    further = _tools(document, path, tools)
+    return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
+
+
+def _tools(document: Document, path: Path, tools: object) -> Sequence[Mapping[str, Any]]:
+    if tools is None:
+        return ()
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        place = (*path, "tools")
+        raise ReadingError(document.source, document.line_of(place), "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
+    return tools
+
+
+def _misshapen(value: object) -> str:
+    if isinstance(value, dict) and "role" in value:
+        return "a single message, not a conversation (one conversation a line, not one message)"
+    if isinstance(value, dict):
+        return f'an object without "messages", its keys: {", ".join(repr(key[:30]) for key in list(value)[:5]) or "none"}'
+    return f"{_kind(value)} is no conversation"
+
+
+def _shortened(text: str) -> str:
+    """Cut what is long in the middle: the way into a deep nest says nothing after some steps."""
+    return text if len(text) <= 2 * _SOME else f"{text[:_SOME]} ... {text[-_SOME:]}"
+
+
+def _kind(value: object) -> str:
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "text"
+        case bool():
+            return "true or false"
+        case None:
+            return "null"
+        case _:
+            return "a number"
+
+
+def _contents(messages: object) -> Iterator[object]:
+    for message in messages if isinstance(messages, list) else ():
+        content = message.get("content") if isinstance(message, dict) else None
+        yield from content if isinstance(content, list) else ()
+
+
+def _is_anthropic(block: object) -> bool:
+    kind = block.get("type") if isinstance(block, dict) else None
+    return isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS

@@ -1,0 +1,133 @@
+"""JSON values out of files: one document, or one a line, each with the line it stands on.
+
+Lines are read one at a time, so that a stream of conversations is answered as
+it comes. Whether a file is JSON or JSONL is told by its first line: if that is
+a whole value, every line is one.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import field, frozen
+
+from polycontext.nodes.recordings.errors import ReadingError
+
+Path = tuple[str | int, ...]
+"""The keys and indices that lead to a value inside of a document."""
+
+_JSON = "JSON (one document), or JSONL (one document a line)"
+_LINE_SUFFIXES = (".jsonl", ".ndjson")
+_BOM = b"\xef\xbb\xbf"
+_SPACE = " \t\n\r"
+
+
+@frozen
+class Document:
+    """Hold one JSON value with its text; `line` is where it begins, `size` its bytes."""
+
+    source: str
+    line: int
+    value: Any = field(repr=False)
+    text: str = field(repr=False)
+    size: int = 0
+
+    def line_of(self, path: Path) -> int:
+        r"""Return the line on which the value at `path` begins, or the last known one on the way.
+
+        >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
+        3
+        """
+        return self.line + self.text.count("\n", 0, _offset(self.text, path))
+
+
+def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
+    """Yield the documents in `lines`; what is blank is passed over.
+
+    Raises:
+        ReadingError: not UTF-8, not JSON, or nothing at all; names source, line and column.
+    """
+    numbered = _numbered(lines)
+    for line, data in numbered:
+        text = _decoded(source, line, data)
+        yield _first(source, line, text, numbered)
+        break
+    else:
+        raise ReadingError(source, None, None, "the file is empty", _JSON)
+    for line, data in numbered:
+        yield _parsed(source, line, _decoded(source, line, data))
+
+
+def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, data in enumerate(lines, 1):
+        line = data.removeprefix(_BOM) if number == 1 else data
+        if line.strip():
+            yield number, line
+
+
+def _first(source: str, line: int, text: str, rest: Iterator[tuple[int, bytes]]) -> Document:
+    """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
+    try:
+        return _parsed(source, line, text)
+    except ReadingError:
+        if source.endswith(_LINE_SUFFIXES):
+            raise
+    # Blank lines were passed over: put them back, so that lines count right.
+    whole, last = [text], line
+    for number, data in rest:
+        whole.append("\n" * (number - last - 1) + _decoded(source, number, data))
+        last = number
+    return _parsed(source, line, "".join(whole))
+
+
+def _decoded(source: str, line: int, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is no UTF-8"
+        raise ReadingError(source, line, None, problem, "text in UTF-8") from None
+
+
+def _parsed(source: str, line: int, text: str) -> Document:
+    size, text = len(text.encode()), text.rstrip()  # what is missing at the end is missing on the last line
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"not JSON: {error.msg} at column {error.colno}"
+        raise ReadingError(source, line + error.lineno - 1, None, problem, _JSON) from None
+    except RecursionError:
+        raise ReadingError(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
+    except ValueError:
+        raise ReadingError(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
+    return Document(source, line, value, text, size)
+
+
+def _offset(text: str, path: Path) -> int:
+    """Return where the value at `path` begins, by stepping over what stands before it."""
+    position = _skip(text, 0)
+    for step in path:
+        position = next((start for key, start in _members(text, position) if key == step), position)
+    return position
+
+
+def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
+    """Yield key or index, and offset, of everything in the list or object at `position`."""
+    scan = json.JSONDecoder().raw_decode
+    keyed, position, index = text[position] == "{", _skip(text, position + 1), 0
+    while position < len(text) and text[position] not in "]}":
+        key: str | int = index
+        if keyed:
+            key, position = scan(text, position)
+            position = _skip(text, _skip(text, position) + 1)
+        yield key, position
+        _, position = scan(text, position)
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+        index += 1
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _SPACE:
+        position += 1
+    return position

@@ -1,0 +1,173 @@
+"""The replay loop: a recorded conversation through the machine, as data.
+
+Nothing is printed here. Each turn goes through a session with automatic
+compression; what the session did is read off its journal. After every turn that
+leaves no call open (a system turn apart) the session is asked for the message
+list, as an agent would, so the report can say what would have been sent.
+"""
+
+from collections.abc import Callable, Iterator
+
+from attrs import define, evolve, field, frozen
+
+from polycontext.linearity import PolycontextError
+from polycontext.nodes.recordings.conversation import Conversation
+from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
+from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
+from polycontext.polynomial import ContextSession, Engine
+from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
+from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
+from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
+from polycontext.window.providers import Provider
+
+DEFAULT_REACH = Reach()
+STAND_IN = "[result refused: too large]"
+"""What stands for a result that did not go in."""
+
+
+@frozen
+class ReplaySettings:
+    """Hold how a conversation is replayed: the budget in tokens, the marks of pressure, the engine.
+
+    `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
+    """
+
+    max_tokens: int = 8000
+    high: float = 0.7
+    low: float = 0.4
+    engine: Engine = "table"
+    keep_recent: int = DEFAULT_REACH.keep_recent
+    repair: bool = False
+    strict: bool = False
+    counter: TokenCounter | None = None
+
+    def session(self, conversation: Conversation) -> ContextSession:
+        """Return a new session for `conversation`, its tools taken off the budget.
+
+        Raises:
+            ContextOverflowError: the tools alone take the whole budget.
+        """
+        return ContextSession(
+            self.max_tokens,
+            engine=self.engine,
+            tools=conversation.tools,
+            projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
+            threshold=FixedThreshold(self.high, self.low),
+            counter=self.counter,
+        )
+
+
+def replay_conversation(
+    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[int], None] = lambda turns: None
+) -> ReplayReport:
+    """Drive `conversation` through the machine and report every step; `on_turn` is called with the number of all turns.
+
+    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay).
+    A refused result leaves its call open, which would refuse everything behind it: a short
+    stand-in closes the call, as an agent loop would report a result that is too large.
+
+    Raises:
+        ReadingError: the messages break a rule of their provider.
+        ContextOverflowError: the tools alone take the whole budget.
+    """
+    parsed = conversation.parse(repair=settings.repair)
+    run = _Run(settings.session(conversation), parsed.provider)
+    for number, turn in enumerate(parsed.turns, 1):
+        refused = run.take(number, turn)
+        on_turn(len(parsed.turns))
+        if refused and settings.strict:
+            break
+    return ReplayReport(
+        conversation=conversation,
+        steps=tuple(run.steps),
+        turns=len(parsed.turns),
+        repaired=tuple(position + 1 for position in parsed.repaired),
+        session=run.session,
+        stopped=settings.strict and any(isinstance(step, TurnRefused) for step in run.steps),
+        prefix_kept=run.meter.share,
+    )
+
+
+@define
+class _Run:
+    """Hold a replay on its way."""
+
+    session: ContextSession
+    provider: Provider
+    steps: list[ReplayStep] = field(factory=list)
+    meter: PrefixMeter = field(factory=PrefixMeter)
+    _numbers: dict[str, int] = field(factory=dict)
+    _refused_calls: dict[str, int] = field(factory=dict)
+
+    def take(self, number: int, turn: Turn) -> bool:
+        """Take one turn through the session; tell whether it was refused."""
+        refused = self._attempt(number, turn)
+        if refused is None:
+            return False
+        self.steps.append(refused)
+        if turn.role is not Role.TOOL:
+            self._refused_calls = {call.id: number for call in turn.tool_calls}
+        elif turn.tool_call_id in self.session.window.open_calls:
+            self._attempt(number, Turn(Role.TOOL, STAND_IN, tool_call_id=turn.tool_call_id, name=turn.name), stand_in=True)
+        return True
+
+    def _attempt(self, number: int, turn: Turn, *, stand_in: bool = False) -> TurnRefused | None:
+        """Return why `turn` was refused, or None and the steps that it took."""
+        before, revision = self.session.window, self.session.revision
+        try:
+            self.session.add(turn)
+        except PolycontextError as error:
+            reason = self._reason(turn, error)
+            return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
+        steps = list(self._read_journal(number, before, revision))
+        is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
+        refusal = self._deliver(turn) if is_due else None
+        for step in steps:
+            if isinstance(step, TurnTaken):
+                self.steps.append(evolve(step, delivered=is_due and refusal is None, list_refused=refusal, stand_in=stand_in))
+            else:
+                self.steps.append(step)
+        return None
+
+    def _reason(self, turn: Turn, error: PolycontextError) -> str:
+        caller = self._refused_calls.get(turn.tool_call_id or "")
+        if caller is not None and isinstance(error, OrderError) and not self.session.window.open_calls:
+            return f"its call was refused with turn {caller}"
+        return str(error)
+
+    def _read_journal(self, number: int, window: ContextWindow, revision: int) -> Iterator[ReplayStep]:
+        """Yield the steps that the journal holds behind `revision`, starting from `window`."""
+        events = self.session.events()[revision:]
+        for event in events:
+            before, window = window, self.session.window if event is events[-1] else apply_event(window, event)
+            if isinstance(event, TurnEvent):
+                self._numbers[event.turn.resource_id] = number
+                yield TurnTaken(number, event.turn, event.resource_class, event.state, pressure_of(window))
+            elif isinstance(event, CompressEvent):
+                yield self._compressed(event, before, window)
+
+    def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
+        turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
+        touched = [turn for splice in event.edit.splices for turn in turns[splice.start : splice.stop]]
+        return Compressed(
+            tokens_before=before.seek(len(before)).tokens,
+            tokens_after=after.seek(len(after)).tokens,
+            dropped=self._numbers_of(turn for turn in touched if turn.resource_id in dropped),
+            gisted=self._numbers_of(turn for turn in touched if turn.resource_id not in dropped),
+            state=event.state,
+            pressure=pressure_of(after),
+        )
+
+    def _numbers_of(self, turns: Iterator[Turn]) -> tuple[int, ...]:
+        """Return the numbers of `turns`; a gist stands for the turns it was made of."""
+        return tuple(sorted({self._numbers[source] for turn in turns for source in turn.sources or (turn.resource_id,)}))
+
+    def _deliver(self, turn: Turn) -> str | None:
+        """Ask for the message list behind `turn`; return why it was refused, if it was."""
+        try:
+            self.session.request(self.provider)
+        except PolycontextError as error:
+            return str(error)
+        if turn.role in (Role.USER, Role.TOOL):
+            self.meter.add(self.session.window, self.provider)
+        return None

@@ -1,0 +1,68 @@
+"""The contract of the props: what is shipped is what the renderer gives, in both languages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator, ValidationError
+
+from polycontext.nodes.props.contract import DECLARATION, SCHEMA, props_declaration, props_schema, shipped, write_contract
+from polycontext.nodes.testing.machines import sessions
+from polycontext.polynomial import ContextSession
+
+
+class Inner(TypedDict):
+    """A part."""
+
+    seen: bool
+
+
+class Outer(TypedDict):
+    """A whole."""
+
+    parts: Annotated[list[Inner], "its parts"]
+    first: Inner
+
+
+def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
+    """Writing the contract anew changes neither file."""
+    write_contract(tmp_path)
+    for name in (DECLARATION, SCHEMA):
+        assert (tmp_path / name).read_text() == shipped(name), "run `just props`"
+
+
+@given(sessions())
+def test_props_of_any_session_fit_the_schema(session: ContextSession) -> None:
+    """Whatever a session has been through, its props have the shape that was promised."""
+    assert list(Draft202012Validator(props_schema()).iter_errors(session.render())) == []
+
+
+def test_the_schema_is_a_schema_and_refuses() -> None:
+    """A key too many, a key too few and a word that is no status are refused: the schema can fail."""
+    Draft202012Validator.check_schema(props_schema())
+    props = ContextSession(1000).render()
+    broken = [{**props, "system": "x"}, {**props, "status": "idle"}, {key: props[key] for key in props if key != "actions"}]
+    for document in broken:
+        with pytest.raises(ValidationError):
+            Draft202012Validator(props_schema()).validate(document)
+
+
+def test_the_declaration_names_every_key_that_the_schema_has() -> None:
+    """Both files are of one source: interfaces and definitions agree key by key."""
+    interfaces = dict(re.findall(r"export interface (\w+) \{\n(.*?)\n\}", props_declaration(), re.DOTALL))
+    schema = props_schema()
+    objects = {**schema["$defs"], schema["title"]: schema}
+    assert {name: re.findall(r"^  (\w+):", body, re.MULTILINE) for name, body in interfaces.items()} == {
+        name: list(part["properties"]) for name, part in objects.items()
+    }
+
+
+def test_a_part_is_declared_once_and_before_its_whole() -> None:
+    """A TypedDict that stands in two fields is one interface, and a field without a description has none."""
+    text = props_declaration(Outer)
+    assert re.findall(r"export interface (\w+)", text) == ["Inner", "Outer"]
+    assert "parts: Inner[];" in text
+    assert json.dumps(props_schema(Outer)).count('"type": "object"') == 2
