@@ -11,7 +11,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
@@ -201,7 +201,7 @@ def changes(context: AgentContext) -> dict[str, AgentContext]:
 def capture(context: AgentContext, changed: AgentContext) -> float:
     """Return the microseconds of a capture: there and back again, so that each one finds the change."""
     tracker, contexts = DiffTracker(context), cycle([changed, context])
-    return _best(lambda: tracker.capture("inference", next(contexts), timestamp=EPOCH), 100)
+    return _best(lambda: tracker.capture("inference", next(contexts), timestamp=UNIX_EPOCH), 100)
 
 
 def measure(scale: int) -> dict[str, float]:
@@ -219,7 +219,7 @@ def measure(scale: int) -> dict[str, float]:
     check(context)
     changed = changes(context)
     several = changed["a fact, a score, the summary"]
-    patch = DiffTracker(context).capture("inference", several, timestamp=EPOCH)
+    patch = DiffTracker(context).capture("inference", several, timestamp=UNIX_EPOCH)
     captures = {f"diff capture, {name}": capture(context, other) for name, other in changed.items()}
     store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
     return {

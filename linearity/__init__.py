@@ -7,23 +7,28 @@ from polycontext.linearity.errors import (
     CallerError,
     CollaboratorError,
     DemotionError,
+    InvalidDataError,
+    InvalidOptionError,
     InvalidTagError,
     LedgerFormatError,
     PolycontextError,
     UndroppableError,
+    UnknownNameError,
     UnknownResourceError,
 )
 from polycontext.linearity.ledger import LinearityMap
 from polycontext.linearity.resource_class import ResourceClass
 from polycontext.linearity.stats import LinearityStats
-from polycontext.linearity.tag import EPOCH, Tag
+from polycontext.linearity.tag import UNIX_EPOCH, Tag
 
 __all__ = [
-    "EPOCH",
+    "UNIX_EPOCH",
     "CallerError",
     "Classifier",
     "CollaboratorError",
     "DemotionError",
+    "InvalidDataError",
+    "InvalidOptionError",
     "InvalidTagError",
     "LedgerFormatError",
     "LinearityMap",
@@ -32,6 +37,7 @@ __all__ = [
     "ResourceClass",
     "Tag",
     "UndroppableError",
+    "UnknownNameError",
     "UnknownResourceError",
     "constraint_sentences",
     "default_classifier",

@@ -26,6 +26,44 @@ class CollaboratorError(PolycontextError):
 
 
 @define(slots=False, eq=False)
+class InvalidDataError(CallerError, ValueError):
+    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``."""
+
+    path: str
+    what: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class InvalidOptionError(CallerError, ValueError):
+    """Refuse the value of an argument or option."""
+
+    option: str
+    value: object
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.option} = {self.value!r:.200}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class UnknownNameError(CallerError, KeyError):
+    """Refuse a name that nothing of its kind has: a provider, an encoding, an operation, a template; `near` are known ones like it."""
+
+    kind: str
+    name: str
+    legal: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        meant = f"; did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
+        return f"unknown {self.kind} {self.name!r:.200}{meant}" + (f"; legal: {', '.join(self.legal)}" if self.legal else "")
+
+
+@define(slots=False, eq=False)
 class InvalidTagError(CallerError, ValueError):
     """Refuse a tag that could not be stored or that says nothing."""
 

@@ -16,7 +16,7 @@ from polycontext.linearity.errors import DemotionError, UndroppableError, Unknow
 from polycontext.linearity.resource_class import ResourceClass
 from polycontext.linearity.shared_store import SharedStore, Version
 from polycontext.linearity.stats import LinearityStats
-from polycontext.linearity.tag import EPOCH, Tag, check_resource_id
+from polycontext.linearity.tag import UNIX_EPOCH, Tag, check_resource_id
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the ledger.
 _NEAR_MISS_IDS = 500
@@ -51,7 +51,7 @@ class LinearityMap:
     _stats: LinearityStats = field(default=LinearityStats(), alias="_stats")
 
     def tag(
-        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = EPOCH
+        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = UNIX_EPOCH
     ) -> Self:
         """Return a map in which `resource_id` has at least this class.
 
@@ -73,7 +73,7 @@ class LinearityMap:
             return self
         return self._raised(resource_id, known, tag)
 
-    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = EPOCH) -> Self:
+    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = UNIX_EPOCH) -> Self:
         """Return a map in which `resource_id` has this higher class; the provenance of its tag stays.
 
         Raises:

@@ -8,7 +8,7 @@ from attrs import Attribute, field, frozen
 from polycontext.linearity.errors import InvalidTagError
 from polycontext.linearity.resource_class import ResourceClass
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The `when` of a tag that was not told its time: the core reads no clock."""
 
 
@@ -70,4 +70,4 @@ class Tag:
     resource_class: ResourceClass = field(validator=_is_class)
     provenance: str = field(default="", kw_only=True, validator=_is_text)
     rationale: str = field(default="", kw_only=True, validator=_is_text)
-    when: datetime = field(default=EPOCH, kw_only=True, converter=_utc)
+    when: datetime = field(default=UNIX_EPOCH, kw_only=True, converter=_utc)

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import field, fields, frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.window.errors import InvalidTurnError
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -168,7 +168,7 @@ class Turn:
     tool_call_id: str | None = field(default=None, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     resource_id: str = field(default="", kw_only=True)
-    timestamp: datetime = field(default=EPOCH, converter=_aware, kw_only=True)
+    timestamp: datetime = field(default=UNIX_EPOCH, converter=_aware, kw_only=True)
     metadata: Mapping[str, Any] = field(default=_NOTHING, converter=_metadata, kw_only=True, hash=False)
     tokens: int | None = field(default=None, kw_only=True)
     sources: tuple[str, ...] = field(default=(), converter=_ids, kw_only=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY
 from polycontext.nodes.agent_context._kinds import Changes
 from polycontext.nodes.agent_context._record import Record, checked
@@ -14,7 +14,7 @@ from polycontext.nodes.agent_context._record import Record, checked
 class AgentRun(Record):
     """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     status: str = ""
     duration_ms: int = 0
@@ -26,7 +26,7 @@ class AgentRun(Record):
 class ContextDiff(Record):
     """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     changes: Changes = EMPTY
 

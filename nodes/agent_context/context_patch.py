@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap
 from polycontext.nodes.agent_context._json import plain
 from polycontext.nodes.agent_context._json_patch import operations
@@ -62,7 +62,7 @@ class ContextPatch:
 
     changes: Fields = field(default=_NOTHING, repr=False)
     agent_id: str = field(default="", converter=_agent_id)
-    timestamp: datetime = field(default=EPOCH, converter=_timestamp)
+    timestamp: datetime = field(default=UNIX_EPOCH, converter=_timestamp)
 
     def __bool__(self) -> bool:
         return bool(self.changes.changes)
@@ -182,7 +182,7 @@ class ContextPatch:
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
-def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", timestamp: datetime = EPOCH) -> ContextPatch:
+def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", timestamp: datetime = UNIX_EPOCH) -> ContextPatch:
     """Return what leads from one context to another, by value; what they share is not looked at.
 
     Law: ``diff(a, b).apply(a) == b``.

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY
 from polycontext.nodes.agent_context._record import Record, checked
 
@@ -15,7 +15,7 @@ from polycontext.nodes.agent_context._record import Record, checked
 class ErrorReport(Record):
     """Hold what failed, at whom, when, and how badly."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     message: str = ""
     severity: str = ""
@@ -26,7 +26,7 @@ class ErrorReport(Record):
 class WarningReport(Record):
     """Hold what somebody should know of, though nothing failed (the seed's ``Warning``, which is Python's own name)."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     message: str = ""
     details: Any = None
@@ -55,7 +55,7 @@ class PerformanceData(Record):
 class ValidationReport(Record):
     """Hold whether a validation passed, what it found, and what would mend it."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     passed: bool = False
     issues: tuple[str, ...] = ()

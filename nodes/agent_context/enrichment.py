@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY
 from polycontext.nodes.agent_context._kinds import Confidence
 from polycontext.nodes.agent_context._record import Record, checked
@@ -24,7 +24,7 @@ class Fact(Record):
     id: str = ""
     content: str = ""
     source: str = ""
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     confidence: Confidence = 0.0
     provenance: Mapping[str, Any] = EMPTY
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import EMPTY
 from polycontext.nodes.agent_context._record import Record, checked
 
@@ -26,7 +26,7 @@ class LLMUsage(Record):
 class LLMDecision(Record):
     """Hold which model was selected for an agent's task, and why."""
 
-    timestamp: datetime = EPOCH
+    timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     task_type: str = ""
     selected: str = ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._frozen import FrozenMap, step_of
 from polycontext.nodes.agent_context._kinds import Kind, Shape
 from polycontext.nodes.agent_context._merged_arrays import Sides, merged_array
@@ -41,7 +41,7 @@ def _merged_trail(base: AuditContext, ours: AgentContext, theirs: AgentContext, 
     runs = merged_array(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
     new = [record for record in theirs.audit.diffs if not any(record is old or same(record, old) for old in base.diffs)]
     agents = ", ".join(dict.fromkeys(record.agent_id for record in new))
-    remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=EPOCH))
+    remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH))
     if not (new and remainder):
         return changed(ours.audit, agent_runs=runs)
     return changed(ours.audit, agent_runs=runs, diffs=(*ours.audit.diffs, remainder.record()))

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context._record import Record, checked
 
 
@@ -14,5 +14,5 @@ class MetadataContext(Record):
 
     session_id: str = ""
     trace_id: str = ""
-    created_at: datetime = EPOCH
+    created_at: datetime = UNIX_EPOCH
     locale: str = ""

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
-from polycontext.linearity import EPOCH, Classifier, default_classifier
+from polycontext.linearity import UNIX_EPOCH, Classifier, default_classifier
 from polycontext.polynomial.errors import ContextOverflowError, SessionOptionError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal import events as journal
@@ -148,9 +148,9 @@ class SessionCore:
 
     def _stamped(self, turn: Turn) -> Turn:
         """Return `turn` with a time of its own or now, to be counted here whatever the caller says."""
-        if turn.timestamp is not EPOCH and turn.tokens is None:
+        if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
-        return turn.stamped(self._clock() if turn.timestamp is EPOCH else turn.timestamp)
+        return turn.stamped(self._clock() if turn.timestamp is UNIX_EPOCH else turn.timestamp)
 
     def _put(self, context_input: ContextInput) -> ContextOutput:
         """Take a turn in; with `auto` and PRESSURED compress first, as gently as lets it fit."""

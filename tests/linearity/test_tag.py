@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
-from polycontext.linearity import EPOCH, InvalidTagError, LinearityMap, ResourceClass, Tag
+from polycontext.linearity import UNIX_EPOCH, InvalidTagError, LinearityMap, ResourceClass, Tag
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
 
@@ -15,12 +15,12 @@ NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
 def test_a_tag_knows_nothing_but_its_class_unless_told() -> None:
     """Provenance and rationale default to nothing and the time to the epoch: no clock is read."""
     tag = Tag(ResourceClass.REQUIRED)
-    assert (tag.provenance, tag.rationale, tag.when) == ("", "", EPOCH)
+    assert (tag.provenance, tag.rationale, tag.when) == ("", "", UNIX_EPOCH)
 
 
 def test_the_epoch_is_the_first_moment_of_unix_time() -> None:
     """A moment nobody told is recognisable."""
-    assert datetime.fromtimestamp(0, UTC) == EPOCH
+    assert datetime.fromtimestamp(0, UTC) == UNIX_EPOCH
 
 
 def test_a_tag_cannot_be_changed() -> None:

@@ -9,7 +9,7 @@ from attrs.exceptions import FrozenInstanceError
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import EPOCH, CallerError
+from polycontext.linearity import UNIX_EPOCH, CallerError
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
 from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 
@@ -156,7 +156,7 @@ def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes
 def test_what_a_turn_is_without_being_told() -> None:
     """A turn needs a role and a content; it stands for nothing but itself and is not counted yet."""
     turn = Turn("user", "hi")
-    assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (Role.USER, "", None, EPOCH)
+    assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (Role.USER, "", None, UNIX_EPOCH)
     assert (turn.sources, turn.level, turn.is_gist, dict(turn.metadata)) == ((), 0, False, {})
 
 
@@ -193,6 +193,6 @@ def test_stamping_a_turn_gives_it_a_time_and_takes_its_count(text: str, moment: 
     """The stamped turn is the same turn at that time, to be counted anew; the old one stays."""
     turn = Turn(Role.USER, text, tokens=5, metadata={"k": 1})
     assert turn.stamped(moment) == evolve(turn, timestamp=moment, tokens=None)
-    assert (turn.timestamp, turn.tokens) == (EPOCH, 5)
+    assert (turn.timestamp, turn.tokens) == (UNIX_EPOCH, 5)
     with pytest.raises(InvalidTurnError, match="naive"):
         turn.stamped(moment.replace(tzinfo=None))

@@ -11,7 +11,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes.agent_context import (
     AgentContext,
     ContextDiff,
@@ -278,13 +278,13 @@ CHANGES: list[tuple[Any, str]] = [
 def test_changes_of_another_form_are_refused(changes: Any, problem: str) -> None:
     """Reading is strict: the error names the path below `changes`."""
     with pytest.raises(ContextFormatError, match=problem) as caught:
-        ContextPatch.from_dict({"timestamp": EPOCH, "agent_id": "", "changes": changes})
+        ContextPatch.from_dict({"timestamp": UNIX_EPOCH, "agent_id": "", "changes": changes})
     assert caught.value.path.startswith("$.changes")
 
 
 def test_a_patch_has_three_parts() -> None:
     """Anything but an object of timestamp, agent_id and changes is refused, and so are parts of another type."""
-    wrong: list[Any] = [[], {}, {"timestamp": EPOCH, "agent_id": "", "changes": {}, "more": 1}]
+    wrong: list[Any] = [[], {}, {"timestamp": UNIX_EPOCH, "agent_id": "", "changes": {}, "more": 1}]
     for data in wrong:
         with pytest.raises(ContextFormatError, match="is no patch"):
             ContextPatch.from_dict(data)
@@ -321,7 +321,7 @@ def test_changes_that_change_nothing_do_nothing() -> None:
         "reasoning": {"hypotheses": {"length": 0, "items": []}, "confidence_scores": {"size": 1, "entries": {}}},
         "llm": {"cache": {"size": 0, "entries": {}}, "usage": {"fields": {}}},
     }
-    patch = ContextPatch.from_dict({"timestamp": EPOCH, "agent_id": "", "changes": changes})
+    patch = ContextPatch.from_dict({"timestamp": UNIX_EPOCH, "agent_id": "", "changes": changes})
     assert patch.apply(RICH) == RICH
     assert patch.to_json_patch(tests=True) == []
 

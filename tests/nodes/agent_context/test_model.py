@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import EPOCH
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import agent_context
 from polycontext.nodes.agent_context import (
     SCHEMA,
@@ -244,7 +244,7 @@ def test_times_are_kept_in_utc(moment: Any) -> None:
 
 def test_a_record_that_was_told_nothing_is_complete() -> None:
     """Every field has a default, times the epoch."""
-    assert Fact() == Fact("", "", "", EPOCH, 0.0, {})
+    assert Fact() == Fact("", "", "", UNIX_EPOCH, 0.0, {})
 
 
 @pytest.mark.parametrize("value", [FrozenMap(), AgentContext().reasoning.entities, {}, None])
