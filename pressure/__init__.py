@@ -1,7 +1,7 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
 from polycontext.pressure.edit import Edit, apply_edit
-from polycontext.pressure.errors import ConflictError, TargetError
+from polycontext.pressure.errors import ConflictError, FloorError, TargetError
 from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import is_gist_text
@@ -37,6 +37,7 @@ __all__ = [
     "ExtractiveSummariser",
     "Fidelity",
     "FixedThreshold",
+    "FloorError",
     "Fulfilment",
     "GistJob",
     "GistKind",

@@ -10,8 +10,7 @@ from cattrs.cols import homogenous_tuple_structure_factory, list_structure_facto
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from cattrs.strategies import configure_tagged_union
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial.errors import SnapshotError
+from polycontext.linearity import InvalidDataError, ResourceClass
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, Reach, Signals
@@ -104,13 +103,13 @@ def to_text(value: Any, kind: Any = None) -> str:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Read a JSON object; raise `SnapshotError` if it is none."""
+    """Read a JSON object; raise `InvalidDataError` if it is none."""
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise SnapshotError("$", f"no JSON ({error})", "what to_json returned") from None
+        raise InvalidDataError("$", f"no JSON ({error})", "what to_json returned") from None
     if not isinstance(data, dict):
-        raise SnapshotError("$", f"{type(data).__name__} is no object", "what to_json returned")
+        raise InvalidDataError("$", f"{type(data).__name__} is no object", "what to_json returned")
     return data
 
 
@@ -118,15 +117,15 @@ def structured(data: object, kind: type[T]) -> T:
     """Read a `kind` from JSON data.
 
     Raises:
-        SnapshotError: not of that shape; names the path of the first fault.
+        InvalidDataError: not of that shape; names the path of the first fault.
     """
     try:
         return CONVERTER.structure(data, kind)
     except (ClassValidationError, IterableValidationError) as error:
         problem, _, path = transform_error(error, format_exception=_fault)[0].rpartition(" @ ")
-        raise SnapshotError(path or "$", problem, f"the fields of {kind.__name__}") from None
+        raise InvalidDataError(path or "$", problem, f"the fields of {kind.__name__}") from None
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise SnapshotError("$", _fault(error), f"the fields of {kind.__name__}") from None
+        raise InvalidDataError("$", _fault(error), f"the fields of {kind.__name__}") from None
 
 
 def _fault(error: BaseException, _kind: type | None = None) -> str:

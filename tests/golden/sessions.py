@@ -46,7 +46,7 @@ class Ticking:
 
 def new_session(**options: Any) -> ContextSession:
     """Make a session as quick as there is one."""
-    return ContextSession(engine="table", **options)
+    return ContextSession(**options)
 
 
 def digest(data: object, length: int = 16) -> str:
