@@ -144,7 +144,7 @@ class Step:
 
     def compress_window(self) -> ContextWindow:
         """Make the compressed window."""
-        return self._made(self.result or self.compressed.window)
+        return self._made(self.compressed.window if self.result is None else self.result)
 
     def recall_atoms(self) -> ContextWindow:
         """Make the window in which the recalled turns stand again."""
@@ -160,7 +160,8 @@ class Step:
 
     def clear_window(self) -> ContextWindow:
         """Make the empty window."""
-        return self._made(self.result or self.window.cleared())
+        # An empty window is false: `or` would make a second one.
+        return self._made(self.window.cleared() if self.result is None else self.result)
 
     # --- what they are made of ----------------------------------------------
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import CallerError, ResourceClass
-from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputError, InputKind, MissingPluginError, TableMachine
+from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
+from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, MissingPluginError, TableMachine
 from polycontext.polynomial.session.calls import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector
@@ -58,7 +58,7 @@ MISFITS: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("kind", "payload"), MISFITS)
 def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None:
     """The error names the kind, the payload and what would be legal; it is the caller's."""
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InvalidOptionError) as caught:
         ContextInput(InputKind(kind), payload)
     assert caught.value.kind == kind
     assert caught.value.legal in str(caught.value)

@@ -9,13 +9,12 @@ from polycontext.polynomial import (
     ContextPressureError,
     ContextSession,
     ContextState,
-    Engine,
     IllegalDirectionError,
     InputKind,
 )
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.window import ContextWindow, ToolCall, Turn
-from tests.polynomial.conversations import WORDS, whole, words
+from tests.polynomial.conversations import WORDS, Engine, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
 INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear"]
@@ -43,7 +42,7 @@ def name(cell: tuple[str, ...]) -> str:
 
 def session_in(state: str, engine: Engine, *, calling: bool = False) -> ContextSession:
     """Return a session driven into `state`; with `calling` its last turn made a call, so that a result may come."""
-    session = ContextSession(100, auto=False, engine=engine, counter=WORDS)
+    session = with_engine(engine, ContextSession(100, auto=False, counter=WORDS))
     if state == EMPTY:
         return session
     session.add_user_turn(words(90) if state == PRESSURED else "book a flight")

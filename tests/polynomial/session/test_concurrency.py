@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine, replay
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
-from tests.polynomial.conversations import WORDS, add_all, chat, recount, whole, words
+from tests.polynomial.conversations import WORDS, Engine, add_all, chat, recount, whole, with_engine, words
 
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
@@ -87,7 +87,7 @@ def together(acts: Sequence[Callable[[], None]]) -> None:
 @engines
 def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     """Eight threads add turns to one session: each is in the log once, in its thread's order, and the journal replays."""
-    session = ContextSession(2000, counter=WORDS, engine=engine)
+    session = with_engine(engine, ContextSession(2000, counter=WORDS))
     session.add_user_turn("the task")
 
     def adding(name: int) -> Callable[[], None]:
@@ -103,7 +103,7 @@ def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     for name in range(8):
         own = [each for each in said if each.startswith(f"{name}/")]
         assert own == [f"{name}/{number}" for number in range(25)]
-    assert replay(session.events(), ContextWindow(2000, counter=WORDS)) == (session.state, session.window)
+    assert replay(session.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
     assert recount(session.messages(), WORDS) <= 2000
 
 
@@ -126,7 +126,7 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
 @engines
 def test_tasks_take_turns(engine: Engine) -> None:
     """Tasks that add turns while summaries are slow lose none; every event loop may use the session."""
-    session = session_with(EagerSummariser(), engine=engine)
+    session = with_engine(engine, session_with(EagerSummariser()))
 
     async def adding(name: int) -> None:
         for number in range(6):
@@ -141,7 +141,7 @@ def test_tasks_take_turns(engine: Engine) -> None:
     said = [turn.text.split()[0] for turn in session.log()]
     assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
     assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
-    assert replay(session.events(), ContextWindow(1000, counter=WORDS)) == (session.state, session.window)
+    assert replay(session.events(), Conversation(ContextWindow(1000, counter=WORDS))) == session.conversation
 
 
 @pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])

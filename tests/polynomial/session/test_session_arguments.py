@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOutput, ContextSession, Engine
+from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.delivery import deliver
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextItem, InvalidMessagesError, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attachment_of
-from tests.polynomial.conversations import add_all, chat, session_of
+from tests.polynomial.conversations import Engine, add_all, chat, session_of, with_engine
 from tests.pressure.samples import Says
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -119,7 +119,7 @@ def test_a_compression_has_its_target_and_its_question(door: Callable[[ContextSe
 @pytest.mark.parametrize(("engine", "kind"), [("machine", ContextMachine), ("table", TableMachine)])
 def test_a_session_runs_the_engine_that_it_was_given(engine: Engine, kind: type) -> None:
     """The machine is the library's where listeners are wanted, the compiled table for bulk."""
-    assert type(session_of(engine=engine)._machine) is kind
+    assert type(with_engine(engine, session_of())._machine) is kind
 
 
 def test_open_calls_are_handed_out_only_where_asked_for() -> None:
