@@ -5,7 +5,7 @@ the machine's table has a transition for it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from attrs import field, frozen
 
@@ -26,14 +26,14 @@ from polycontext.window import ContextWindow, Turn
 class Conversation:
     """Hold where a conversation stands: the machine's position with its window, the log, and how many events led here.
 
-    `companions` are JSON data that belong to the conversation and are kept with it, by name.
+    `companions` are JSON texts that belong to the conversation and are kept with it, by name.
     """
 
     window: ContextWindow
     state: ContextState = ContextState.EMPTY
     log: Log = field(factory=Log)
     revision: int = 0
-    companions: Mapping[str, Any] = field(factory=dict)
+    companions: Mapping[str, str] = field(factory=dict)
 
     def after(self, event: Event, window: ContextWindow) -> Self:
         """Return the conversation after `event`, which has made `window`; O(1)."""

@@ -5,7 +5,7 @@ What cannot be written down (a summariser, a classifier, a counter or threshold 
 your own) is handed in again.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -69,7 +69,7 @@ class SavedSession:
     reach: Reach
     events: list[Event]
     signals: Signals = NO_SIGNALS
-    companions: Mapping[str, Any] = field(factory=dict)
+    companions: dict[str, str] = field(factory=dict)
 
     @classmethod
     def of(cls, events: Sequence[Event], conversation: Conversation, policy: ContextPolicy, *, taken: int) -> Self:
@@ -87,7 +87,7 @@ class SavedSession:
             policy.projector.reach,
             list(events),
             policy.signals,
-            conversation.companions,
+            dict(conversation.companions),
         )
 
     def to_text(self) -> str:

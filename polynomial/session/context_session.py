@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from attrs import evolve
 
 from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
@@ -285,11 +286,13 @@ class ContextSession:
         self._writer.policy = evolve(self.policy, signals=signals)
 
     def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
-
-        What was saved is ``session.conversation.companions[name]``, for the companion's own reader.
-        """
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`."""
         self._writer.companions[name] = companion
+
+    def companion(self, name: str) -> Any:
+        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
+        saved = self.conversation.companions.get(name)
+        return None if saved is None else orjson.loads(saved)
 
     def save(self) -> None:
         """Save the companions as they are now, without an input."""
