@@ -13,9 +13,8 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity.errors import DemotionError, UndroppableError, UnknownResourceError
 from polycontext.linearity.ledger_json import decode, encode
-from polycontext.linearity.resource_class import ResourceClass
+from polycontext.linearity.resource_class import LinearityStats, ResourceClass
 from polycontext.linearity.shared_store import SharedStore, Version
-from polycontext.linearity.stats import LinearityStats
 from polycontext.linearity.tag import UNIX_EPOCH, Tag, check_resource_id
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the ledger.

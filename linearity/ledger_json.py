@@ -7,8 +7,7 @@ from typing import Any, cast
 from attrs import evolve
 
 from polycontext.linearity.errors import InvalidTagError, LedgerFormatError
-from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.stats import LinearityStats
+from polycontext.linearity.resource_class import LinearityStats, ResourceClass
 from polycontext.linearity.tag import Tag, check_resource_id
 
 SCHEMA = "polycontext.linearity"
