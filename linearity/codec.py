@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 from functools import cache
 from math import isfinite
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
 from attrs import NOTHING, fields, has
@@ -47,6 +47,7 @@ def strict_converter(*, complete: bool = False, sparse: Collection[type] = (), u
     converter.register_structure_hook_factory(has, lambda kind: _record_reader(kind, converter, complete=complete))
     # Records that are mappings as well would otherwise be written as such.
     converter.register_unstructure_hook_factory(has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse))
+    converter.register_structure_hook_func(_is_literal, _literal)
     converter.register_structure_hook_factory(_is_list, lambda kind: _list_reader(kind, converter))
     converter.register_structure_hook_factory(_is_table, lambda kind: _table_reader(kind, converter))
     converter.register_structure_hook_func(_is_json_object, lambda value, _: freeze_object(value))
@@ -174,6 +175,17 @@ def _moment(value: object, _: type[datetime]) -> datetime:
     if moment.utcoffset() is None:
         raise InvalidDataError("", f"{value!r:.60} is without a time zone", legal)
     return moment
+
+
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _literal(value: object, kind: Any) -> object:
+    legal = get_args(kind)
+    if not any(type(value) is type(known) and value == known for known in legal):
+        raise InvalidDataError("", f"{_shown(value)} cannot be read", ", ".join(map(repr, legal)))
+    return value
 
 
 def _is_json_object(kind: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import LedgerFormatError, LinearityMap, ResourceClass
+from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 
@@ -84,7 +84,7 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
     path, spoil = FAULTS[name]
     data = written()
     spoil(data)
-    with pytest.raises(LedgerFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         LinearityMap.from_json(data)
     assert caught.value.path == path
     assert str(caught.value).startswith(f"{path}: ")
@@ -95,14 +95,14 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
 def test_missing_and_unknown_fields_are_told_apart() -> None:
     """The error says whether a field is to be added or to be removed."""
     data = written()
-    with pytest.raises(LedgerFormatError, match=r"^\$\.extra: is unknown; legal: an object with schema, version"):
+    with pytest.raises(InvalidDataError, match=r"^\$\.extra: is unknown; legal: an object with schema, version"):
         LinearityMap.from_json({**data, "extra": 1})
-    with pytest.raises(LedgerFormatError, match=r"^\$\.drops: is missing; legal: an object with schema, version"):
+    with pytest.raises(InvalidDataError, match=r"^\$\.drops: is missing; legal: an object with schema, version"):
         LinearityMap.from_json({key: value for key, value in data.items() if key != "drops"})
 
 
 @pytest.mark.parametrize("data", [None, [], "{}", 1, b"{}"])
 def test_data_that_is_no_object_is_refused(data: object) -> None:
     """The root has a path too."""
-    with pytest.raises(LedgerFormatError, match=r"^\$: \w+ is not an object"):
+    with pytest.raises(InvalidDataError, match=r"^\$: \w+ is not an object"):
         LinearityMap.from_json(data)
