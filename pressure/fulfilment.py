@@ -1,16 +1,73 @@
-"""Turn fulfilments into gists, and refuse those that would not help."""
+"""Fulfilments: who writes the words of a plan's gists, and which of them are taken.
+
+Anything that can say the same in fewer tokens may write. What it offers is checked before it becomes a gist.
+"""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
-from attrs import frozen
+from attrs import field, frozen
 
-from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
-from polycontext.pressure.extractive.outline import outline_body
+from polycontext.pressure.extractive.summariser import ExtractiveSummariser, outline_body
 from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
-from polycontext.pressure.plan import GistJob, GistKind
+from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import Role, TokenCounter, Turn, count_turn
 
 _FALLBACK = ExtractiveSummariser()
+
+
+@runtime_checkable
+class Summariser(Protocol):
+    """Summarise turns within a number of tokens; any class with this method will do (design §6).
+
+    What it returns is an offer: whoever commits a plan checks that it is not
+    empty and keeps to its allowance. What it reads is data, never instructions.
+
+    >>> class FirstWords:
+    ...     def summarise(self, turns, max_tokens, *, counter, query=None):
+    ...         return " ".join(turns[0].text.split()[:max_tokens])
+    >>> isinstance(FirstWords(), Summariser)
+    True
+    """
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return a text of at most `max_tokens` as `counter` counts them; `query` says what the reader will ask next."""
+        ...
+
+
+@runtime_checkable
+class AsyncSummariser(Protocol):
+    """Summarise turns without blocking: the twin of `Summariser` for models behind a network."""
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return what `Summariser.summarise` returns."""
+        ...
+
+
+Offer = tuple[str | None, str | None]
+"""A text, or None and why there is none."""
+
+
+@frozen
+class Fulfilment:
+    """Hold what a summariser offered for each job of a plan, in the order of the jobs."""
+
+    plan: Plan = field(repr=False)
+    offers: tuple[Offer, ...]
+
+
+def offers(jobs: Sequence[GistJob], ask: Callable[[GistJob], str]) -> tuple[Offer, ...]:
+    """Ask for every gist that needs words; a failing summariser costs its own gist only."""
+    return tuple(_offer(job, ask) for job in jobs)
+
+
+def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
+    if not job.kind.needs_words:
+        return None, None
+    try:
+        return ask(job), None
+    except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
+        return None, f"the summariser failed: {type(error).__name__}: {error}"
 
 
 @frozen
@@ -107,21 +164,3 @@ def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:
     return turn.with_tokens(count_turn(counter, turn))
-
-
-Offer = tuple[str | None, str | None]
-"""A text, or None and why there is none."""
-
-
-def offers(jobs: Sequence[GistJob], ask: Callable[[GistJob], str]) -> tuple[Offer, ...]:
-    """Ask for every gist that needs words; a failing summariser costs its own gist only."""
-    return tuple(_offer(job, ask) for job in jobs)
-
-
-def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
-    if not job.kind.needs_words:
-        return None, None
-    try:
-        return ask(job), None
-    except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
-        return None, f"the summariser failed: {type(error).__name__}: {error}"
