@@ -12,16 +12,15 @@ from typing import Any, Protocol
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._frozen import frozen_json
-from polycontext.nodes.agent_context._json import canonical, dumps, loads
-from polycontext.nodes.agent_context._measure import measure
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context.artifact_errors import ArtifactDamagedError
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import ArtifactDamagedError, ContextFormatError
+from polycontext.nodes.agent_context.frozen import frozen_json
+from polycontext.nodes.agent_context.json_text import canonical, dumps, loads
 from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import Artifact, ExternalContent
+from polycontext.nodes.agent_context.sizes import measure
 
 _SHA256 = pattern(r"[0-9a-f]{64}")
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from polycontext.nodes.agent_context._frozen import frozen_object
-from polycontext.nodes.agent_context._json import dumps, loads
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import EXTRAS, layout
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.frozen import frozen_object
+from polycontext.nodes.agent_context.json_text import dumps, loads
+from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
+from polycontext.nodes.agent_context.record_base import EXTRAS, layout
 
 
 def serialize(context: AgentContext) -> bytes:

@@ -6,15 +6,17 @@ from typing import Self
 
 from attrs import field, frozen
 
-from polycontext.nodes.agent_context._record import Record, checked
-from polycontext.nodes.agent_context.audit import AuditContext
-from polycontext.nodes.agent_context.diagnostics import DiagnosticsContext
-from polycontext.nodes.agent_context.enrichment import EnrichmentContext
 from polycontext.nodes.agent_context.errors import ContextFormatError
-from polycontext.nodes.agent_context.llm import LLMContext
-from polycontext.nodes.agent_context.metadata import MetadataContext
-from polycontext.nodes.agent_context.reasoning import ReasoningContext
-from polycontext.nodes.agent_context.retrieval import RetrievalContext
+from polycontext.nodes.agent_context.record_base import Record, checked
+from polycontext.nodes.agent_context.records import (
+    AuditContext,
+    DiagnosticsContext,
+    EnrichmentContext,
+    LLMContext,
+    MetadataContext,
+    ReasoningContext,
+    RetrievalContext,
+)
 
 SCHEMA_VERSION = "1.0.0"
 """The version of the schema that this release reads and writes."""

@@ -1,17 +1,15 @@
 """What leads from one context to another: a value that can be applied, turned round, joined, told, and written as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap
-from polycontext.nodes.agent_context._json import plain
-from polycontext.nodes.agent_context._json_patch import operations
-from polycontext.nodes.agent_context._kinds import kind_of
-from polycontext.nodes.agent_context._patch import (
+from polycontext.nodes.agent_context.array_changes import Items
+from polycontext.nodes.agent_context.change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
+from polycontext.nodes.agent_context.change_tree import (
     Entries,
     Fields,
     Patch,
@@ -21,14 +19,14 @@ from polycontext.nodes.agent_context._patch import (
     joined_fields,
     with_fields,
 )
-from polycontext.nodes.agent_context._patch_json import changes_from_json, changes_to_json, lenient_value, strict_value
-from polycontext.nodes.agent_context._record import field_reader
-from polycontext.nodes.agent_context._runs import Items
-from polycontext.nodes.agent_context._same import ABSENT
-from polycontext.nodes.agent_context.audit import ContextDiff
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.context import AgentContext, utc_now
+from polycontext.nodes.agent_context.errors import ContextFormatError, PatchOriginError
+from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap
+from polycontext.nodes.agent_context.json_patch import operations
+from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.kinds import kind_of
+from polycontext.nodes.agent_context.record_base import field_reader
+from polycontext.nodes.agent_context.records import ContextDiff
 
 _NOTHING = Fields(EMPTY)
 _AUDIT = "audit"
@@ -210,3 +208,31 @@ def _counts(change: Patch) -> dict[str, int]:
         "removed": sum(max(removed - added, 0) for removed, added in pairs),
         "changed": sum(min(removed, added) for removed, added in pairs),
     }
+
+
+class DiffTracker:
+    """Remember a context, and tell what an agent made of it.
+
+    >>> from polycontext.nodes.agent_context import ContextValidator, Intent
+    >>> ctx = AgentContext.new("session-1", "trace-1")
+    >>> tracker = DiffTracker(ctx)
+    >>> after = ContextValidator.default().safe_set(ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)])
+    >>> tracker.capture("intent_detection", after).summary()
+    '[intent_detection] Changes: reasoning.intents_added=1'
+    """
+
+    def __init__(self, context: AgentContext, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self._context = context
+        self._clock = clock
+
+    def capture(self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None) -> ContextPatch:
+        """Return what changed since the last capture; the next one starts from here. The trail itself is left out.
+
+        Without a `timestamp` the clock is asked.
+
+        Raises:
+            ContextFormatError: the name is no text, or the time naive.
+        """
+        patch = diff(self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()).without_trail()
+        self._context = context
+        return patch

@@ -6,12 +6,12 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._measure import arrays_of, measure
-from polycontext.nodes.agent_context._record import Record
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextFormatError, ContextSizeError, ContextSizeWarning
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.record_base import Record
 from polycontext.nodes.agent_context.schema import SCHEMA
+from polycontext.nodes.agent_context.sizes import arrays_of, measure
 
 KIB = 1024
 MIB = 1024 * KIB

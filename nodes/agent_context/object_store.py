@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from polycontext.nodes.agent_context.artifact_errors import ArtifactMissingError, ArtifactStorageError
 from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
-from polycontext.nodes.agent_context.errors import ContextFormatError
-from polycontext.nodes.agent_context.retrieval import ExternalContent
+from polycontext.nodes.agent_context.errors import ArtifactMissingError, ArtifactStorageError, ContextFormatError
+from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import require
 
 if TYPE_CHECKING:

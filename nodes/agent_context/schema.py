@@ -9,11 +9,11 @@ from difflib import get_close_matches
 
 from attrs import frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import Record, layout
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import UnknownKeyError
+from polycontext.nodes.agent_context.frozen import FrozenMap
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import Record, layout
 
 
 @frozen

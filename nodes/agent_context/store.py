@@ -6,15 +6,14 @@ from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
-from polycontext.nodes.agent_context._record import changed
 from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, is_oversized, large_artifacts, stored_stubs, with_stubs
-from polycontext.nodes.agent_context.audit import AgentRun, ContextDiff
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
 from polycontext.nodes.agent_context.context_patch import diff
 from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViolationError
 from polycontext.nodes.agent_context.limits import ContextSizeChecker
 from polycontext.nodes.agent_context.merging import merge
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import AgentRun, Artifact, ContextDiff, ExternalContent
 from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay, rolled_up, trail_artifacts, trail_with_stubs
 from polycontext.nodes.agent_context.validator import ContextValidator, agent_name
 

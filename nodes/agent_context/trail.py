@@ -5,18 +5,16 @@ from functools import reduce
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context._patch import Fields
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context._runs import Items, Run
+from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.artifacts import stubbed
-from polycontext.nodes.agent_context.audit import ContextDiff
-from polycontext.nodes.agent_context.change_errors import PatchOriginError, TrailError
+from polycontext.nodes.agent_context.change_tree import Fields
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import ContextFormatError, PatchOriginError, TrailError
+from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.limits import is_size
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import Artifact, ContextDiff, ExternalContent
 
 
 @frozen(kw_only=True)

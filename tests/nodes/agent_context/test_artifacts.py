@@ -34,7 +34,7 @@ from polycontext.nodes.agent_context import (
     retrieve_artifact,
     serialize,
 )
-from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.agent_context.json_text import same
 from polycontext.nodes.extras import MissingExtraError
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON

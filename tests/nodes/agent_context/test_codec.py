@@ -24,10 +24,10 @@ from polycontext.nodes.agent_context import (
     json_schema,
     serialize,
 )
-from polycontext.nodes.agent_context._frozen import MAX_DEPTH
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._record import Record, layout
+from polycontext.nodes.agent_context.frozen import MAX_DEPTH
 from polycontext.nodes.agent_context.json_schema import SCHEMA_FILE, write_json_schema
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.record_base import Record, layout
 from tests.house import ROOT
 from tests.nodes.agent_context.strategies import CONTEXTS, JSON, RECORDS
 

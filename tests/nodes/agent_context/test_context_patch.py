@@ -25,7 +25,7 @@ from polycontext.nodes.agent_context import (
     diff,
     serialize,
 )
-from polycontext.nodes.agent_context._json import canonical
+from polycontext.nodes.agent_context.json_text import canonical
 from tests.nodes.agent_context.changes import FACTS, RICH, START, chains, write
 
 WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.agent_context import ContextFormatError
-from polycontext.nodes.agent_context._frozen import EMPTY, MAX_DEPTH, FrozenMap, frozen_json, step_of
+from polycontext.nodes.agent_context.frozen import EMPTY, MAX_DEPTH, FrozenMap, frozen_json, step_of
 from tests.nodes.agent_context.strategies import JSON
 
 

@@ -30,11 +30,11 @@ from polycontext.nodes.agent_context import (
     get_stats,
     serialize,
 )
-from polycontext.nodes.agent_context import _measure as measuring
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._measure import measure
-from polycontext.nodes.agent_context._record import changed
+from polycontext.nodes.agent_context import sizes as measuring
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.nodes.agent_context.sizes import measure
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]

@@ -28,8 +28,8 @@ from polycontext.nodes.agent_context import (
     UnknownKeyError,
     key_schema,
 )
-from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context._record import Record, changed, layout, written
+from polycontext.nodes.agent_context.frozen import FrozenMap
+from polycontext.nodes.agent_context.record_base import Record, changed, layout, written
 from tests.nodes.agent_context.strategies import CONTEXTS, RECORDS
 
 SEED = {

@@ -13,7 +13,7 @@ from polycontext.nodes.agent_context import (
     collect_garbage,
     externalize_artifacts,
 )
-from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.agent_context.json_text import same
 from tests.nodes.agent_context.test_artifacts import CONTEXT, SMALL, restored
 
 server = pytest.importorskip("moto.server", reason="moto[server] is not installed")

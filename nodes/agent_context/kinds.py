@@ -15,7 +15,8 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from attrs import frozen
 
-from polycontext.nodes.agent_context._frozen import (
+from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.frozen import (
     FrozenMap,
     finite,
     frozen_json,
@@ -26,7 +27,6 @@ from polycontext.nodes.agent_context._frozen import (
     step_of,
     storable,
 )
-from polycontext.nodes.agent_context.errors import ContextFormatError
 
 Reader: TypeAlias = Callable[[Any], Any]
 

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias, assert_never
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap, step_of
-from polycontext.nodes.agent_context._kinds import Kind, Shape, kind_of
-from polycontext.nodes.agent_context._record import Record, changed, layout
-from polycontext.nodes.agent_context._runs import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context._same import ABSENT, present, same
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
+from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
+from polycontext.nodes.agent_context.errors import PatchOriginError
+from polycontext.nodes.agent_context.frozen import FrozenMap, step_of
+from polycontext.nodes.agent_context.json_text import ABSENT, present, same
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
+from polycontext.nodes.agent_context.record_base import Record, changed, layout
 
 JSON_DATA = kind_of(Any)
 

@@ -8,16 +8,15 @@ way to another (one of them is left out where there is none), ``{"length", "item
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, assert_never
 
-from polycontext.nodes.agent_context._frozen import FrozenMap, step_of, storable
-from polycontext.nodes.agent_context._json import plain
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._patch import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context._record import layout
-from polycontext.nodes.agent_context._runs import Items, Run
-from polycontext.nodes.agent_context._same import ABSENT
+from polycontext.nodes.agent_context.array_changes import Items, Run
+from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.codec import inside
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.frozen import FrozenMap, step_of, storable
+from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import layout
 from polycontext.nodes.agent_context.schema import SCHEMA
 
 ValueReader: TypeAlias = Callable[[Kind, Any], Any]

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from attrs import NOTHING, Attribute, field, fields, frozen
 
-from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap, frozen_object, step_of, storable
-from polycontext.nodes.agent_context._kinds import Kind, Reader, Shape, json_name, kind_of
 from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap, frozen_object, step_of, storable
+from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
 

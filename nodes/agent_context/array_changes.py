@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._json import canonical
-from polycontext.nodes.agent_context._same import same
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
+from polycontext.nodes.agent_context.errors import PatchOriginError
+from polycontext.nodes.agent_context.json_text import canonical, same
 
 Array: TypeAlias = tuple[Any, ...]
 
