@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context.errors import PatchOriginError
+from polycontext.nodes.agent_context.errors import not_the_origin
 from polycontext.nodes.agent_context.json_text import canonical, same
 
 Array: TypeAlias = tuple[Any, ...]
@@ -100,7 +100,7 @@ def spliced(items: Items, source: Array) -> Array:
     """Return the array that the runs lead to.
 
     Raises:
-        PatchOriginError: another length, or other items where the runs remove some.
+        InvalidDataError: another length, or other items where the runs remove some.
     """
     _check_length(items.length, len(source))
     target: list[Any] = []
@@ -114,13 +114,13 @@ def spliced(items: Items, source: Array) -> Array:
 
 def _check_length(expected: int, found: int) -> None:
     if expected != found:
-        raise PatchOriginError("", f"{expected} items", f"{found} items")
+        raise not_the_origin(f"{expected} items", f"{found} items")
 
 
 def _check_removed(run: Run, found: Array) -> None:
     index = _common(run.removed, found)
     if index < len(run.removed):
-        raise PatchOriginError(f"[{run.at + index}]", run.removed[index], found[index])
+        raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
 
 
 def inverted_items(items: Items) -> Items:
@@ -147,7 +147,7 @@ def joined_items(first: Items, second: Items) -> Items | None:
     """Return the runs that do what two others do one after the other, None if that is nothing.
 
     Raises:
-        PatchOriginError: the second does not start where the first ends.
+        InvalidDataError: the second does not start where the first ends.
     """
     _check_length(second.length, first.target_length)
     gone: dict[int, Any] = {}
@@ -172,7 +172,7 @@ def _leave(place: _Place, value: Any, gone: dict[int, Any], index: int) -> None:
     if isinstance(place, int):
         gone[place] = value
     elif not same(place.value, value):
-        raise PatchOriginError(f"[{index}]", value, place.value)
+        raise not_the_origin(value, place.value, f"[{index}]")
 
 
 def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterator[Run]:

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias, assert_never
 
 from attrs import evolve, frozen
 
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context.errors import PatchOriginError
+from polycontext.nodes.agent_context.errors import not_the_origin, placed
 from polycontext.nodes.agent_context.frozen import FrozenMap, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
 from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
@@ -112,12 +113,12 @@ def applied(kind: Kind, patch: Patch, value: Any) -> Any:
     """Return what a value becomes.
 
     Raises:
-        PatchOriginError: the patch was made from another value.
+        InvalidDataError: the patch was made from another value.
     """
     match patch:
         case Replaced(old, new):
             if not same(old, value):
-                raise PatchOriginError("", present(old), present(value))
+                raise not_the_origin(present(old), present(value))
             return new
         case Items():
             return spliced(patch, value)
@@ -132,7 +133,7 @@ def applied(kind: Kind, patch: Patch, value: Any) -> Any:
 def with_fields(fields: Fields, record: Any) -> Any:
     """Return the record that the changes lead to."""
     if not isinstance(record, Record):
-        raise PatchOriginError("", "an object", present(record))
+        raise not_the_origin("an object", present(record))
     cls = type(record)
     values = {key: _applied_under(key, field_kind(cls, key), change, field_value(record, key)) for key, change in fields.changes.items()}
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
@@ -143,7 +144,7 @@ def with_fields(fields: Fields, record: Any) -> Any:
 
 def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenMap[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
-        raise PatchOriginError("", f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
+        raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
     return _present_only(value, {key: _applied_under(key, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()})
 
 
@@ -154,8 +155,8 @@ def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> Froz
 def _applied_under(key: str, kind: Kind, patch: Patch, value: Any) -> Any:
     try:
         return applied(kind, patch, value)
-    except PatchOriginError as error:
-        raise error.under(step_of(key)) from None
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None
 
 
 def inverted(patch: Patch) -> Patch:
@@ -181,7 +182,7 @@ def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
     """Return what does both, one after the other; None if they cancel out.
 
     Raises:
-        PatchOriginError: the second does not start where the first ends.
+        InvalidDataError: the second does not start where the first ends.
     """
     if isinstance(first, Items) and isinstance(second, Items):
         return joined_items(first, second)
@@ -189,7 +190,7 @@ def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
         return joined_fields(kind.record, first, second)
     if isinstance(first, Entries) and isinstance(second, Entries):
         if first.target_size != second.size:
-            raise PatchOriginError("", f"{second.size} entries", f"{first.target_size} entries")
+            raise not_the_origin(f"{second.size} entries", f"{first.target_size} entries")
         changes = _joined_changes(first.changes, second.changes, lambda _: entry_kind(kind))
         return Entries(first.size, changes) if changes else None
     # One of them knows a whole value, and from there the other leads to the rest.
@@ -214,5 +215,5 @@ def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kin
 def _joined_at(key: str, kind: Kind, first: Patch, second: Patch | None) -> Patch | None:
     try:
         return first if second is None else joined(kind, first, second)
-    except PatchOriginError as error:
-        raise error.under(step_of(key)) from None
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import placed
 from polycontext.nodes.agent_context.frozen import frozen_object
 from polycontext.nodes.agent_context.json_text import dumps, loads
 from polycontext.nodes.agent_context.kinds import Kind, Shape
@@ -32,21 +33,21 @@ def deserialize(
     `serialize` writes them again; and it takes a null for a field that is left out. Otherwise both are refused. Nothing is ever coerced.
 
     Raises:
-        ContextFormatError: naming the path of the first fault.
+        InvalidDataError: naming the path of the first fault.
         UnknownVersionError: a version that no migration leads from.
         MigrationError: a migration failed.
     """
     try:
         document = migrations.migrate(_document(raw))
         return AgentContext.from_json(_with_extras(AgentContext, document) if lenient else document)
-    except ContextFormatError as error:
-        raise error if error.path.startswith("$") else error.under("$") from None
+    except InvalidDataError as error:
+        raise error if error.path.startswith("$") else placed(error, "$") from None
 
 
 def _document(raw: object) -> dict[str, Any]:
     data = loads(raw)
     if not isinstance(data, dict):
-        raise ContextFormatError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
+        raise InvalidDataError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
     return data
 
 

@@ -6,7 +6,7 @@ from typing import Self
 
 from attrs import field, frozen
 
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context.record_base import Record, checked
 from polycontext.nodes.agent_context.records import (
     AuditContext,
@@ -54,7 +54,7 @@ class AgentContext(Record):
     def check(self) -> None:
         """Refuse another version than this release's."""
         if self.version != SCHEMA_VERSION:
-            raise ContextFormatError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
+            raise InvalidDataError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
 
     @classmethod
     def new(
@@ -69,7 +69,7 @@ class AgentContext(Record):
         """Return an empty context; `clock` tells when it was made if `created_at` does not.
 
         Raises:
-            ContextFormatError: an id that is no text, a naive time.
+            InvalidDataError: an id that is no text, a naive time.
         """
         when = clock() if created_at is None else created_at
         return cls(metadata=MetadataContext(session_id, trace_id, when, locale))

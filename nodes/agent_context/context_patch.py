@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import UNIX_EPOCH
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.nodes.agent_context.array_changes import Items
 from polycontext.nodes.agent_context.change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
 from polycontext.nodes.agent_context.change_tree import (
@@ -20,7 +20,7 @@ from polycontext.nodes.agent_context.change_tree import (
     with_fields,
 )
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.errors import ContextFormatError, PatchOriginError
+from polycontext.nodes.agent_context.errors import placed
 from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap
 from polycontext.nodes.agent_context.json_patch import operations
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
@@ -85,12 +85,12 @@ class ContextPatch:
         Law: ``diff(a, b).apply(a) == b``.
 
         Raises:
-            PatchOriginError: the context is not what the patch was made from; names the path and both values.
+            InvalidDataError: the context is not what the patch was made from; names the path and both values.
         """
         try:
             result: AgentContext = with_fields(self.changes, context)
-        except PatchOriginError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
         return result
 
     def invert(self) -> Self:
@@ -108,12 +108,12 @@ class ContextPatch:
         Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch changes nothing.
 
         Raises:
-            PatchOriginError: the other does not start where this one ends.
+            InvalidDataError: the other does not start where this one ends.
         """
         try:
             changes = joined_fields(AgentContext, self.changes, other.changes) or _NOTHING
-        except PatchOriginError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
         return evolve(
             self, changes=changes, agent_id=_all_agents(self.agent_id, other.agent_id), timestamp=max(self.timestamp, other.timestamp)
         )
@@ -154,7 +154,7 @@ class ContextPatch:
         """Return what a record of the audit trail says was changed; unknown fields of records are kept.
 
         Raises:
-            ContextFormatError: the changes are not of the form that `record` writes; names the path.
+            InvalidDataError: the changes are not of the form that `record` writes; names the path.
         """
         return cls(changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp)
 
@@ -169,14 +169,14 @@ class ContextPatch:
         Law: ``ContextPatch.from_dict(patch.to_dict()) == patch``.
 
         Raises:
-            ContextFormatError: anything else than `to_dict` writes; names the path.
+            InvalidDataError: anything else than `to_dict` writes; names the path.
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
-            raise ContextFormatError("$", "is no patch", "an object with timestamp, agent_id and changes")
+            raise InvalidDataError("$", "is no patch", "an object with timestamp, agent_id and changes")
         try:
             changes = changes_from_json(data["changes"], lenient_value if lenient else strict_value)
-        except ContextFormatError as error:
-            raise error.under("$.changes") from None
+        except InvalidDataError as error:
+            raise placed(error, "$.changes") from None
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
@@ -231,7 +231,7 @@ class DiffTracker:
         Without a `timestamp` the clock is asked.
 
         Raises:
-            ContextFormatError: the name is no text, or the time naive.
+            InvalidDataError: the name is no text, or the time naive.
         """
         patch = diff(self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()).without_trail()
         self._context = context

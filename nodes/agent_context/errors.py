@@ -1,10 +1,11 @@
-"""What an AgentContext refuses: where it stands, what is wrong, what would be legal."""
+"""What an AgentContext refuses or reports that somebody would catch alone; the rest are the shared errors of `linearity`."""
 
+from enum import Enum
 from typing import Any
 
 from attrs import define
 
-from polycontext.linearity import CallerError, CollaboratorError
+from polycontext.linearity import CallerError, CollaboratorError, InvalidDataError
 
 
 def path_under(step: str, path: str) -> str:
@@ -17,39 +18,23 @@ def path_under(step: str, path: str) -> str:
     return f"{step}{dot}{path}"
 
 
-@define(slots=False, eq=False)
-class ContextFormatError(CallerError, ValueError):
-    """Refuse a value that the schema does not allow.
+def placed(error: InvalidDataError, step: str) -> InvalidDataError:
+    """Put `step` before the path of an error that is on its way out, and return the same error.
 
-    `path` leads to it: from the document's root (``$.reasoning.intents[3].confidence``), or from
-    the record that was being made (``confidence``).
-
-    >>> print(ContextFormatError("$.llm.model", "int is not text", "a string"))
-    $.llm.model: int is not text; legal: a string
+    Who refuses a value does not know where it stands: every reader that the error passes adds its own step.
     """
-
-    path: str
-    problem: str
-    legal: str
-
-    def under(self, step: str) -> "ContextFormatError":
-        """Put `step` before the path, while the error is on its way out, and return the same error."""
-        self.path = path_under(step, self.path)
-        return self
-
-    def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.problem}; legal: {self.legal}"
+    error.path = path_under(step, error.path)
+    return error
 
 
-@define(slots=False, eq=False)
-class UnknownKeyError(CallerError, KeyError):
-    """Refuse a namespace, or a key of one, that the schema does not have; `legal` are those it has, the nearest first."""
+def not_the_origin(expected: Any, found: Any, path: str = "") -> InvalidDataError:
+    """Return the refusal to apply or join a patch where it does not start."""
+    return InvalidDataError(path, f"the patch expects {_shown(expected)}, found {_shown(found)}", "the context that it was made from")
 
-    name: str
-    legal: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return f"the schema has no {self.name!r}; legal: {', '.join(self.legal)}"
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004  a line of a terminal
 
 
 @define(slots=False, eq=False)
@@ -89,68 +74,6 @@ class ContextSizeWarning(UserWarning):
 
 
 @define(slots=False, eq=False)
-class UnknownVersionError(CallerError, ValueError):
-    """Refuse a document of a version that no migration leads from; `newer` tells that a later release wrote it."""
-
-    version: str
-    target: str
-    known: tuple[str, ...]
-    newer: bool = False
-
-    def __str__(self) -> str:
-        what = "is newer than this release reads" if self.newer else f"cannot be migrated to {self.target}"
-        return f"schema version {self.version!r} {what}; legal: {', '.join(self.known)}"
-
-
-@define(slots=False, eq=False)
-class DuplicateMigrationError(CallerError, ValueError):
-    """Refuse a second migration between the same two versions, or one that leads nowhere."""
-
-    source: str
-    target: str
-
-    def __str__(self) -> str:
-        return f"a migration from {self.source} to {self.target} adds nothing; legal: one for each pair of different versions"
-
-
-@define(slots=False, eq=False)
-class MigrationError(CollaboratorError, ValueError):
-    """Report that a migration itself failed on a document."""
-
-    source: str
-    target: str
-    problem: str
-
-    def __str__(self) -> str:
-        return (
-            f"the migration from {self.source} to {self.target} failed: {self.problem}; legal: a function from JSON object to JSON object"
-        )
-
-
-def shown(value: Any) -> str:
-    """Return how a message shows a value: shortened."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004  a line of a terminal
-
-
-@define(slots=False, eq=False)
-class PatchOriginError(CallerError, ValueError):
-    """Refuse to apply or join a patch where it does not start: at `path` it expects one value and found another."""
-
-    path: str
-    expected: Any
-    found: Any
-
-    def under(self, step: str) -> "PatchOriginError":
-        """Put `step` before the path, while the error is on its way out, and return the same error."""
-        self.path = path_under(step, self.path)
-        return self
-
-    def __str__(self) -> str:
-        return f"{self.path}: the patch expects {shown(self.expected)}, found {shown(self.found)}; legal: the context that it was made from"
-
-
-@define(slots=False, eq=False)
 class MergeConflictError(CallerError, ValueError):
     """Refuse to merge two changes of one thing; `base`, `ours` and `theirs` are its values, None where there is none."""
 
@@ -161,7 +84,7 @@ class MergeConflictError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"{self.path}: changed from {shown(self.base)} to {shown(self.ours)} and to {shown(self.theirs)}; "
+            f"{self.path}: changed from {_shown(self.base)} to {_shown(self.ours)} and to {_shown(self.theirs)}; "
             "legal: one of the two, written again on the current context"
         )
 
@@ -178,34 +101,50 @@ class TrailError(CallerError, ValueError):
 
 
 @define(slots=False, eq=False)
-class ArtifactMissingError(CollaboratorError, LookupError):
-    """Report that there is no content of a SHA-256."""
+class UnknownVersionError(CallerError, ValueError):
+    """Refuse a document of a version that no migration leads from; `newer` tells that a later release wrote it."""
 
-    sha256: str
-    place: str
+    version: str
+    target: str
+    known: tuple[str, ...]
+    newer: bool = False
 
     def __str__(self) -> str:
-        return f"no content {self.sha256} in {self.place}; legal: the place where the content was externalised"
+        what = "is newer than this release reads" if self.newer else f"cannot be migrated to {self.target}"
+        return f"schema version {self.version!r} {what}; legal: {', '.join(self.known)}"
 
 
 @define(slots=False, eq=False)
-class ArtifactDamagedError(CollaboratorError, ValueError):
-    """Report content that is not what was stored: `found` is the SHA-256 of what is there now."""
+class MigrationError(CollaboratorError, ValueError):
+    """Report that a migration itself failed on a document."""
 
-    sha256: str
-    found: str
-    place: str
-
-    def __str__(self) -> str:
-        return f"content {self.sha256} in {self.place} has the SHA-256 {self.found}; legal: the bytes that were stored"
-
-
-@define(slots=False, eq=False)
-class ArtifactStorageError(CollaboratorError, OSError):
-    """Report that a store did not answer, or refused."""
-
-    place: str
+    source: str
+    target: str
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.problem}; legal: a store that can be reached, read and written"
+        return (
+            f"the migration from {self.source} to {self.target} failed: {self.problem}; legal: a function from JSON object to JSON object"
+        )
+
+
+class ArtifactFault(Enum):
+    """Say what is wrong with stored content; the value is what would be legal."""
+
+    MISSING = "the place where the content was externalised"
+    DAMAGED = "the bytes that were stored"
+    UNREACHABLE = "a store that can be reached, read and written"
+
+
+@define(slots=False, eq=False)
+class ArtifactError(CollaboratorError, OSError):
+    """Report that content cannot be stored or had: why, in which place, and its SHA-256 where it is about one content."""
+
+    reason: ArtifactFault
+    place: str
+    problem: str
+    sha256: str = ""
+
+    def __str__(self) -> str:
+        content = f"content {self.sha256}: " if self.sha256 else ""
+        return f"{self.place}: {content}{self.problem}; legal: {self.reason.value}"

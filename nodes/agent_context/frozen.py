@@ -10,7 +10,8 @@ from re import compile as pattern
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.errors import placed
 
 V = TypeVar("V")
 
@@ -119,34 +120,34 @@ def step_of(key: object) -> str:
 
 
 def storable(value: Any) -> str:
-    """Return `value` as a plain string if it is text that encodes as UTF-8; raise `ContextFormatError` otherwise."""
+    """Return `value` as a plain string if it is text that encodes as UTF-8; raise `InvalidDataError` otherwise."""
     if type(value) is str and value.isascii():
         return value
     if not isinstance(value, str):
-        raise ContextFormatError("", f"{type(value).__name__} is not text", "a string")
+        raise InvalidDataError("", f"{type(value).__name__} is not text", "a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
         problem = f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}"
-        raise ContextFormatError("", problem, "text that encodes as UTF-8") from None
+        raise InvalidDataError("", problem, "text that encodes as UTF-8") from None
     return str.__str__(value)
 
 
 def integer(value: Any) -> int:
-    """Return `value` if it is a whole number of at most 64 bits; raise `ContextFormatError` otherwise."""
+    """Return `value` if it is a whole number of at most 64 bits; raise `InvalidDataError` otherwise."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ContextFormatError("", f"{type(value).__name__} is not a whole number", "an integer")
+        raise InvalidDataError("", f"{type(value).__name__} is not a whole number", "an integer")
     if not MIN_INTEGER <= value <= MAX_INTEGER:
-        raise ContextFormatError("", "the number has more than 64 bits", f"{MIN_INTEGER}..{MAX_INTEGER}")
+        raise InvalidDataError("", "the number has more than 64 bits", f"{MIN_INTEGER}..{MAX_INTEGER}")
     return int(value)
 
 
 def finite(value: Any) -> float:
-    """Return `value` if it is a finite float; raise `ContextFormatError` otherwise."""
+    """Return `value` if it is a finite float; raise `InvalidDataError` otherwise."""
     if not isinstance(value, float):
-        raise ContextFormatError("", f"{type(value).__name__} is not a number", "a finite number")
+        raise InvalidDataError("", f"{type(value).__name__} is not a number", "a finite number")
     if not isfinite(value):
-        raise ContextFormatError("", f"{float(value)!r} is not JSON", "a finite number")
+        raise InvalidDataError("", f"{float(value)!r} is not JSON", "a finite number")
     return float(value)
 
 
@@ -154,7 +155,7 @@ def frozen_json(value: Any, depth: int = 0) -> Any:
     """Return JSON data frozen, sharing what is frozen already.
 
     Raises:
-        ContextFormatError: with the path inside `value`: not JSON, text that cannot be stored,
+        InvalidDataError: with the path inside `value`: not JSON, text that cannot be stored,
             a number that is not finite or has more than 64 bits, deeper than MAX_DEPTH.
     """
     if value is None or type(value) is bool:
@@ -166,18 +167,18 @@ def frozen_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (int, float)):
         return integer(value) if isinstance(value, int) else finite(value)
     if not isinstance(value, (dict, Mapping)):  # naming dict spares most values the slow look at an abstract class
-        raise ContextFormatError("", f"{type(value).__name__} is not JSON data", "str, number, bool, None, list or mapping")
+        raise InvalidDataError("", f"{type(value).__name__} is not JSON data", "str, number, bool, None, list or mapping")
     return frozen_object(value, depth)
 
 
-def _too_deep() -> ContextFormatError:
-    return ContextFormatError("", "nested too deep", f"at most {MAX_DEPTH} levels")
+def _too_deep() -> InvalidDataError:
+    return InvalidDataError("", "nested too deep", f"at most {MAX_DEPTH} levels")
 
 
 def frozen_object(value: Any, depth: int = 0) -> FrozenMap[Any]:
     """Return a JSON object frozen, as `frozen_json` does."""
     if type(value) is not dict and not isinstance(value, Mapping):
-        raise ContextFormatError("", f"{type(value).__name__} is not an object", "a mapping from text to JSON data")
+        raise InvalidDataError("", f"{type(value).__name__} is not an object", "a mapping from text to JSON data")
     if depth >= MAX_DEPTH:
         raise _too_deep()
     items: dict[str, Any] = {}
@@ -187,8 +188,8 @@ def frozen_object(value: Any, depth: int = 0) -> FrozenMap[Any]:
             # Most of what a map holds is plain text: it is not worth a call.
             name = key if type(key) is str and key.isascii() else storable(key)
             items[name] = item if type(item) is str and item.isascii() else frozen_json(item, depth + 1)
-    except ContextFormatError as error:
-        raise error.under(step_of(key)) from None
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None
     return frozen_map(items, value)
 
 
@@ -199,6 +200,6 @@ def _frozen_list(value: list[Any] | tuple[Any, ...], depth: int) -> tuple[Any, .
     try:
         for item in value:
             items.append(item if type(item) is str and item.isascii() else frozen_json(item, depth + 1))  # noqa: PERF401  the error needs to know how far it came
-    except ContextFormatError as error:
-        raise error.under(f"[{len(items)}]") from None
+    except InvalidDataError as error:
+        raise placed(error, f"[{len(items)}]") from None
     return frozen_tuple(tuple(items), value)

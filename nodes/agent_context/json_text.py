@@ -15,7 +15,8 @@ import jiter
 import orjson
 from attrs import frozen
 
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.errors import path_under
 from polycontext.nodes.agent_context.frozen import FrozenMap, step_of, storable
 from polycontext.nodes.agent_context.record_base import Record, written
 
@@ -69,7 +70,7 @@ def loads(raw: object) -> Any:
     """Return what JSON text says.
 
     Raises:
-        ContextFormatError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
+        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
             surrogate, a number of thousands of digits, nested deeper than 200 levels, all
             with line and column; a duplicate key, with its path.
     """
@@ -78,15 +79,15 @@ def loads(raw: object) -> Any:
         return jiter.from_json(octets, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
     except ValueError as error:
         if "duplicate key" in str(error):
-            raise ContextFormatError(_path_of_duplicate(octets), "duplicate key", "every key once") from None
-        raise ContextFormatError("", f"not JSON: {error}", "JSON text in UTF-8") from None
+            raise InvalidDataError(_path_of_duplicate(octets), "duplicate key", "every key once") from None
+        raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
 
 
 def _octets(raw: object) -> bytes:
     if isinstance(raw, str):
         return storable(raw).encode()
     if not isinstance(raw, (bytes, bytearray, memoryview)):
-        raise ContextFormatError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
+        raise InvalidDataError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
     return bytes(raw)
 
 
@@ -120,7 +121,7 @@ def _path(value: object) -> str | None:
     for step, item in _children(value):
         found = _path(item)
         if found is not None:
-            return ContextFormatError(found, "", "").under(step).path
+            return path_under(step, found)
     return None
 
 

@@ -15,7 +15,8 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from attrs import frozen
 
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.errors import placed
 from polycontext.nodes.agent_context.frozen import (
     FrozenMap,
     finite,
@@ -95,7 +96,7 @@ def _confidence(value: Any) -> float:
     number: float = value if type(value) is float else _number(value)
     if 0.0 <= number <= 1.0:
         return number
-    raise ContextFormatError("", f"{finite(number)!r} is no confidence", "0..1")
+    raise InvalidDataError("", f"{finite(number)!r} is no confidence", "0..1")
 
 
 def _number(value: Any) -> float:
@@ -105,7 +106,7 @@ def _number(value: Any) -> float:
 
 def _truth(value: Any) -> bool:
     if type(value) is not bool:
-        raise ContextFormatError("", f"{type(value).__name__} is not a truth value", "true or false")
+        raise InvalidDataError("", f"{type(value).__name__} is not a truth value", "true or false")
     return value
 
 
@@ -119,15 +120,15 @@ def _moment(value: Any) -> datetime:
 
 def _in_utc(moment: Any) -> datetime:
     if isinstance(moment, str):
-        raise ContextFormatError("", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
+        raise InvalidDataError("", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
     if not isinstance(moment, datetime):
-        raise ContextFormatError("", f"{type(moment).__name__} is not a time", "an aware datetime or RFC 3339 text")
+        raise InvalidDataError("", f"{type(moment).__name__} is not a time", "an aware datetime or RFC 3339 text")
     if moment.utcoffset() is None:
-        raise ContextFormatError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+        raise InvalidDataError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
     try:
         utc = moment.astimezone(UTC)
     except OverflowError:
-        raise ContextFormatError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+        raise InvalidDataError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
     return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
 
@@ -140,25 +141,25 @@ def _array(item: Kind) -> Kind:
 
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, (list, tuple)):
-            raise ContextFormatError("", f"{type(value).__name__} is not an array", f"a list of {item.name}")
+            raise InvalidDataError("", f"{type(value).__name__} is not an array", f"a list of {item.name}")
         try:
             return frozen_tuple(tuple(map(one, value)), value)
-        except ContextFormatError:
+        except InvalidDataError:
             raise _first_fault(one, value) from None
 
     return Kind(Shape.ARRAY, read, f"list of {item.name}", item=item)
 
 
-def _first_fault(one: Reader, elements: Iterable[Any]) -> ContextFormatError:
+def _first_fault(one: Reader, elements: Iterable[Any]) -> InvalidDataError:
     """Return the error of the first element at fault, with its index: counting while all is well would cost more."""
     faults = ((index, _fault(one, element)) for index, element in enumerate(elements))
-    return next(fault.under(f"[{index}]") for index, fault in faults if fault)
+    return next(placed(fault, f"[{index}]") for index, fault in faults if fault)
 
 
-def _fault(one: Reader, element: Any) -> ContextFormatError | None:
+def _fault(one: Reader, element: Any) -> InvalidDataError | None:
     try:
         one(element)
-    except ContextFormatError as error:
+    except InvalidDataError as error:
         return error
     return None
 
@@ -172,14 +173,14 @@ def _map_reader(item: Kind) -> Reader:
 
     def read(value: Any) -> FrozenMap[Any]:
         if not isinstance(value, (dict, Mapping)):
-            raise ContextFormatError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
+            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
         items: dict[str, Any] = {}
         key: object = None
         try:
             for key, element in value.items():
                 items[storable(key)] = one(element)
-        except ContextFormatError as error:
-            raise error.under(step_of(key)) from None
+        except InvalidDataError as error:
+            raise placed(error, step_of(key)) from None
         return frozen_map(items, value)
 
     return read

@@ -6,8 +6,9 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError, ContextSizeError, ContextSizeWarning
+from polycontext.nodes.agent_context.errors import ContextSizeError, ContextSizeWarning
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.record_base import Record
 from polycontext.nodes.agent_context.schema import SCHEMA
@@ -22,7 +23,7 @@ _BYTES, _ITEMS = "bytes", "items"
 def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
     """Refuse what is no size (an attrs validator)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ContextFormatError(attribute.name, f"{value!r:.40} is no limit", "a whole number from 0")
+        raise InvalidOptionError(attribute.name, value, "a whole number from 0")
 
 
 @frozen(kw_only=True)

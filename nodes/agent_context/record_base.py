@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from attrs import NOTHING, Attribute, field, fields, frozen
 
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.errors import placed
 from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap, frozen_object, step_of, storable
 from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
 
@@ -47,8 +48,8 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
             return value
         try:
             return read(value)
-        except ContextFormatError as error:
-            raise error.under(name) from None
+        except InvalidDataError as error:
+            raise placed(error, name) from None
 
     return read_text if read is storable else read_field
 
@@ -65,9 +66,9 @@ def _extras_reader(names: frozenset[str]) -> Reader:
 def _only_unknown(value: Any, names: frozenset[str]) -> FrozenMap[Any]:
     """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
     if type(value) is not FrozenMap:
-        raise ContextFormatError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+        raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
     for name in names & value.keys():
-        raise ContextFormatError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
+        raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
     return frozen_object(value)
 
 
@@ -94,7 +95,7 @@ class Record(Measured):
         """Return the record that a JSON object describes; what it leaves out has its default. A record is returned as it is.
 
         Raises:
-            ContextFormatError: no object, an unknown field, a value of another type.
+            InvalidDataError: no object, an unknown field, a value of another type.
         """
         if type(value) is cls:
             return value
@@ -109,7 +110,7 @@ class Record(Measured):
             raise
 
     def check(self) -> None:
-        """Raise `ContextFormatError` if the fields do not go together; a class with such a rule says so here."""
+        """Raise `InvalidDataError` if the fields do not go together; a class with such a rule says so here."""
 
     def __copy__(self) -> Self:
         return self
@@ -167,7 +168,7 @@ def changed(record: R, **changes: Any) -> R:
     Law: ``changed(r, **c) == attrs.evolve(r, **c)``.
 
     Raises:
-        ContextFormatError: as making the record would.
+        InvalidDataError: as making the record would.
     """
     cls = type(record)
     shape = layout(cls)
@@ -186,17 +187,17 @@ _set = object.__setattr__
 
 
 def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
-    """Raise `ContextFormatError` for the first key that is no field of `cls`."""
+    """Raise `InvalidDataError` for the first key that is no field of `cls`."""
     known = layout(cls).attributes
     for key in keys:
         if key not in known and key != EXTRAS:
             near = get_close_matches(key, known) if isinstance(key, str) else []
-            raise ContextFormatError(step_of(key), "unknown field", ", ".join(near or known))
+            raise InvalidDataError(step_of(key), "unknown field", ", ".join(near or known))
 
 
 def _as_dict(cls: type, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ContextFormatError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
+        raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
     return dict(value)
 
 

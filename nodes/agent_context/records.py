@@ -9,8 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.nodes.agent_context.frozen import EMPTY
 from polycontext.nodes.agent_context.kinds import Changes, Confidence
 from polycontext.nodes.agent_context.record_base import Record, checked
@@ -81,7 +80,7 @@ class Fact(Record):
 
     >>> Fact(id="f1", content="five commits", source="gitlab", confidence=1.2)
     Traceback (most recent call last):
-    polycontext.nodes.agent_context.errors.ContextFormatError: confidence: 1.2 is no confidence; legal: 0..1
+    polycontext.linearity.errors.InvalidDataError: confidence: 1.2 is no confidence; legal: 0..1
     """
 
     id: str = ""
@@ -170,7 +169,7 @@ class Artifact(Record):
     def check(self) -> None:
         """Refuse content that is inline and outside."""
         if self.external is not None and self.content is not None:
-            raise ContextFormatError("external", "the content is inline as well", "content or external, not both")
+            raise InvalidDataError("external", "the content is inline as well", "content or external, not both")
 
 
 @frozen(field_transformer=checked)

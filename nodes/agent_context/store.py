@@ -43,7 +43,7 @@ class AgentContextRun:
         """Write several keys, named as in ``reasoning.intents``, all of them or none, and return what the agent now sees.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
             ContextViolationError: the run has ended.
         """
         if self._ended:
@@ -102,7 +102,7 @@ class AgentContextStore:
         """Write several keys as one run of an agent, and return the current context; all of them or none.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
             ContextSizeError: the result would exceed a limit.
             MergeConflictError: another run wrote the same at the same time.
         """
@@ -117,7 +117,7 @@ class AgentContextStore:
         Whatever the block raises is recorded with the run, changes nothing else, and is raised on.
 
         Raises:
-            ContextFormatError: `agent` is no text.
+            InvalidDataError: `agent` is no text.
             ContextSizeError, MergeConflictError: as `write`.
         """
         with self._recording(agent) as run:
@@ -146,7 +146,7 @@ class AgentContextStore:
 
         Raises:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
-            ArtifactStorageError: content could not be stored; nothing changes.
+            ArtifactError: content could not be stored; nothing changes.
         """
         with self._recording(agent) as run:
             self._validator.validate_write(agent, "retrieval", "artifacts")

@@ -5,12 +5,13 @@ from functools import reduce
 
 from attrs import evolve, field, frozen
 
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.artifacts import stubbed
 from polycontext.nodes.agent_context.change_tree import Fields
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch
-from polycontext.nodes.agent_context.errors import ContextFormatError, PatchOriginError, TrailError
+from polycontext.nodes.agent_context.errors import TrailError
 from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.limits import is_size
 from polycontext.nodes.agent_context.record_base import changed
@@ -66,14 +67,14 @@ def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
     for index, record in enumerate(diffs):
         try:
             yield ContextPatch.of(record)
-        except ContextFormatError as error:
+        except InvalidDataError as error:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
 
 
 def _stepped(index: int, patch: ContextPatch, context: AgentContext) -> AgentContext:
     try:
         return patch.apply(context)
-    except (PatchOriginError, ContextFormatError) as error:
+    except InvalidDataError as error:
         raise TrailError(f"$.audit.diffs[{index}]", f"does not fit: {error}") from error
 
 

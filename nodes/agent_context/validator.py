@@ -14,8 +14,9 @@ A right is ``*``, a namespace or ``namespace.key``. Decisions where the seed is 
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError, ContextViolationError, UnknownKeyError
+from polycontext.nodes.agent_context.errors import ContextViolationError, placed
 from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.kinds import kind_of
 from polycontext.nodes.agent_context.record_base import changed, field_reader
@@ -44,9 +45,9 @@ _NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.
 
 
 def check_right(right: str) -> str:
-    """Return `right` if it is one; raise `UnknownKeyError` for a namespace or key that the schema does not have."""
+    """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have."""
     if not isinstance(right, str):
-        raise UnknownKeyError(right, (EVERYTHING, *SCHEMA))
+        raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
     if right == EVERYTHING:
         return right
     namespace, dot, key = right.partition(".")
@@ -66,7 +67,7 @@ def covers(rights: frozenset[str], namespace: str, key: str) -> bool:
 _AUDIT = "audit"
 
 agent_name = field_reader(kind_of(str), "agent")
-"""Return the name of an agent if it is text; raise `ContextFormatError` otherwise."""
+"""Return the name of an agent if it is text; raise `InvalidDataError` otherwise."""
 
 
 class ContextValidator:
@@ -94,11 +95,12 @@ class ContextValidator:
         """Give an agent these rights, and no others: ``*``, a namespace, or ``namespace.key``.
 
         Raises:
-            ContextFormatError: the name is no text.
-            UnknownKeyError: a namespace or key that the schema does not have, or a single string for the list of rights.
+            InvalidDataError: the name is no text.
+            UnknownNameError: a namespace or key that the schema does not have.
+            InvalidOptionError: a single string for the list of rights.
         """
         if isinstance(rights, str):
-            raise UnknownKeyError(rights, (f"a list, such as [{rights!r}]",))
+            raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
         self._rights[agent_name(agent)] = frozenset(map(check_right, rights))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
@@ -112,7 +114,7 @@ class ContextValidator:
         """Return if the agent has the right to a key.
 
         Raises:
-            UnknownKeyError: the schema has no such namespace or key.
+            UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
@@ -123,9 +125,9 @@ class ContextValidator:
         """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
 
         Raises:
-            UnknownKeyError: the schema has no such namespace or key.
+            UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it, or it is part of the audit trail.
-            ContextFormatError: the schema does not allow the value; names the path.
+            InvalidDataError: the schema does not allow the value; names the path.
         """
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
@@ -133,7 +135,7 @@ class ContextValidator:
         """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `safe_set`, for the first change at fault.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `safe_set`, for the first change at fault.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
@@ -141,12 +143,12 @@ class ContextValidator:
             by_namespace.setdefault(namespace, {})[key] = value
         try:
             return changed(context, **{name: _changed_namespace(context, name, keys) for name, keys in by_namespace.items()})
-        except ContextFormatError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
 
     def _writable(self, agent: str, path: str) -> tuple[str, str]:
         if not isinstance(path, str) or "." not in path:
-            raise UnknownKeyError(str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+            raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
         namespace, _, key = path.partition(".")
         self.validate_write(agent, namespace, key)
         if namespace == _AUDIT:
@@ -157,5 +159,5 @@ class ContextValidator:
 def _changed_namespace(context: AgentContext, name: str, keys: Mapping[str, Any]) -> Any:
     try:
         return changed(getattr(context, name), **keys)
-    except ContextFormatError as error:
-        raise error.under(name) from None
+    except InvalidDataError as error:
+        raise placed(error, name) from None

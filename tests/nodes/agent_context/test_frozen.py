@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import ContextFormatError
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context.frozen import EMPTY, MAX_DEPTH, FrozenMap, frozen_json, step_of
 from tests.nodes.agent_context.strategies import JSON
 
@@ -113,10 +113,10 @@ FAULTS: dict[str, tuple[object, str, str]] = {
 def test_what_json_cannot_hold_is_refused(name: str) -> None:
     """A value that JSON cannot hold is refused, with its path."""
     value, path, problem = FAULTS[name]
-    with pytest.raises(ContextFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         frozen_json(value)
     assert caught.value.path == path
-    assert problem in caught.value.problem
+    assert problem in caught.value.what
 
 
 @pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: (inner,), lambda inner: {"a": inner}])
@@ -126,11 +126,11 @@ def test_depth_is_bounded(wrap: Any) -> None:
     for _ in range(MAX_DEPTH):
         value = wrap(value)
     assert is_frozen(frozen_json(value))
-    with pytest.raises(ContextFormatError, match="nested too deep"):
+    with pytest.raises(InvalidDataError, match="nested too deep"):
         frozen_json(wrap(value))
     loop: list[Any] = []
     loop.append(loop)
-    with pytest.raises(ContextFormatError, match="nested too deep"):
+    with pytest.raises(InvalidDataError, match="nested too deep"):
         frozen_json(loop)
 
 
@@ -139,7 +139,7 @@ def test_a_frozen_value_cannot_be_nested_past_the_bound() -> None:
     value = frozen_json({"a": 1})
     for _ in range(MAX_DEPTH - 1):
         value = frozen_json({"a": value})
-    with pytest.raises(ContextFormatError, match="nested too deep"):
+    with pytest.raises(InvalidDataError, match="nested too deep"):
         frozen_json({"a": value})
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context import (
     SCHEMA,
     AgentContext,
@@ -15,7 +16,6 @@ from polycontext.nodes.agent_context import (
     Artifact,
     AuditContext,
     Conclusion,
-    ContextFormatError,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
@@ -189,7 +189,7 @@ def test_a_large_context_warns() -> None:
 @pytest.mark.parametrize("value", [-1, 1.5, True, "1", None])
 def test_a_limit_is_a_whole_number(value: Any) -> None:
     """What is no size is no limit."""
-    with pytest.raises(ContextFormatError, match="max_array_items"):
+    with pytest.raises(InvalidOptionError, match="max_array_items"):
         ContextLimits(max_array_items=value)
 
 

@@ -7,8 +7,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from polycontext.nodes.agent_context import (
-    ArtifactMissingError,
-    ArtifactStorageError,
+    ArtifactError,
+    ArtifactFault,
     ObjectStoreExternalizer,
     collect_garbage,
     externalize_artifacts,
@@ -58,8 +58,9 @@ def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
     }
     bucket.discard(stub.sha256)
     bucket.discard(stub.sha256)
-    with pytest.raises(ArtifactMissingError):
+    with pytest.raises(ArtifactError) as caught:
         bucket.retrieve(stub)
+    assert caught.value.reason is ArtifactFault.MISSING
     assert bucket.externalize("0" * 30) == stub == bucket.externalize("0" * 30)
     report = collect_garbage(bucket, [], older_than=datetime.now(UTC) + timedelta(days=1))
     assert len(report.collected) == 3
@@ -68,8 +69,9 @@ def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
 
 def test_a_bucket_that_is_not_there_is_said(bucket: ObjectStoreExternalizer, endpoint: str) -> None:
     """Storing into no bucket, and asking a server that is gone, are typed errors with the place."""
-    with pytest.raises(ArtifactStorageError, match="s3://nowhere/x: "):
+    with pytest.raises(ArtifactError, match="s3://nowhere/x: ") as caught:
         opened("s3://nowhere/x", endpoint).externalize("text")
-    with pytest.raises(ArtifactStorageError, match="s3://shelf/x: "):
+    assert caught.value.reason is ArtifactFault.UNREACHABLE
+    with pytest.raises(ArtifactError, match="s3://shelf/x: "):
         opened("s3://shelf/x", "http://127.0.0.1:9").externalize("text")
     assert list(bucket.stored()) == []
