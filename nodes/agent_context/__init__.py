@@ -1,15 +1,10 @@
-"""AgentContext: the agents' shared, guarded store (seed 002)."""
+"""AgentContext: the agents' shared, guarded store (seed 002).
 
-from polycontext.nodes.agent_context.artifacts import (
-    ArtifactExternalizer,
-    GarbageReport,
-    StoredContent,
-    collect_garbage,
-    decode_content,
-    encode_content,
-    externalize_artifacts,
-    retrieve_artifact,
-)
+What most users need is here. Every class of the data model is in `records`; the table of all keys in `schema`, what
+a place for artifacts of one's own is written with in `artifacts`, the migrations of this package in `migrations`.
+"""
+
+from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
 from polycontext.nodes.agent_context.codec import deserialize, serialize
 from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch, DiffTracker, diff
@@ -25,115 +20,51 @@ from polycontext.nodes.agent_context.errors import (
     UnknownVersionError,
 )
 from polycontext.nodes.agent_context.json_schema import json_schema
-from polycontext.nodes.agent_context.kinds import Confidence, Kind, Shape
 from polycontext.nodes.agent_context.limits import ContextLimits, ContextSizeChecker
 from polycontext.nodes.agent_context.merging import merge
-from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry, migration
+from polycontext.nodes.agent_context.migrations import MigrationRegistry
 from polycontext.nodes.agent_context.object_store import ObjectStoreExternalizer
-from polycontext.nodes.agent_context.records import (
-    AgentMetrics,
-    AgentRun,
-    Artifact,
-    AuditContext,
-    Conclusion,
-    ContextDiff,
-    DiagnosticsContext,
-    EnrichmentContext,
-    ErrorReport,
-    ExternalContent,
-    Fact,
-    Hypothesis,
-    Intent,
-    Knowledge,
-    LLMContext,
-    LLMDecision,
-    LLMUsage,
-    MetadataContext,
-    PerformanceData,
-    Query,
-    ReasoningContext,
-    Relationship,
-    RetrievalContext,
-    RetrievalPlan,
-    ValidationReport,
-    WarningReport,
-)
-from polycontext.nodes.agent_context.schema import SCHEMA, KeySchema, key_schema
-from polycontext.nodes.agent_context.sizes import ContextStats, get_stats
-from polycontext.nodes.agent_context.store import AgentContextRun, AgentContextStore
+from polycontext.nodes.agent_context.records import Artifact, Conclusion, Fact, Hypothesis, Intent
+from polycontext.nodes.agent_context.sizes import get_stats
+from polycontext.nodes.agent_context.store import AgentContextStore
 from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay
 from polycontext.nodes.agent_context.validator import DEFAULT_RIGHTS, ContextValidator
 
 __all__ = [
     "DEFAULT_RIGHTS",
-    "MIGRATIONS",
-    "SCHEMA",
     "SCHEMA_VERSION",
     "AgentContext",
-    "AgentContextRun",
     "AgentContextStore",
-    "AgentMetrics",
-    "AgentRun",
     "Artifact",
     "ArtifactError",
     "ArtifactExternalizer",
     "ArtifactFault",
-    "AuditContext",
     "AuditPolicy",
     "Conclusion",
-    "Confidence",
-    "ContextDiff",
     "ContextLimits",
     "ContextPatch",
     "ContextSizeChecker",
     "ContextSizeError",
     "ContextSizeWarning",
-    "ContextStats",
     "ContextValidator",
     "ContextViolationError",
-    "DiagnosticsContext",
     "DiffTracker",
-    "EnrichmentContext",
-    "ErrorReport",
-    "ExternalContent",
     "Fact",
-    "GarbageReport",
     "Hypothesis",
     "Intent",
-    "KeySchema",
-    "Kind",
-    "Knowledge",
-    "LLMContext",
-    "LLMDecision",
-    "LLMUsage",
     "MergeConflictError",
-    "MetadataContext",
     "MigrationError",
     "MigrationRegistry",
     "ObjectStoreExternalizer",
-    "PerformanceData",
-    "Query",
-    "ReasoningContext",
-    "Relationship",
-    "RetrievalContext",
-    "RetrievalPlan",
-    "Shape",
-    "StoredContent",
     "TrailError",
     "UnknownVersionError",
-    "ValidationReport",
-    "WarningReport",
     "collect_garbage",
-    "decode_content",
     "deserialize",
     "diff",
-    "encode_content",
     "externalize_artifacts",
     "get_stats",
     "json_schema",
-    "key_schema",
     "merge",
-    "migration",
     "origin",
     "replay",
     "retrieve_artifact",

@@ -118,6 +118,3 @@ def _release(version: str) -> tuple[int, ...]:
 
 MIGRATIONS = MigrationRegistry()
 """The migrations of this package. Version 1.0.0 is the first, so there are none yet."""
-
-migration = MIGRATIONS.migration
-"""Register a migration of this package."""

@@ -21,19 +21,17 @@ from polycontext.nodes.agent_context import (
     ContextLimits,
     ContextSizeChecker,
     ContextViolationError,
-    ExternalContent,
-    GarbageReport,
     ObjectStoreExternalizer,
-    StoredContent,
     collect_garbage,
     deserialize,
-    encode_content,
     externalize_artifacts,
     get_stats,
     retrieve_artifact,
     serialize,
 )
+from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
 from polycontext.nodes.agent_context.json_text import same
+from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import MissingExtraError
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON

@@ -12,22 +12,12 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_agent_context import fuzz
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context import (
-    AgentContext,
-    Fact,
-    Intent,
-    ReasoningContext,
-    UnknownVersionError,
-    ValidationReport,
-    deserialize,
-    get_stats,
-    json_schema,
-    serialize,
-)
+from polycontext.nodes.agent_context import AgentContext, Fact, Intent, UnknownVersionError, deserialize, get_stats, json_schema, serialize
 from polycontext.nodes.agent_context.frozen import MAX_DEPTH
 from polycontext.nodes.agent_context.json_schema import SCHEMA_FILE, write_json_schema
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.record_base import Record, layout
+from polycontext.nodes.agent_context.records import ReasoningContext, ValidationReport
 from tests.house import ROOT
 from tests.nodes.agent_context.strategies import CONTEXTS, JSON, RECORDS
 

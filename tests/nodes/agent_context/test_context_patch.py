@@ -12,18 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
-from polycontext.nodes.agent_context import (
-    AgentContext,
-    ContextDiff,
-    ContextPatch,
-    DiffTracker,
-    Fact,
-    Intent,
-    deserialize,
-    diff,
-    serialize,
-)
+from polycontext.nodes.agent_context import AgentContext, ContextPatch, DiffTracker, Fact, Intent, deserialize, diff, serialize
 from polycontext.nodes.agent_context.json_text import canonical
+from polycontext.nodes.agent_context.records import ContextDiff
 from tests.nodes.agent_context.changes import FACTS, RICH, START, chains, write
 
 WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -10,30 +10,25 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context import (
-    SCHEMA,
     AgentContext,
-    AgentRun,
     Artifact,
-    AuditContext,
     Conclusion,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
     ContextSizeWarning,
     ContextValidator,
-    ExternalContent,
     Fact,
-    ReasoningContext,
-    RetrievalContext,
-    Shape,
     deserialize,
     get_stats,
     serialize,
 )
 from polycontext.nodes.agent_context import sizes as measuring
 from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ExternalContent, ReasoningContext, RetrievalContext
+from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from polycontext.nodes.agent_context.sizes import measure
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 

@@ -6,13 +6,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from polycontext.nodes.agent_context import (
-    ArtifactError,
-    ArtifactFault,
-    ObjectStoreExternalizer,
-    collect_garbage,
-    externalize_artifacts,
-)
+from polycontext.nodes.agent_context import ArtifactError, ArtifactFault, ObjectStoreExternalizer, collect_garbage, externalize_artifacts
 from polycontext.nodes.agent_context.json_text import same
 from tests.nodes.agent_context.test_artifacts import CONTEXT, SMALL, restored
 

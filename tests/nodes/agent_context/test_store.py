@@ -14,9 +14,7 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError, Polycont
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
-    AuditContext,
     AuditPolicy,
-    ContextDiff,
     ContextLimits,
     ContextPatch,
     ContextSizeChecker,
@@ -32,6 +30,7 @@ from polycontext.nodes.agent_context import (
     replay,
     serialize,
 )
+from polycontext.nodes.agent_context.records import AuditContext, ContextDiff
 from tests.nodes.agent_context.changes import FACTS, KEYS, RICH, START, write
 from tests.nodes.agent_context.strategies import of_kind
 

@@ -8,17 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.nodes.agent_context import (
-    DEFAULT_RIGHTS,
-    SCHEMA,
-    AgentContext,
-    ContextValidator,
-    ContextViolationError,
-    Fact,
-    Intent,
-    deserialize,
-)
-from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.nodes.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator, ContextViolationError, Fact, Intent, deserialize
+from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 EVERYBODY = {"metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit.agent_runs", "audit.diffs"}
