@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
-from polycontext.nodes.agent_context.frozen import frozen_json
 from polycontext.nodes.agent_context.json_text import canonical, dumps, loads
 from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits
 from polycontext.nodes.agent_context.record_base import changed
@@ -65,7 +65,7 @@ def encode_content(content: Any) -> tuple[str, bytes]:
     >>> encode_content({"b": 1, "a": 2})[1]
     b'{"a":2,"b":1}'
     """
-    raw = canonical(frozen_json(content))
+    raw = canonical(freeze(content))
     return sha256(raw).hexdigest(), raw
 
 
@@ -78,7 +78,7 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     found = sha256(raw).hexdigest()
     if found != external.sha256:
         raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)
-    return frozen_json(loads(raw))
+    return freeze(loads(raw))
 
 
 def is_sha256(text: str) -> bool:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, assert_never
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
 from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.codec import inside
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import placed
-from polycontext.nodes.agent_context.frozen import FrozenMap, step_of, storable
+from polycontext.nodes.agent_context.errors import placed, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.record_base import layout
@@ -121,10 +121,10 @@ def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     return Run(_index(data, "at"), _under("removed", read, kind, data["removed"]), _under("added", read, kind, data["added"]))
 
 
-def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenMap[Patch]:
+def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenMap({storable(key): _under(step_of(key), change, key, value) for key, value in data.items()})
+    return FrozenDict({check_text(key): _under(step_of(key), change, key, value) for key, value in data.items()})
 
 
 def _under(step: str, make: Callable[..., Any], *arguments: Any) -> Any:

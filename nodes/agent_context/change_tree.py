@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, assert_never
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context.errors import not_the_origin, placed
-from polycontext.nodes.agent_context.frozen import FrozenMap, step_of
+from polycontext.nodes.agent_context.errors import not_the_origin, placed, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
 from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
 from polycontext.nodes.agent_context.record_base import Record, changed, layout
@@ -94,12 +94,12 @@ def fields_between(source: Record, target: Record) -> Fields | None:
     }
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
-    return Fields(FrozenMap(changes)) if changes else None
+    return Fields(FrozenDict(changes)) if changes else None
 
 
 def _entries_between(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> Entries | None:
     changes = _changes(kind, source, target)
-    return Entries(len(source), FrozenMap(changes)) if changes else None
+    return Entries(len(source), FrozenDict(changes)) if changes else None
 
 
 def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:
@@ -142,14 +142,14 @@ def with_fields(fields: Fields, record: Any) -> Any:
     return evolve(result, extras=_present_only(record.extras, unknown)) if unknown else result
 
 
-def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenMap[Any]:
+def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
         raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
     return _present_only(value, {key: _applied_under(key, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()})
 
 
-def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenMap[Any]:
-    return FrozenMap({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
+def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
+    return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
 
 
 def _applied_under(key: str, kind: Kind, patch: Patch, value: Any) -> Any:
@@ -174,8 +174,8 @@ def inverted(patch: Patch) -> Patch:
             assert_never(patch)
 
 
-def _all_inverted(changes: Mapping[str, Patch]) -> FrozenMap[Patch]:
-    return FrozenMap({key: inverted(change) for key, change in changes.items()})
+def _all_inverted(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
+    return FrozenDict({key: inverted(change) for key, change in changes.items()})
 
 
 def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
@@ -203,13 +203,13 @@ def joined_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
     changes = _joined_changes(first.changes, second.changes, lambda key: field_kind(record, key))
     known = [key for key in layout(record).kinds if key in changes]
     unknown = [key for key in changes if key not in known]
-    return Fields(FrozenMap({key: changes[key] for key in (*known, *unknown)})) if changes else None
+    return Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
 
 
-def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenMap[Patch]:
+def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
     joint = {key: _joined_at(key, kind_at(key), change, second.get(key)) for key, change in first.items()}
     later = {key: change for key, change in second.items() if key not in first}
-    return FrozenMap({key: change for key, change in {**joint, **later}.items() if change is not None})
+    return FrozenDict({key: change for key, change in {**joint, **later}.items() if change is not None})
 
 
 def _joined_at(key: str, kind: Kind, first: Patch, second: Patch | None) -> Patch | None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze_object
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import placed
-from polycontext.nodes.agent_context.frozen import frozen_object
 from polycontext.nodes.agent_context.json_text import dumps, loads
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
@@ -58,7 +58,7 @@ def _with_extras(cls: type, data: Any) -> Any:
     kinds = layout(cls).kinds
     known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
     unknown = {key: value for key, value in data.items() if key not in kinds}
-    return known | {EXTRAS: frozen_object(unknown)}
+    return known | {EXTRAS: freeze_object(unknown)}
 
 
 def inside(kind: Kind, value: Any) -> Any:

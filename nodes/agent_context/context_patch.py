@@ -7,6 +7,7 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
+from polycontext.linearity.json_data import EMPTY, FrozenDict
 from polycontext.nodes.agent_context.array_changes import Items
 from polycontext.nodes.agent_context.change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
 from polycontext.nodes.agent_context.change_tree import (
@@ -21,7 +22,6 @@ from polycontext.nodes.agent_context.change_tree import (
 )
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
 from polycontext.nodes.agent_context.errors import placed
-from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap
 from polycontext.nodes.agent_context.json_patch import operations
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
 from polycontext.nodes.agent_context.kinds import kind_of
@@ -122,7 +122,7 @@ class ContextPatch:
         """Return the patch without the changes of the audit trail, which does not record itself."""
         if _AUDIT not in self.changes.changes:
             return self
-        return evolve(self, changes=Fields(FrozenMap({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
+        return evolve(self, changes=Fields(FrozenDict({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).

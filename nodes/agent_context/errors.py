@@ -6,6 +6,12 @@ from typing import Any
 from attrs import define
 
 from polycontext.linearity import CallerError, CollaboratorError, InvalidDataError
+from polycontext.linearity.json_data import under
+
+
+def step_of(key: object) -> str:
+    """Return how a path shows a key of a map: bare where that is readable, quoted otherwise, shortened where it is long."""
+    return under("", key if isinstance(key, str) else f"{type(key).__name__} key")
 
 
 def path_under(step: str, path: str) -> str:

@@ -16,8 +16,8 @@ import orjson
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context.errors import path_under
-from polycontext.nodes.agent_context.frozen import FrozenMap, step_of, storable
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.agent_context.errors import path_under, step_of
 from polycontext.nodes.agent_context.record_base import Record, written
 
 _OPTIONS = orjson.OPT_UTC_Z
@@ -39,8 +39,8 @@ def plain(value: Any) -> Any:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    if type(value) is FrozenMap:
-        return value.thawed()
+    if type(value) is FrozenDict:
+        return value.plain()
     assert isinstance(value, Record)
     return written(value)
 
@@ -85,7 +85,7 @@ def loads(raw: object) -> Any:
 
 def _octets(raw: object) -> bytes:
     if isinstance(raw, str):
-        return storable(raw).encode()
+        return check_text(raw).encode()
     if not isinstance(raw, (bytes, bytearray, memoryview)):
         raise InvalidDataError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
     return bytes(raw)

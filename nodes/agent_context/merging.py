@@ -6,12 +6,12 @@ from typing import Any
 from attrs import evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Array, Run, runs_between
 from polycontext.nodes.agent_context.change_tree import JSON_DATA, entry_kind, field_value
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import diff
-from polycontext.nodes.agent_context.errors import MergeConflictError, path_under
-from polycontext.nodes.agent_context.frozen import FrozenMap, step_of
+from polycontext.nodes.agent_context.errors import MergeConflictError, path_under, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.record_base import changed, layout
@@ -86,7 +86,7 @@ def _merged(kind: Kind, sides: Sides) -> Any:
     result = sides.shared()
     if result is not None:
         return result[0]
-    if kind.shape is Shape.MAP and sides.all_are(FrozenMap):
+    if kind.shape is Shape.MAP and sides.all_are(FrozenDict):
         return _merged_entries(entry_kind(kind), sides)
     if kind.shape is Shape.ARRAY:
         return merged_array(sides)
@@ -108,11 +108,11 @@ def _merged_record(sides: Sides) -> Any:
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
 
-def _merged_entries(kind: Kind, sides: Sides) -> FrozenMap[Any]:
+def _merged_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
     values = {key: _merged(kind, sides.at(step_of(key), _entry, key)) for key in keys}
-    return FrozenMap({key: value for key, value in values.items() if value is not ABSENT})
+    return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
 
 
 def _entry(entries: Mapping[str, Any], key: str) -> Any:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from attrs import NOTHING, Attribute, field, fields, frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context.errors import placed
-from polycontext.nodes.agent_context.frozen import EMPTY, FrozenMap, frozen_object, step_of, storable
+from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text, freeze_object
+from polycontext.nodes.agent_context.errors import placed, step_of
 from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
@@ -51,25 +51,25 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
         except InvalidDataError as error:
             raise placed(error, name) from None
 
-    return read_text if read is storable else read_field
+    return read_text if read is check_text else read_field
 
 
 def _extras_reader(names: frozenset[str]) -> Reader:
     """Return what reads the extras of a record with fields of these names."""
 
-    def read_extras(value: Any) -> FrozenMap[Any]:
+    def read_extras(value: Any) -> FrozenDict[Any]:
         return value if value is EMPTY else _only_unknown(value, names)
 
     return read_extras
 
 
-def _only_unknown(value: Any, names: frozenset[str]) -> FrozenMap[Any]:
+def _only_unknown(value: Any, names: frozenset[str]) -> FrozenDict[Any]:
     """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
-    if type(value) is not FrozenMap:
+    if type(value) is not FrozenDict:
         raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
     for name in names & value.keys():
         raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
-    return frozen_object(value)
+    return freeze_object(value)
 
 
 class Measured:
@@ -135,8 +135,8 @@ def _layout(cls: type) -> Layout:
     attributes = {json_name(attribute.name): attribute.name for attribute in declared}
     kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
     return Layout(
-        kinds=FrozenMap(kinds),
-        attributes=FrozenMap(attributes),
+        kinds=FrozenDict(kinds),
+        attributes=FrozenDict(attributes),
         marks=tuple((name, kind.kept) for name, kind in kinds.items()),
         arrays=tuple((name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY),
         get=attrgetter(*attributes.values(), EXTRAS),
@@ -159,7 +159,7 @@ def written(record: Record) -> dict[str, Any]:
     # `is_written`, without a call for each field: this is most of what serialising costs.
     found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
     extras = values[-1]
-    return found if extras is EMPTY else found | extras.thawed()
+    return found if extras is EMPTY else found | extras.plain()
 
 
 def changed(record: R, **changes: Any) -> R:

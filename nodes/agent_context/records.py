@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
-from polycontext.nodes.agent_context.frozen import EMPTY
+from polycontext.linearity.json_data import EMPTY
 from polycontext.nodes.agent_context.kinds import Changes, Confidence
 from polycontext.nodes.agent_context.record_base import Record, checked
 

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from attrs import frozen
 
 from polycontext.linearity import UnknownNameError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.record_base import Record, layout
 
@@ -47,10 +47,10 @@ class KeySchema:
 
 def _keys_of(namespace: str, kind: Kind) -> Mapping[str, KeySchema]:
     assert kind.record is not None
-    return FrozenMap({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
+    return FrozenDict({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
 
 
-SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenMap(
+SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
     {name: _keys_of(name, kind) for name, kind in layout(AgentContext).kinds.items() if kind.shape is Shape.OBJECT}
 )
 """Namespace → key → what it holds, in the order of the document."""

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.record_base import Record, layout, written
@@ -104,7 +104,7 @@ def get_stats(context: AgentContext) -> ContextStats:
     arrays = (key for key in all_keys() if key.shape is Shape.ARRAY)
     return ContextStats(
         total_size=measure(context).size,
-        namespace_sizes=FrozenMap({name: measure(getattr(context, name)).size for name in SCHEMA}),
-        array_counts=FrozenMap({key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}),
+        namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
+        array_counts=FrozenDict({key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}),
         externalized_count=sum(artifact.external is not None for artifact in context.retrieval.artifacts),
     )

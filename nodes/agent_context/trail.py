@@ -6,13 +6,13 @@ from functools import reduce
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.artifacts import stubbed
 from polycontext.nodes.agent_context.change_tree import Fields
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch
 from polycontext.nodes.agent_context.errors import TrailError
-from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.limits import is_size
 from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.records import Artifact, ContextDiff, ExternalContent
@@ -107,5 +107,5 @@ def _with_stubs(patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> Co
     runs = tuple(
         Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added))) for run in items.runs
     )
-    moved = Fields(FrozenMap({**retrieval.changes, "artifacts": Items(items.length, runs)}))
-    return evolve(patch, changes=Fields(FrozenMap({**patch.changes.changes, "retrieval": moved})))
+    moved = Fields(FrozenDict({**retrieval.changes, "artifacts": Items(items.length, runs)}))
+    return evolve(patch, changes=Fields(FrozenDict({**patch.changes.changes, "retrieval": moved})))

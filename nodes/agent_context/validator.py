@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextViolationError, placed
-from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.kinds import kind_of
 from polycontext.nodes.agent_context.record_base import changed, field_reader
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema, namespace_schema
@@ -26,7 +26,7 @@ EVERYTHING = "*"
 
 _EVERY_AGENT = ("metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit")
 
-DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenMap(
+DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
     {
         "intent_detection": ("reasoning.intents", "reasoning.entities", *_EVERY_AGENT),
         "reasoning_structure": ("reasoning.hypotheses", "reasoning.dependency_map", *_EVERY_AGENT),

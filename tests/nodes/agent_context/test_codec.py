@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_agent_context import fuzz
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import MAX_DEPTH
 from polycontext.nodes.agent_context import AgentContext, Fact, Intent, UnknownVersionError, deserialize, get_stats, json_schema, serialize
-from polycontext.nodes.agent_context.frozen import MAX_DEPTH
 from polycontext.nodes.agent_context.json_schema import SCHEMA_FILE, write_json_schema
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.record_base import Record, layout
@@ -118,7 +118,11 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
     "NaN": (b'{"reasoning":{"dependency_map":NaN}}', "$", "not JSON"),
     "Infinity": (b'{"reasoning":{"dependency_map":-Infinity}}', "$", "not JSON"),
     "a number beyond floats": (b'{"reasoning":{"dependency_map":[1e999]}}', "$.reasoning.dependency_map[0]", "inf is not JSON"),
-    "an integer beyond 64 bits": (b'{"reasoning":{"entities":{"a":9223372036854775808}}}', "$.reasoning.entities.a", "more than 64 bits"),
+    "an integer beyond 64 bits": (
+        b'{"reasoning":{"entities":{"a":18446744073709551616}}}',
+        "$.reasoning.entities.a",
+        "an integer of 65 bits",
+    ),
     "a number of 5,000 digits": (b'{"a":' + b"1" * 5000 + b"}", "$", "not JSON"),
     "a lone surrogate": (b'{"version":"\\ud800"}', "$", "not JSON"),
     "a duplicate key": (b'{"llm":{"model":"a","model":"b"}}', "$.llm.model", "duplicate key"),
@@ -185,6 +189,14 @@ def test_text_that_cannot_be_stored_is_refused() -> None:
     """A lone surrogate in the text itself is a fault of the document."""
     with pytest.raises(InvalidDataError, match=r"\$: lone surrogate U\+D800 at character 1"):
         deserialize('"\ud800"')
+
+
+def test_json_data_hold_larger_integers_than_fields() -> None:
+    """The largest integer that JSON readers keep comes back from JSON data; a field of the schema takes 64 bits with a sign."""
+    ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
+    assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
+    with pytest.raises(InvalidDataError, match=r"\$\.llm\.usage\.total_tokens: the number has more than 64 bits"):
+        deserialize(b'{"llm":{"usage":{"total_tokens":18446744073709551615}}}')
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])

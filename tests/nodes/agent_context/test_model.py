@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, UnknownNameError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes import agent_context
 from polycontext.nodes.agent_context import AgentContext, Artifact, Fact, Intent, records
-from polycontext.nodes.agent_context.frozen import FrozenMap
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import Record, changed, layout, written
 from polycontext.nodes.agent_context.records import ExternalContent, LLMUsage, ReasoningContext, Relationship
@@ -122,8 +122,8 @@ def values_in(value: object) -> list[object]:
     """Return a value and all that it holds."""
     if isinstance(value, Record):
         return [value, *(found for attribute in attrs.fields(type(value)) for found in values_in(getattr(value, attribute.name)))]
-    if isinstance(value, FrozenMap | tuple):
-        held = value.values() if isinstance(value, FrozenMap) else value
+    if isinstance(value, FrozenDict | tuple):
+        held = value.values() if isinstance(value, FrozenDict) else value
         return [value, *(found for item in held for found in values_in(item))]
     return [value]
 
@@ -131,7 +131,7 @@ def values_in(value: object) -> list[object]:
 @given(CONTEXTS)
 def test_nothing_in_a_context_can_change(ctx: AgentContext) -> None:
     """Whatever was handed in, a context holds records, tuples, frozen maps and plain values alone, and no field can be set."""
-    immutable = (Record, tuple, FrozenMap, str, int, float, datetime, type(None))
+    immutable = (Record, tuple, FrozenDict, str, int, float, datetime, type(None))
     for value in values_in(ctx):
         assert isinstance(value, immutable)
         if isinstance(value, Record):
@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "an item that is no text": (Intent, {"entities": ["a", 1]}, "entities[1]", "int is not text"),
     "an item that is no record": (ReasoningContext, {"intents": [Intent(), "x"]}, "intents[1]", "str is not an object"),
     "a record of another class": (ReasoningContext, {"intents": [Fact()]}, "intents[0]", "Fact is not an object"),
-    "a list for a map": (ReasoningContext, {"entities": []}, "entities", "list is not an object"),
+    "a list for a map": (ReasoningContext, {"entities": []}, "entities", "list is no object"),
     "a map for a list": (ReasoningContext, {"intents": {}}, "intents", "dict is not an array"),
     "a truth value for a number": (LLMUsage, {"total_tokens": True}, "total_tokens", "bool is not a whole number"),
     "a fraction for a whole number": (LLMUsage, {"total_tokens": 1.0}, "total_tokens", "float is not a whole number"),
@@ -238,7 +238,7 @@ def test_a_record_that_was_told_nothing_is_complete() -> None:
     assert Fact() == Fact("", "", "", UNIX_EPOCH, 0.0, {})
 
 
-@pytest.mark.parametrize("value", [FrozenMap(), AgentContext().reasoning.entities, {}, None])
+@pytest.mark.parametrize("value", [FrozenDict(), AgentContext().reasoning.entities, {}, None])
 def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
     """The empty map that every context shares is no array, nor is anything else that is merely empty."""
     with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
@@ -250,14 +250,14 @@ def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
 def test_extras_cannot_smuggle_in_what_changes() -> None:
     """Even a map of the right type is frozen all the way down, and never stands in for a field of the schema, an empty one included."""
     inner: list[int] = []
-    record = Intent("query", extras=FrozenMap({"x": inner}))
+    record = Intent("query", extras=FrozenDict({"x": inner}))
     inner.append(1)
     assert record.extras["x"] == ()
     assert written(record) == {"type": "query", "confidence": 0.0, "x": ()}
     with pytest.raises(InvalidDataError, match=r"extras\.entities: is a field of the schema"):
-        Intent("query", extras=FrozenMap({"entities": 5}))
+        Intent("query", extras=FrozenDict({"entities": 5}))
     with pytest.raises(InvalidDataError, match=r"extras\.from: is a field of the schema"):
-        Relationship(extras=FrozenMap({"from": 5}))
+        Relationship(extras=FrozenDict({"from": 5}))
 
 
 def test_any_mapping_describes_a_record() -> None:
