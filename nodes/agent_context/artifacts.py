@@ -17,13 +17,14 @@ from polycontext.linearity.json_data import freeze
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
-from polycontext.nodes.agent_context.json_text import canonical, dumps, loads
-from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits
+from polycontext.nodes.agent_context.json_text import canonical, loads
+from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits, is_oversized
 from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.records import Artifact, ExternalContent
 from polycontext.nodes.agent_context.sizes import measure
 
 _SHA256 = pattern(r"[0-9a-f]{64}")
+# Looks ahead and takes nothing, so that it finds every 64 digits in a longer run of them.
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")
 
 
@@ -132,12 +133,6 @@ def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifa
             large.append(artifact)
             total -= _size(artifact)
     return large
-
-
-def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
-    """Tell whether the inline content of an artifact is beyond its limit."""
-    most = limits.max_inline_artifact_size
-    return artifact.content is not None and _size(artifact) > most and len(dumps(artifact.content)) > most
 
 
 def _size(artifact: Artifact) -> int:

@@ -30,6 +30,7 @@ def strict_value(kind: Kind, data: Any) -> Any:
 
 def lenient_value(kind: Kind, data: Any) -> Any:
     """Return a value of a kind, keeping unknown fields."""
+    # The trail holds tuples and frozen maps; `inside` looks for the lists and dicts of a document.
     return kind.read(inside(kind, plain(data)))
 
 
@@ -108,6 +109,7 @@ def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
     if not isinstance(runs, (list, tuple)):
         raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
     found = tuple(_under(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+    # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
         raise InvalidDataError("items", "overlap or exceed the length", "runs in order, within the length")

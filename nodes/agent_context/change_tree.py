@@ -73,6 +73,7 @@ def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
     """Return what leads from one value of a kind to another, None if they are the same."""
     if source is target:
         return None
+    # Absence is not null: an unknown field may be there and hold null, so this comes before the kind.
     if source is ABSENT or target is ABSENT:
         return Replaced(source, target)
     if kind.shape is Shape.ARRAY:
@@ -138,6 +139,7 @@ def with_fields(fields: Fields, record: Any) -> Any:
     values = {key: _applied_under(key, field_kind(cls, key), change, field_value(record, key)) for key, change in fields.changes.items()}
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
     unknown = {key: value for key, value in values.items() if key not in known}
+    # Unknown fields are no fields for `changed`; they are few, and checked again as a whole.
     result = changed(record, **known)
     return evolve(result, extras=_present_only(record.extras, unknown)) if unknown else result
 

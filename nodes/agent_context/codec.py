@@ -41,6 +41,7 @@ def deserialize(
         document = migrations.migrate(_document(raw))
         return AgentContext.from_json(_with_extras(AgentContext, document) if lenient else document)
     except InvalidDataError as error:
+        # Migrations know that the version stands at the root; records do not know where they stand.
         raise error if error.path.startswith("$") else placed(error, "$") from None
 
 

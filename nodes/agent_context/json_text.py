@@ -58,6 +58,7 @@ def same(left: Any, right: Any) -> bool:
     """Tell whether two values are the same; values that are shared cost nothing."""
     if left is right:
         return True
+    # orjson would write ABSENT, which is an enum, as its value.
     return left is not ABSENT and right is not ABSENT and canonical(left) == canonical(right)
 
 
@@ -76,6 +77,7 @@ def loads(raw: object) -> Any:
     """
     octets = _octets(raw)
     try:
+        # Without these, jiter takes NaN, and the last of two equal keys.
         return jiter.from_json(octets, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
     except ValueError as error:
         if "duplicate key" in str(error):

@@ -140,6 +140,7 @@ def _in_utc(moment: Any) -> datetime:
         utc = moment.astimezone(UTC)
     except OverflowError:
         raise InvalidDataError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+    # A plain datetime: a subclass could carry state of its own, and compare as it likes.
     return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
 

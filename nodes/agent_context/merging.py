@@ -74,6 +74,7 @@ def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> Agent
 
 def _merged_trail(base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext) -> AuditContext:
     runs = merged_array(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
+    # Their diffs start where they did: after ours they would not fit, so what they add becomes one diff.
     new = [record for record in theirs.audit.diffs if not any(record is old or same(record, old) for old in base.diffs)]
     agents = ", ".join(dict.fromkeys(record.agent_id for record in new))
     remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH))
@@ -129,6 +130,7 @@ def merged_array(sides: Sides) -> Array:
     base, ours, theirs = by_id
     if base is None or ours is None or theirs is None:
         return _merged_places(sides)
+    # Where items stand and what they became merge apart: one may move what the other changes.
     order = _merged_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
     if len(set(order)) < len(order):  # both moved one item
         raise sides.conflict()

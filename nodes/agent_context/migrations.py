@@ -71,6 +71,7 @@ class MigrationRegistry:
         return found
 
     def _chain(self, source: str) -> tuple[str, ...] | None:
+        # Breadth first: the first chain that arrives is one of the shortest.
         waiting: deque[tuple[str, ...]] = deque([(source,)])
         seen = {source}
         while waiting:
@@ -94,6 +95,7 @@ class MigrationRegistry:
         if not isinstance(source, str):
             raise InvalidDataError("$.version", f"{type(source).__name__} is not text", "a string such as 1.0.0")
         chain = self.chain(source)
+        # A migration may change what it is given, at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
         for before, after in pairwise(chain):
             current = _step(self._steps[before][after], current, before, after)

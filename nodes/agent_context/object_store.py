@@ -93,6 +93,7 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         with _reported(self.place):
+            # Listed as a whole: what fails between two `yield`s would fail outside of this block.
             found = [meta for batch in self._store.list() for meta in batch]
         for meta in found:
             digest = meta["path"].removesuffix(_SUFFIX)

@@ -65,6 +65,7 @@ def _extras_reader(names: frozenset[str]) -> Reader:
 
 def _only_unknown(value: Any, names: frozenset[str]) -> FrozenDict[Any]:
     """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
+    # The decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
     if type(value) is not FrozenDict:
         raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
     for name in names & value.keys():
@@ -106,6 +107,7 @@ class Record(Measured):
         try:
             return cls(**value)
         except TypeError:
+            # attrs does not say which name it does not know.
             refuse_unknown(cls, value)
             raise
 
@@ -174,10 +176,12 @@ def changed(record: R, **changes: Any) -> R:
     shape = layout(cls)
     refuse_unknown(cls, changes)
     read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
+    # The constructor would look at every field again; here only the new ones are.
     twin = object.__new__(cls)
     for name, attribute in shape.attributes.items():
         _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
     _set(twin, EXTRAS, record.extras)
+    # What was measured of the other fields goes along.
     _set(twin, "_parts", {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes})
     twin.check()
     return twin

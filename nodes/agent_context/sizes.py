@@ -54,6 +54,7 @@ def _sum_of_parts(record: Record) -> Measure:
         name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
     }
     commas = max(len(parts) - 1, 0)
+    # Two braces, a comma between two fields, a colon after each name.
     size = 2 + commas + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
     return Measure(size, max((part[1] for part in parts.values()), default=0), parts)
 

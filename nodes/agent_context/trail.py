@@ -50,6 +50,7 @@ def origin(context: AgentContext) -> AgentContext:
     """
     patches = list(enumerate(_patches(context.audit.diffs)))
     current = changed(context, audit=changed(context.audit, diffs=()))
+    # Backwards, each diff meets exactly what it left behind, and is checked against it.
     for index, patch in reversed(patches):
         current = _stepped(index, patch.invert(), current)
     return current

@@ -151,6 +151,7 @@ class ContextValidator:
             raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
         namespace, _, key = path.partition(".")
         self.validate_write(agent, namespace, key)
+        # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
         if namespace == _AUDIT:
             raise ContextViolationError(agent, namespace, key, self.allowed(agent), reason="the audit system alone writes the trail")
         return namespace, key
