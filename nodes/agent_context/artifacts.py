@@ -66,7 +66,7 @@ def encode_content(content: Any) -> tuple[str, bytes]:
     >>> encode_content({"b": 1, "a": 2})[1]
     b'{"a":2,"b":1}'
     """
-    raw = canonical(freeze(content))
+    raw = canonical(freeze(content, "content"))
     return sha256(raw).hexdigest(), raw
 
 

@@ -1,7 +1,7 @@
 """Artifacts in an object store: a folder by default, S3 and its like by URL. The one module that knows obstore."""
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -108,12 +108,8 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         name = _name(check_sha256(sha256))
-        try:
-            with _reported(self.place, sha256):
-                self._store.delete(name)
-        except ArtifactError as error:
-            if error.reason is not ArtifactFault.MISSING:
-                raise
+        with _reported(self.place), suppress(FileNotFoundError):
+            self._store.delete(name)
 
 
 def _check_public(url: str) -> None:

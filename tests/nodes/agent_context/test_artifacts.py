@@ -114,7 +114,7 @@ def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer) -> Non
 
 def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
     """Content is JSON data; anything else is refused before anything is stored."""
-    with pytest.raises(InvalidDataError, match="bytes is not JSON data"):
+    with pytest.raises(InvalidDataError, match="content: bytes is not JSON data"):
         folder.externalize(b"raw")
     assert list(folder.stored()) == []
 

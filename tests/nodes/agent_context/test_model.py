@@ -265,6 +265,12 @@ def test_any_mapping_describes_a_record() -> None:
     assert Intent.from_json(MappingProxyType({"type": "query"})) == Intent("query")
 
 
+def test_what_stands_nowhere_is_called_a_value() -> None:
+    """A value that was handed in by itself has no path; the refusal says so in words."""
+    with pytest.raises(InvalidDataError, match=r"^value: list is not an object; legal: an object with type, confidence, entities$"):
+        Intent.from_json([])
+
+
 def test_a_keyword_is_avoided_in_python_alone() -> None:
     """The field `from_` is `from` in JSON, and only there."""
     assert Relationship.from_json({"from": "a", "to": "b"}) == Relationship(from_="a", to="b")

@@ -66,6 +66,9 @@ def test_a_bucket_that_is_not_there_is_said(bucket: ObjectStoreExternalizer, end
     with pytest.raises(ArtifactError, match="s3://nowhere/x: ") as caught:
         opened("s3://nowhere/x", endpoint).externalize("text")
     assert caught.value.reason is ArtifactFault.UNREACHABLE
-    with pytest.raises(ArtifactError, match="s3://shelf/x: "):
-        opened("s3://shelf/x", "http://127.0.0.1:9").externalize("text")
+    gone = opened("s3://shelf/x", "http://127.0.0.1:9")
+    for use in (lambda: gone.externalize("text"), lambda: gone.discard("0" * 64)):
+        with pytest.raises(ArtifactError, match="s3://shelf/x: ") as caught:
+            use()
+        assert caught.value.reason is ArtifactFault.UNREACHABLE
     assert list(bucket.stored()) == []
