@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from attrs import NOTHING, Attribute, field, fields, frozen
 
-from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap, frozen_object, step_of, storable
-from polycontext.nodes.agent_context._kinds import Kind, Reader, Shape, json_name, kind_of
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text, freeze_object
+from polycontext.nodes.agent_context.errors import placed, step_of
+from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
 
@@ -47,28 +48,29 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
             return value
         try:
             return read(value)
-        except ContextFormatError as error:
-            raise error.under(name) from None
+        except InvalidDataError as error:
+            raise placed(error, name) from None
 
-    return read_text if read is storable else read_field
+    return read_text if read is check_text else read_field
 
 
 def _extras_reader(names: frozenset[str]) -> Reader:
     """Return what reads the extras of a record with fields of these names."""
 
-    def read_extras(value: Any) -> FrozenMap[Any]:
+    def read_extras(value: Any) -> FrozenDict[Any]:
         return value if value is EMPTY else _only_unknown(value, names)
 
     return read_extras
 
 
-def _only_unknown(value: Any, names: frozenset[str]) -> FrozenMap[Any]:
+def _only_unknown(value: Any, names: frozenset[str]) -> FrozenDict[Any]:
     """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
-    if type(value) is not FrozenMap:
-        raise ContextFormatError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+    # The decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
+    if type(value) is not FrozenDict:
+        raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
     for name in names & value.keys():
-        raise ContextFormatError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
-    return frozen_object(value)
+        raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
+    return freeze_object(value)
 
 
 class Measured:
@@ -94,7 +96,7 @@ class Record(Measured):
         """Return the record that a JSON object describes; what it leaves out has its default. A record is returned as it is.
 
         Raises:
-            ContextFormatError: no object, an unknown field, a value of another type.
+            InvalidDataError: no object, an unknown field, a value of another type.
         """
         if type(value) is cls:
             return value
@@ -105,11 +107,12 @@ class Record(Measured):
         try:
             return cls(**value)
         except TypeError:
+            # attrs does not say which name it does not know.
             refuse_unknown(cls, value)
             raise
 
     def check(self) -> None:
-        """Raise `ContextFormatError` if the fields do not go together; a class with such a rule says so here."""
+        """Raise `InvalidDataError` if the fields do not go together; a class with such a rule says so here."""
 
     def __copy__(self) -> Self:
         return self
@@ -134,8 +137,8 @@ def _layout(cls: type) -> Layout:
     attributes = {json_name(attribute.name): attribute.name for attribute in declared}
     kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
     return Layout(
-        kinds=FrozenMap(kinds),
-        attributes=FrozenMap(attributes),
+        kinds=FrozenDict(kinds),
+        attributes=FrozenDict(attributes),
         marks=tuple((name, kind.kept) for name, kind in kinds.items()),
         arrays=tuple((name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY),
         get=attrgetter(*attributes.values(), EXTRAS),
@@ -158,7 +161,7 @@ def written(record: Record) -> dict[str, Any]:
     # `is_written`, without a call for each field: this is most of what serialising costs.
     found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
     extras = values[-1]
-    return found if extras is EMPTY else found | extras.thawed()
+    return found if extras is EMPTY else found | extras.plain()
 
 
 def changed(record: R, **changes: Any) -> R:
@@ -167,16 +170,18 @@ def changed(record: R, **changes: Any) -> R:
     Law: ``changed(r, **c) == attrs.evolve(r, **c)``.
 
     Raises:
-        ContextFormatError: as making the record would.
+        InvalidDataError: as making the record would.
     """
     cls = type(record)
     shape = layout(cls)
     refuse_unknown(cls, changes)
     read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
+    # The constructor would look at every field again; here only the new ones are.
     twin = object.__new__(cls)
     for name, attribute in shape.attributes.items():
         _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
     _set(twin, EXTRAS, record.extras)
+    # What was measured of the other fields goes along.
     _set(twin, "_parts", {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes})
     twin.check()
     return twin
@@ -186,17 +191,17 @@ _set = object.__setattr__
 
 
 def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
-    """Raise `ContextFormatError` for the first key that is no field of `cls`."""
+    """Raise `InvalidDataError` for the first key that is no field of `cls`."""
     known = layout(cls).attributes
     for key in keys:
         if key not in known and key != EXTRAS:
             near = get_close_matches(key, known) if isinstance(key, str) else []
-            raise ContextFormatError(step_of(key), "unknown field", ", ".join(near or known))
+            raise InvalidDataError(step_of(key), "unknown field", ", ".join(near or known))
 
 
 def _as_dict(cls: type, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ContextFormatError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
+        raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
     return dict(value)
 
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, TypeAlias, assert_never
 
-from polycontext.nodes.agent_context._json import plain
-from polycontext.nodes.agent_context._kinds import Kind
-from polycontext.nodes.agent_context._patch import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context._record import is_written, layout
-from polycontext.nodes.agent_context._runs import Items, Run
-from polycontext.nodes.agent_context._same import ABSENT
+from polycontext.nodes.agent_context.array_changes import Items, Run
+from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.kinds import Kind
+from polycontext.nodes.agent_context.record_base import is_written, layout
 
 Operation: TypeAlias = dict[str, Any]
 Shown: TypeAlias = Callable[[Any], bool]

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias, assert_never
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap, step_of
-from polycontext.nodes.agent_context._kinds import Kind, Shape, kind_of
-from polycontext.nodes.agent_context._record import Record, changed, layout
-from polycontext.nodes.agent_context._runs import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context._same import ABSENT, present, same
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
+from polycontext.nodes.agent_context.errors import not_the_origin, placed, step_of
+from polycontext.nodes.agent_context.json_text import ABSENT, present, same
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
+from polycontext.nodes.agent_context.record_base import Record, changed, layout
 
 JSON_DATA = kind_of(Any)
 
@@ -72,6 +73,7 @@ def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
     """Return what leads from one value of a kind to another, None if they are the same."""
     if source is target:
         return None
+    # Absence is not null: an unknown field may be there and hold null, so this comes before the kind.
     if source is ABSENT or target is ABSENT:
         return Replaced(source, target)
     if kind.shape is Shape.ARRAY:
@@ -93,12 +95,12 @@ def fields_between(source: Record, target: Record) -> Fields | None:
     }
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
-    return Fields(FrozenMap(changes)) if changes else None
+    return Fields(FrozenDict(changes)) if changes else None
 
 
 def _entries_between(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> Entries | None:
     changes = _changes(kind, source, target)
-    return Entries(len(source), FrozenMap(changes)) if changes else None
+    return Entries(len(source), FrozenDict(changes)) if changes else None
 
 
 def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:
@@ -112,12 +114,12 @@ def applied(kind: Kind, patch: Patch, value: Any) -> Any:
     """Return what a value becomes.
 
     Raises:
-        PatchOriginError: the patch was made from another value.
+        InvalidDataError: the patch was made from another value.
     """
     match patch:
         case Replaced(old, new):
             if not same(old, value):
-                raise PatchOriginError("", present(old), present(value))
+                raise not_the_origin(present(old), present(value))
             return new
         case Items():
             return spliced(patch, value)
@@ -132,30 +134,31 @@ def applied(kind: Kind, patch: Patch, value: Any) -> Any:
 def with_fields(fields: Fields, record: Any) -> Any:
     """Return the record that the changes lead to."""
     if not isinstance(record, Record):
-        raise PatchOriginError("", "an object", present(record))
+        raise not_the_origin("an object", present(record))
     cls = type(record)
     values = {key: _applied_under(key, field_kind(cls, key), change, field_value(record, key)) for key, change in fields.changes.items()}
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
     unknown = {key: value for key, value in values.items() if key not in known}
+    # Unknown fields are no fields for `changed`; they are few, and checked again as a whole.
     result = changed(record, **known)
     return evolve(result, extras=_present_only(record.extras, unknown)) if unknown else result
 
 
-def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenMap[Any]:
+def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
-        raise PatchOriginError("", f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
+        raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
     return _present_only(value, {key: _applied_under(key, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()})
 
 
-def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenMap[Any]:
-    return FrozenMap({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
+def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
+    return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
 
 
 def _applied_under(key: str, kind: Kind, patch: Patch, value: Any) -> Any:
     try:
         return applied(kind, patch, value)
-    except PatchOriginError as error:
-        raise error.under(step_of(key)) from None
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None
 
 
 def inverted(patch: Patch) -> Patch:
@@ -173,15 +176,15 @@ def inverted(patch: Patch) -> Patch:
             assert_never(patch)
 
 
-def _all_inverted(changes: Mapping[str, Patch]) -> FrozenMap[Patch]:
-    return FrozenMap({key: inverted(change) for key, change in changes.items()})
+def _all_inverted(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
+    return FrozenDict({key: inverted(change) for key, change in changes.items()})
 
 
 def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
     """Return what does both, one after the other; None if they cancel out.
 
     Raises:
-        PatchOriginError: the second does not start where the first ends.
+        InvalidDataError: the second does not start where the first ends.
     """
     if isinstance(first, Items) and isinstance(second, Items):
         return joined_items(first, second)
@@ -189,7 +192,7 @@ def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
         return joined_fields(kind.record, first, second)
     if isinstance(first, Entries) and isinstance(second, Entries):
         if first.target_size != second.size:
-            raise PatchOriginError("", f"{second.size} entries", f"{first.target_size} entries")
+            raise not_the_origin(f"{second.size} entries", f"{first.target_size} entries")
         changes = _joined_changes(first.changes, second.changes, lambda _: entry_kind(kind))
         return Entries(first.size, changes) if changes else None
     # One of them knows a whole value, and from there the other leads to the rest.
@@ -202,17 +205,17 @@ def joined_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
     changes = _joined_changes(first.changes, second.changes, lambda key: field_kind(record, key))
     known = [key for key in layout(record).kinds if key in changes]
     unknown = [key for key in changes if key not in known]
-    return Fields(FrozenMap({key: changes[key] for key in (*known, *unknown)})) if changes else None
+    return Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
 
 
-def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenMap[Patch]:
+def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
     joint = {key: _joined_at(key, kind_at(key), change, second.get(key)) for key, change in first.items()}
     later = {key: change for key, change in second.items() if key not in first}
-    return FrozenMap({key: change for key, change in {**joint, **later}.items() if change is not None})
+    return FrozenDict({key: change for key, change in {**joint, **later}.items() if change is not None})
 
 
 def _joined_at(key: str, kind: Kind, first: Patch, second: Patch | None) -> Patch | None:
     try:
         return first if second is None else joined(kind, first, second)
-    except PatchOriginError as error:
-        raise error.under(step_of(key)) from None
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None

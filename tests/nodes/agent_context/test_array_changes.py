@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import Fact, deserialize, serialize
-from polycontext.nodes.agent_context import _runs as runs
-from polycontext.nodes.agent_context._json import canonical
-from polycontext.nodes.agent_context._runs import Items, Run, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.agent_context import Fact, array_changes, deserialize, serialize
+from polycontext.nodes.agent_context.array_changes import Items, Run, inverted_items, items_between, joined_items, spliced
+from polycontext.nodes.agent_context.json_text import canonical, same
 from tests.nodes.agent_context.changes import START, write
 
 FACTS = tuple(Fact(f"f{number}", "x") for number in range(1000))
@@ -85,8 +83,8 @@ def test_shared_items_are_never_compared_by_value(name: str, monkeypatch: pytest
 
         return call
 
-    monkeypatch.setattr(f"{runs.__name__}.same", counted(same))
-    monkeypatch.setattr(f"{runs.__name__}.canonical", counted(canonical))
+    monkeypatch.setattr(f"{array_changes.__name__}.same", counted(same))
+    monkeypatch.setattr(f"{array_changes.__name__}.canonical", counted(canonical))
     target, expected = SHARED[name]
     items_between(FACTS, target)
     assert looked_at <= 2 * sum(len(run.removed) + len(run.added) for run in expected)

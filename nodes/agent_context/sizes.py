@@ -5,13 +5,17 @@ once each; a namespace, and the context, add up their parts and hand the unchang
 the record that `changed` makes of them.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import Record, layout, written
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import Record, layout, written
+from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 
 Part: TypeAlias = tuple[int, int]
 """Bytes of a value, and the length of its longest array, itself included."""
@@ -50,6 +54,7 @@ def _sum_of_parts(record: Record) -> Measure:
         name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
     }
     commas = max(len(parts) - 1, 0)
+    # Two braces, a comma between two fields, a colon after each name.
     size = 2 + commas + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
     return Measure(size, max((part[1] for part in parts.values()), default=0), parts)
 
@@ -77,3 +82,30 @@ _NO_PARTS: dict[str, Part] = {}
 def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:
     """Return the arrays of a record by JSON name."""
     return {name: getattr(record, attribute) for name, attribute in layout(type(record)).arrays}
+
+
+@frozen
+class ContextStats:
+    """Hold bytes in JSON of the whole and of each namespace, items of each array, and how many artifacts are stored outside."""
+
+    total_size: int
+    namespace_sizes: Mapping[str, int]
+    array_counts: Mapping[str, int]
+    externalized_count: int
+
+
+def get_stats(context: AgentContext) -> ContextStats:
+    """Return the statistics of a context; arrays go by their key alone, which no two namespaces share.
+
+    Law: ``get_stats(c).total_size == len(serialize(c))``.
+
+    >>> get_stats(AgentContext.new("session-1", "trace-1")).array_counts["intents"]
+    0
+    """
+    arrays = (key for key in all_keys() if key.shape is Shape.ARRAY)
+    return ContextStats(
+        total_size=measure(context).size,
+        namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
+        array_counts=FrozenDict({key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}),
+        externalized_count=sum(artifact.external is not None for artifact in context.retrieval.artifacts),
+    )

@@ -8,16 +8,16 @@ way to another (one of them is left out where there is none), ``{"length", "item
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, assert_never
 
-from polycontext.nodes.agent_context._frozen import FrozenMap, step_of, storable
-from polycontext.nodes.agent_context._json import plain
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._patch import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context._record import layout
-from polycontext.nodes.agent_context._runs import Items, Run
-from polycontext.nodes.agent_context._same import ABSENT
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.agent_context.array_changes import Items, Run
+from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.codec import inside
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import placed, step_of
+from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import layout
 from polycontext.nodes.agent_context.schema import SCHEMA
 
 ValueReader: TypeAlias = Callable[[Kind, Any], Any]
@@ -30,6 +30,7 @@ def strict_value(kind: Kind, data: Any) -> Any:
 
 def lenient_value(kind: Kind, data: Any) -> Any:
     """Return a value of a kind, keeping unknown fields."""
+    # The trail holds tuples and frozen maps; `inside` looks for the lists and dicts of a document.
     return kind.read(inside(kind, plain(data)))
 
 
@@ -60,7 +61,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
     """Return the changes of a context that JSON data describes.
 
     Raises:
-        ContextFormatError: no such changes; names the path.
+        InvalidDataError: no such changes; names the path.
     """
 
     def change(name: str, value: Any) -> Patch:
@@ -74,7 +75,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
     """Return a change of a value of a kind; `unknown` tells that the value may be missing, before or after."""
     if not isinstance(data, Mapping):
-        raise ContextFormatError("", f"{type(data).__name__} is no change", _LEGAL)
+        raise InvalidDataError("", f"{type(data).__name__} is no change", _LEGAL)
     if kind.shape is Shape.ARRAY and "items" in data:
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
@@ -97,7 +98,7 @@ def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
 
 def _replaced(kind: Kind, data: Mapping[str, Any], read: ValueReader, *, unknown: bool) -> Replaced:
     if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
-        raise ContextFormatError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
+        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
     values = {name: _under(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
     return Replaced(**values)
 
@@ -106,41 +107,42 @@ def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
     _only(data, "length", "items")
     length, runs = _index(data, "length"), data["items"]
     if not isinstance(runs, (list, tuple)):
-        raise ContextFormatError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
+        raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
     found = tuple(_under(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+    # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
-        raise ContextFormatError("items", "overlap or exceed the length", "runs in order, within the length")
+        raise InvalidDataError("items", "overlap or exceed the length", "runs in order, within the length")
     return Items(length, found)
 
 
 def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     if not isinstance(data, Mapping):
-        raise ContextFormatError("", f"{type(data).__name__} is not an object", "at, removed and added")
+        raise InvalidDataError("", f"{type(data).__name__} is not an object", "at, removed and added")
     _only(data, "at", "removed", "added")
     return Run(_index(data, "at"), _under("removed", read, kind, data["removed"]), _under("added", read, kind, data["added"]))
 
 
-def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenMap[Patch]:
+def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
-        raise ContextFormatError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenMap({storable(key): _under(step_of(key), change, key, value) for key, value in data.items()})
+        raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
+    return FrozenDict({check_text(key): _under(step_of(key), change, key, value) for key, value in data.items()})
 
 
 def _under(step: str, make: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return make(*arguments)
-    except ContextFormatError as error:
-        raise error.under(step) from None
+    except InvalidDataError as error:
+        raise placed(error, step) from None
 
 
 def _only(data: Mapping[str, Any], *keys: str) -> None:
     if set(data) != set(keys):
-        raise ContextFormatError("", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}")
+        raise InvalidDataError("", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}")
 
 
 def _index(data: Mapping[str, Any], key: str) -> int:
     number = data[key]
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise ContextFormatError(key, f"{number!r:.40} is no position", "a whole number from 0")
+        raise InvalidDataError(key, f"{number!r:.40} is no position", "a whole number from 0")
     return number

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._json import canonical
-from polycontext.nodes.agent_context._same import same
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
+from polycontext.nodes.agent_context.errors import not_the_origin
+from polycontext.nodes.agent_context.json_text import canonical, same
 
 Array: TypeAlias = tuple[Any, ...]
 
@@ -59,6 +58,7 @@ def runs_between(source: Array, target: Array) -> Iterator[Run]:
 
 def _common(source: Array, target: Array) -> int:
     """Return how many items are the same at the beginning."""
+    # What is shared passes at the speed of C; only the rest is compared by value, which costs two JSON texts.
     for index in compress(count(), map(is_not, source, target)):
         if not same(source[index], target[index]):
             return index
@@ -80,6 +80,7 @@ def _far_runs(source: Array, target: Array) -> Iterator[Run]:
     """Yield what changed in arrays that differ widely, at the price of looking at each item."""
     end = _common(source[::-1], target[::-1])
     removed, added = source[: len(source) - end], target[: len(target) - end]
+    # Ids are quick but tell only of shared items; what one side alone holds is known by its JSON.
     shared = set(map(id, removed)) & set(map(id, added))
     before, after = ([id(item) if id(item) in shared else canonical(item) for item in items] for items in (removed, added))
     for verb, start, stop, from_, to in SequenceMatcher(None, before, after).get_opcodes():
@@ -101,7 +102,7 @@ def spliced(items: Items, source: Array) -> Array:
     """Return the array that the runs lead to.
 
     Raises:
-        PatchOriginError: another length, or other items where the runs remove some.
+        InvalidDataError: another length, or other items where the runs remove some.
     """
     _check_length(items.length, len(source))
     target: list[Any] = []
@@ -115,13 +116,13 @@ def spliced(items: Items, source: Array) -> Array:
 
 def _check_length(expected: int, found: int) -> None:
     if expected != found:
-        raise PatchOriginError("", f"{expected} items", f"{found} items")
+        raise not_the_origin(f"{expected} items", f"{found} items")
 
 
 def _check_removed(run: Run, found: Array) -> None:
     index = _common(run.removed, found)
     if index < len(run.removed):
-        raise PatchOriginError(f"[{run.at + index}]", run.removed[index], found[index])
+        raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
 
 
 def inverted_items(items: Items) -> Items:
@@ -148,9 +149,10 @@ def joined_items(first: Items, second: Items) -> Items | None:
     """Return the runs that do what two others do one after the other, None if that is nothing.
 
     Raises:
-        PatchOriginError: the second does not start where the first ends.
+        InvalidDataError: the second does not start where the first ends.
     """
     _check_length(second.length, first.target_length)
+    # Every item of the source is followed through both by its index; `gone` holds the values of those that leave.
     gone: dict[int, Any] = {}
     final = _replaced(_replaced([*range(first.length)], first, gone), second, gone)
     runs = tuple(_runs_of(final, gone, first.length))
@@ -173,12 +175,13 @@ def _leave(place: _Place, value: Any, gone: dict[int, Any], index: int) -> None:
     if isinstance(place, int):
         gone[place] = value
     elif not same(place.value, value):
-        raise PatchOriginError(f"[{index}]", value, place.value)
+        raise not_the_origin(value, place.value, f"[{index}]")
 
 
 def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterator[Run]:
     at = 0
     added: list[Any] = []
+    # The length stands for the end, which closes the last run.
     for place in (*places, length):
         if isinstance(place, _Added):
             added.append(place.value)
