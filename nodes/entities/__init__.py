@@ -1,22 +1,19 @@
 """Layer 1: what things exist, and their status (seed 003)."""
 
 from polycontext.nodes._values import InvalidRecordError, JsonObject
-from polycontext.nodes.entities._checks import EntityId
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import (
+from polycontext.nodes.entities.naming import (
     AmbiguousIdError,
     EntityFormatError,
+    EntityId,
     RefRefusedError,
     UnknownIdError,
     UnknownModeError,
     UnknownRefError,
+    singular,
 )
-from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
-from polycontext.nodes.entities.naming import singular
-from polycontext.nodes.entities.parts import entity_parts, visible_entities
-from polycontext.nodes.entities.printing import format_entity_context
 from polycontext.nodes.entities.registry import SessionIdRegistry, get_entity_context
-from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.showing import ENTITY_TABLE, Detail, EntityMode, Tier, entity_parts, format_entity_context, visible_entities
+from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 __all__ = [
     "ENTITY_TABLE",

@@ -1,16 +1,14 @@
 """A registry as JSON-ready data, and back, trusting nothing that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from attrs import field, frozen
 
 from polycontext.nodes._codec import FAULTS, first_fault, strict_converter
-from polycontext.nodes.entities._checks import EntityId, check_id, check_names
-from polycontext.nodes.entities._records import Entry, Grave, Records
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import EntityFormatError
-from polycontext.nodes.entities.snapshot import EntityStatus
+from polycontext.nodes.entities.naming import EntityFormatError, EntityId, check_id, check_names, numbered
+from polycontext.nodes.entities.records import Entry, Grave, IdKey, Records
+from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityStatus
 
 SCHEMA = "polycontext.entities"
 SCHEMA_VERSION = 1
@@ -73,3 +71,83 @@ def _id(value: object, _: object) -> EntityId | None:
 
 _CONVERTER = strict_converter(EntityStatus, CurationAction)
 _CONVERTER.register_structure_hook_func(_is_id, _id)
+
+
+def restored(document: Document) -> Records:
+    """Return the records that a document holds.
+
+    Raises:
+        EntityFormatError: a ref stands twice or was never counted, an id belongs to two entities, a
+            status or an alias is none that an entity of its kind can have.
+    """
+    _check_counters(document)
+    graves = _graves(document)
+    entries = _entries(document, graves)
+    _check_aliases(document, {**graves, **entries})
+    index: dict[IdKey, str] = {}
+    for grave in graves.values():
+        if grave.id is not None:
+            index[grave.tombstone.type, grave.id] = grave.tombstone.ref
+    for entry in entries.values():
+        if entry.id is not None:
+            index[entry.snapshot.type, entry.id] = entry.snapshot.ref
+    return Records(entries, graves, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
+
+
+def _check_counters(document: Document) -> None:
+    for prefix, count in document.counters.items():
+        if numbered(f"{prefix}_{count}") != (prefix, count):
+            raise EntityFormatError(f"$.counters.{prefix}", f"{count} is no count of refs by that name", "a name and a number from 1")
+
+
+def _graves(document: Document) -> dict[str, Grave]:
+    graves: dict[str, Grave] = {}
+    for place, grave in enumerate(document.tombstones):
+        ref, path = grave.tombstone.ref, f"$.tombstones[{place}].tombstone.ref"
+        _check_ref(document, ref, path, taken=ref in graves)
+        graves[ref] = grave
+    return graves
+
+
+def _entries(document: Document, graves: dict[str, Grave]) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    keys: set[IdKey] = set()
+    for place, entry in enumerate(document.entities):
+        ref, path = entry.snapshot.ref, f"$.entities[{place}]"
+        _check_ref(document, ref, f"{path}.snapshot.ref", taken=ref in graves or ref in entries)
+        _check_entry(entry, path)
+        entries[ref] = entry
+        if entry.id is not None:
+            if (entry.snapshot.type, entry.id) in keys:
+                raise EntityFormatError(f"{path}.id", "belongs to an earlier entity already", "every id once a type")
+            keys.add((entry.snapshot.type, entry.id))
+    return entries
+
+
+def _check_entry(entry: Entry, path: str) -> None:
+    status = entry.snapshot.status
+    if status is EntityStatus.DELETED or (status is EntityStatus.GENERATED) is entry.is_saved:
+        legal = "generated without an id, read, created, updated or linked with one"
+        raise EntityFormatError(f"{path}.snapshot.status", f"{status} is not the status of a live entity with this id", legal)
+    if entry.demoted and not entry.is_saved:
+        raise EntityFormatError(f"{path}.demoted", "is true of a generated entity", "false until it is saved")
+
+
+def _check_ref(document: Document, ref: str, path: str, *, taken: bool) -> None:
+    if taken or ref in document.aliases:
+        raise EntityFormatError(path, f"{ref!r} stands for another entity already", "every ref once")
+    _check_counted(document, ref, path)
+
+
+def _check_counted(document: Document, ref: str, path: str) -> None:
+    parts = numbered(ref)
+    if parts is None or parts[1] > document.counters.get(parts[0], 0):
+        raise EntityFormatError(path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached")
+
+
+def _check_aliases(document: Document, known: Container[str]) -> None:
+    for alias, ref in document.aliases.items():
+        path = f"$.aliases.{alias}"
+        _check_counted(document, alias, path)
+        if ref not in known:
+            raise EntityFormatError(path, f"leads to {ref!r:.60}, which names nothing", "the ref of an entity or of a tombstone")

@@ -1,7 +1,17 @@
-"""How refs are named: ``recipes`` gives ``recipe_1``, and ``gen_recipe_1`` while it is not saved."""
+"""What entities are called: types, refs and ids, each judged once, and what is refused of them.
+
+A type ``recipes`` gives the ref ``recipe_1``, and ``gen_recipe_1`` while the entity is not saved.
+"""
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import Attribute, define
+
+from polycontext.linearity import CallerError
+from polycontext.nodes._values import MAX_INTEGER, InvalidRecordError, check_text
 
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""
@@ -54,3 +64,156 @@ def numbered(ref: str) -> tuple[str, int] | None:
     """
     match = re.fullmatch(r"([^\W\d]\w*)_([1-9][0-9]{0,17})", ref)
     return (match[1], int(match[2])) if match else None
+
+
+EntityId: TypeAlias = str | int
+"""What a database knows an entity by; unique within the entity's type."""
+
+_TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
+_REF_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def check_said(value: object, name: str) -> str:
+    """Return `value` if it is storable text that says something."""
+    text = check_text(value, name)
+    if not text.strip():
+        raise InvalidRecordError(name, "is blank", "text that says something")
+    return text
+
+
+def check_count(value: object, name: str) -> int:
+    """Return `value` if it is the number of a turn, or of turns."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_INTEGER:
+        raise InvalidRecordError(name, f"{value!r:.40} is no count of turns", "a whole number from 0")
+    return value
+
+
+def check_id(value: object) -> EntityId:
+    """Return `value` if it is a database id."""
+    if isinstance(value, str):
+        return check_said(value, "id")
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
+        raise InvalidRecordError("id", f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
+    return value
+
+
+def check_type(value: object) -> str:
+    """Return `value` if it is a type that refs can be named after."""
+    text = check_text(value, "type")
+    if not _TYPE.fullmatch(text):
+        raise InvalidRecordError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
+    return text
+
+
+def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a copy of the caller's names for types, if refs can be made of them."""
+    if not isinstance(value, Mapping):
+        raise InvalidRecordError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
+    for kind, name in value.items():
+        if not _REF_NAME.fullmatch(check_text(name, f"ref_names.{check_type(kind)}")):
+            raise InvalidRecordError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
+    return MappingProxyType(dict(value))
+
+
+def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
+    """Validate a field that holds a ref, or nothing where the reader may not see it."""
+    if check_text(value, attribute.name) and numbered(str(value)) is None:
+        raise InvalidRecordError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
+
+
+def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
+    """Validate a field that holds a type."""
+    check_type(value)
+
+
+def is_said_or_none(_: object, attribute: "Attribute[str | None]", value: object) -> None:
+    """Validate a field of text that says something, where there is any."""
+    if value is not None:
+        check_said(value, attribute.name)
+
+
+if TYPE_CHECKING:
+    from polycontext.nodes.entities.snapshot import Tombstone
+
+
+@define(slots=False, eq=False)
+class UnknownRefError(CallerError, KeyError):
+    """Refuse a ref that names nothing now.
+
+    `near` are known refs that look like it, `tombstone` tells when and why the ref was
+    removed, `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
+    """
+
+    ref: str
+    near: tuple[str, ...] = ()
+    tombstone: "Tombstone | None" = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        if self.tombstone is not None:
+            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}; legal: a ref that still stands"
+        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: a ref that the registry gave out"
+        return f"{where}ref {self.ref!r} is not in the registry; {legal}"
+
+
+@define(slots=False, eq=False)
+class RefRefusedError(CallerError, ValueError):
+    """Refuse an action that the entity behind a known ref does not allow."""
+
+    ref: str
+    problem: str
+    legal: str
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}ref {self.ref!r} {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class UnknownIdError(CallerError, KeyError):
+    """Refuse a database id for which no ref was ever given out, or none of this type."""
+
+    id: str | int
+    type: str | None
+
+    def __str__(self) -> str:
+        kind = "any type" if self.type is None else f"type {self.type!r}"
+        return f"id {self.id!r} has no ref of {kind}; legal: an id that was read, created, linked or saved before"
+
+
+@define(slots=False, eq=False)
+class AmbiguousIdError(CallerError, ValueError):
+    """Refuse a database id that entities of several types share, as long as no type is said."""
+
+    id: str | int
+    types: tuple[str, ...]
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}id {self.id!r} belongs to several types; legal: saying which of {', '.join(self.types)}"
+
+
+@define(slots=False, eq=False)
+class UnknownModeError(CallerError, ValueError):
+    """Refuse a mode in which no entity context can be shown."""
+
+    mode: object
+    legal: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"unknown mode {self.mode!r}; legal: {', '.join(self.legal)}"
+
+
+@define(slots=False, eq=False)
+class EntityFormatError(CallerError, ValueError):
+    """Refuse data that is no stored registry; `path` names the place, such as ``$.entities[3].status``."""
+
+    path: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}; legal: {self.legal}"

@@ -11,17 +11,21 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.nodes.entities import translation
-from polycontext.nodes.entities._actions import Report, generated, saved, seen
-from polycontext.nodes.entities._checks import EntityId, check_id, check_names, check_said, check_type
-from polycontext.nodes.entities._records import REMEMBERED, Records
-from polycontext.nodes.entities._restoring import restored
-from polycontext.nodes.entities._tiers import entity_context
-from polycontext.nodes.entities._veil import Veil
-from polycontext.nodes.entities.codec import decode, encode
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import RefRefusedError
-from polycontext.nodes.entities.naming import ref_name
-from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.codec import decode, encode, restored
+from polycontext.nodes.entities.hiding import Veil
+from polycontext.nodes.entities.naming import (
+    EntityId,
+    RefRefusedError,
+    check_count,
+    check_id,
+    check_names,
+    check_said,
+    check_type,
+    ref_name,
+)
+from polycontext.nodes.entities.records import REMEMBERED, Entry, Records, Report, generated, saved, seen
+from polycontext.nodes.entities.showing import Tier
+from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from polycontext.nodes.entities.translation import Fields
 
 ACTIVE_TURNS = 2
@@ -164,7 +168,7 @@ class SessionIdRegistry:
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
         """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
-        return entity_context(self._records, self._veil, current_turn, active_turns)
+        return _entity_context(self._records, self._veil, current_turn, active_turns)
 
     def get(self, ref: str) -> EntitySnapshot:
         """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
@@ -296,3 +300,27 @@ def get_entity_context(
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
     return live.context(current_turn, active_turns=active_turns)
+
+
+def _tier_of(entry: Entry, oldest: int) -> Tier | None:
+    """Return the tier of an entity, None if it is out of mind; active are those referenced in turn `oldest` or later.
+
+    Laws: a generated entity is shown whatever its age; a demoted one is not active.
+    """
+    if not entry.is_saved:
+        return Tier.GENERATED
+    if entry.snapshot.turn_last_ref >= oldest and not entry.demoted:
+        return Tier.ACTIVE
+    return None if entry.snapshot.retention_reason is None else Tier.RETAINED
+
+
+def _entity_context(records: Records, veil: Veil, current_turn: int, active_turns: int) -> EntityContext:
+    """Return what exists at a turn in its tiers, without ids."""
+    oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
+    tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in records.entries.values()]
+    active, generated, retained = (
+        tuple(veil.snapshot(snapshot) for found, snapshot in tiers if found is tier)
+        for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
+    )
+    stones = (grave.tombstone for grave in records.graves.values() if grave.tombstone.turn_removed >= oldest)
+    return EntityContext(active, generated, retained, tuple(map(veil.tombstone, stones)), current_turn)

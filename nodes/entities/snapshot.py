@@ -1,4 +1,4 @@
-"""The data of layer 1: what exists, its status, and the tiers in which it is shown (seed 003 layer 1)."""
+"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (seed 003 layer 1)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen, is_text, object_or_none, whole_from
-from polycontext.nodes.entities._checks import is_ref, is_said_or_none, is_type
+from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen, is_text, is_text_or_none, object_or_none, whole_from
+from polycontext.nodes.entities.naming import is_ref, is_said_or_none, is_type
 
 
 class EntityStatus(StrEnum):
@@ -88,3 +88,26 @@ class EntityContext:
     retained: tuple[EntitySnapshot, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     current_turn: int = 0
+
+
+class CurationAction(StrEnum):
+    """Say what Understand did."""
+
+    RETAIN = "retain"
+    DEMOTE = "demote"
+    DROP = "drop"
+    CLEAR = "clear"
+
+
+def _action(value: CurationAction | str) -> CurationAction:
+    return chosen(CurationAction, "action", value)
+
+
+@frozen
+class CurationEntry:
+    """Hold one decision: in which turn, about which ref (None where it was about all), and why."""
+
+    turn: int = field(validator=whole_from(0))
+    action: CurationAction = field(converter=_action)
+    ref: str | None = field(validator=is_text_or_none)
+    reason: str = field(validator=is_text)

@@ -8,10 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from polycontext.nodes._values import InvalidRecordError
-from polycontext.nodes.entities._checks import EntityId
-from polycontext.nodes.entities._records import Records
-from polycontext.nodes.entities.errors import AmbiguousIdError, RefRefusedError, UnknownIdError, UnknownRefError
-from polycontext.nodes.entities.naming import GENERATED, numbered
+from polycontext.nodes.entities.naming import (
+    GENERATED,
+    AmbiguousIdError,
+    EntityId,
+    RefRefusedError,
+    UnknownIdError,
+    UnknownRefError,
+    numbered,
+)
+from polycontext.nodes.entities.records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""

@@ -1,19 +1,90 @@
-"""The parts of layer 1: what a mode may see of each tier, and how it is printed.
+"""Who is shown what of layer 1, and how it is printed (seed 003 layer 1, "Who Consumes What").
 
 Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
 so that none can pose as a heading, a fence or an instruction of the prompt around it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, StrEnum
+from types import MappingProxyType
 from typing import Any, assert_never
 
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._parts import Entry, Part, filled
+from polycontext.nodes._parts import Entry, Part, filled, printed
 from polycontext.nodes._quoting import json_line
-from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
+from polycontext.nodes.entities.naming import UnknownModeError
 from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+
+
+class Tier(StrEnum):
+    """Name the parts of an `EntityContext`."""
+
+    ACTIVE = "active"
+    GENERATED = "generated"
+    RETAINED = "retained"
+    TOMBSTONES = "tombstones"
+
+
+class Detail(Enum):
+    """Say how much of an entity is shown."""
+
+    NONE = "none"
+    REFS = "refs"
+    LABELS = "labels"
+    REFS_AND_LABELS = "refs and labels"
+    FULL = "full"
+
+
+class EntityMode(StrEnum):
+    """Name the ways to show an entity context, each made for one reader."""
+
+    FULL = "full"
+    """Act: full data of the work at hand."""
+
+    REFS_AND_LABELS = "refs_and_labels"
+    """Think: what is there to plan with."""
+
+    LABELS_ONLY = "labels_only"
+    """Reply, by the name its builder uses."""
+
+    REPLY = "reply"
+    """Reply: names to talk about, no refs."""
+
+    DO_NOT_READ = "do_not_read"
+    """Think: one line of refs that need no reading."""
+
+    CURATION = "curation"
+    """Understand: everything, with ages and reasons."""
+
+    @classmethod
+    def of(cls, mode: "EntityMode | str") -> "EntityMode":
+        """Return the mode of this name; raise `UnknownModeError` naming the legal ones."""
+        try:
+            return cls(mode)
+        except ValueError:
+            raise UnknownModeError(mode, tuple(cls)) from None
+
+
+def _row(active: Detail, generated: Detail, retained: Detail, tombstones: Detail) -> Mapping[Tier, Detail]:
+    return MappingProxyType(dict(zip(Tier, (active, generated, retained, tombstones), strict=True)))
+
+
+_BOTH, _LABELS, _REFS = Detail.REFS_AND_LABELS, Detail.LABELS, Detail.REFS
+
+ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
+    {
+        EntityMode.FULL: _row(Detail.FULL, Detail.FULL, Detail.NONE, Detail.NONE),
+        EntityMode.REFS_AND_LABELS: _row(_BOTH, _BOTH, _REFS, _REFS),
+        EntityMode.LABELS_ONLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.REPLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.DO_NOT_READ: _row(_REFS, _REFS, _REFS, Detail.NONE),
+        EntityMode.CURATION: _row(Detail.FULL, Detail.FULL, Detail.FULL, Detail.FULL),
+    }
+)
+"""What each mode shows (seed 003 layer 1, "Who Consumes What"); tombstones, of which the seed is silent, to those who plan and curate."""
+
 
 _HEADINGS = {
     Tier.ACTIVE: "Active",
@@ -128,3 +199,26 @@ def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
 
 def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
     return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+
+
+NOTHING = "No entities."
+"""What stands where there is nothing to show."""
+
+
+def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
+    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (seed 003 layer 1).
+
+    Raises:
+        UnknownModeError: no such mode; names the legal ones.
+
+    >>> from polycontext.nodes.entities import EntitySnapshot
+    >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "refs_and_labels"))
+    ### Active
+    - recipe_1: "Soup"
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "do_not_read"))
+    DO NOT re-read: recipe_1
+    """
+    if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
+        return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
+    return printed(entity_parts(ctx, mode), NOTHING)

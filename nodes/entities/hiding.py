@@ -12,8 +12,8 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.nodes._quoting import json_line
-from polycontext.nodes.entities._records import Records
 from polycontext.nodes.entities.naming import ref_name
+from polycontext.nodes.entities.records import Records
 from polycontext.nodes.entities.snapshot import EntitySnapshot, Tombstone
 
 OPAQUE = 8
