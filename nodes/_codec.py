@@ -9,7 +9,7 @@ from cattrs import ClassValidationError, Converter, ForbiddenExtraKeysError, tra
 from cattrs.cols import homogenous_tuple_structure_factory, mapping_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen
+from polycontext.nodes.checks import InvalidRecordError, JsonObject, chosen
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)

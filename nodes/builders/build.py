@@ -6,15 +6,14 @@ from typing import TypedDict, Unpack
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._parts import Entry, Part, filled
-from polycontext.nodes._values import checked, texts
 from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
-from polycontext.nodes.builders.fit import Fitted, fit
-from polycontext.nodes.builders.node import Material, Node
-from polycontext.nodes.builders.pieces import Piece, Section
+from polycontext.nodes.builders.fit import Fitted, Piece, fit
+from polycontext.nodes.builders.node import Material, Node, Section
+from polycontext.nodes.checks import checked, texts
 from polycontext.nodes.entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
 from polycontext.nodes.history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
+from polycontext.nodes.prompt_text import Entry, Part, filled
 from polycontext.nodes.reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
 from polycontext.polynomial import ContextOutput
 

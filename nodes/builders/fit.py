@@ -1,20 +1,61 @@
 """Cut the pieces of a node context to a token budget, by the plans that cut a window.
 
 The pieces stand in a window of their own, headings and task PRESERVED between them, so
-that no gist reaches over a heading; the projector does the rest. Pieces are never
-summarised twice: each build starts from the whole pieces.
+that no gist reaches over a heading; the projector does the rest. Where pieces yield, their short forms stand for them, as many as
+there is room for, or an extract. Pieces are never summarised twice: each build starts from the whole pieces.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from polycontext.linearity import CallerError, ResourceClass
-from polycontext.nodes._fitting import write_within
-from polycontext.nodes.builders._gists import SHORT, ShortForms, gist_note
-from polycontext.nodes.builders.pieces import Piece, Section
-from polycontext.pressure import ContextProjector, Reach
+from polycontext.nodes.builders.node import Section
+from polycontext.nodes.fitting import write_within
+from polycontext.nodes.prompt_text import MARK, quoted
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, Reach, Summariser
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
+
+SHORT = "short"
+"""The metadata key of a piece's short form."""
+
+_SPEAKER = re.compile(r"^assistant: ", re.MULTILINE)
+
+
+@frozen
+class ShortForms:
+    """Summarise pieces by their short forms, the latest first where not all fit; pieces without one by an extract."""
+
+    otherwise: Summariser = field(factory=ExtractiveSummariser)
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return at most `max_tokens` tokens that stand for `turns`."""
+        shorts = [str(turn.metadata.get(SHORT, "")) for turn in turns]
+        if not all(shorts):
+            return _SPEAKER.sub("", self.otherwise.summarise(turns, max_tokens, counter=counter, query=query))
+        return _joined(shorts, max_tokens, counter)
+
+
+def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
+    """Return the most of the latest short forms that fits, and how many are not among them."""
+    room = max_tokens - counter.count(f"({len(shorts)} more); ")
+    kept: list[str] = []
+    for short in reversed(shorts):
+        room -= counter.count(f"; {short}")
+        if room < 0:
+            break
+        kept.append(short)
+    more = [f"({len(shorts) - len(kept)} more)"] if len(kept) < len(shorts) else []
+    return "; ".join([*more, *reversed(kept)])
+
+
+def gist_note(gist: Turn) -> str:
+    """Return the text of `gist` as a node reads it: how many entries it stands for, and what is left of them, quoted."""
+    _, _, body = gist.text.partition("\n")
+    said = "\n".join(line.strip().removeprefix(MARK) for line in body.splitlines())
+    return f"[{len(gist.sources)} earlier, cut] {quoted(said)}"
+
 
 NOTHING = "(nothing yet)"
 """What a section says that has no pieces."""
@@ -37,6 +78,20 @@ class NodeBudgetError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return f"the context of node {self.node!r} needs {self.needed} tokens; legal: a budget of at least that, not {self.budget}"
+
+
+@frozen
+class Piece:
+    """Hold one entry of a section.
+
+    `short` is what stands for it, with others, when it yields to a gist; without
+    one the extractive summariser reads `text`.
+    """
+
+    section: Section
+    text: str
+    resource_class: ResourceClass = ResourceClass.REQUIRED
+    short: str = ""
 
 
 @frozen

@@ -1,17 +1,25 @@
 """What a node is: one declaration of the layers it reads, in which detail, and of what its prompt must not lack."""
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._values import checked, chosen, texts, whole_from
-from polycontext.nodes.builders.pieces import Section
+from polycontext.nodes.checks import checked, chosen, texts, whole_from
 from polycontext.nodes.entities import EntityContext, EntityMode
 from polycontext.nodes.history import ConversationPart
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from polycontext.nodes.reasoning import ReasoningPart
 from polycontext.polynomial import ContextOutput
+
+
+class Section(StrEnum):
+    """The parts of a node's prompt, in their order; the value is the heading (seed 003, prompt injection pattern)."""
+
+    ENTITIES = "Entity Context"
+    CONVERSATION = "Conversation History"
+    REASONING = "What Happened (Reasoning Trace)"
 
 
 @frozen

@@ -1,6 +1,6 @@
 """Layer 1: what things exist, and their status (seed 003)."""
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject
+from polycontext.nodes.checks import InvalidRecordError, JsonObject
 from polycontext.nodes.entities.naming import (
     AmbiguousIdError,
     EntityFormatError,

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes._quoting import json_line
 from polycontext.nodes.entities.naming import ref_name
 from polycontext.nodes.entities.records import Records
 from polycontext.nodes.entities.snapshot import EntitySnapshot, Tombstone
+from polycontext.nodes.prompt_text import json_line
 
 OPAQUE = 8
 """Characters from which on an id cannot be an ordinary number or word."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import Attribute, define
 
 from polycontext.linearity import CallerError
-from polycontext.nodes._values import MAX_INTEGER, InvalidRecordError, check_text
+from polycontext.nodes.checks import MAX_INTEGER, InvalidRecordError, check_text
 
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""

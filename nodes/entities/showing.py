@@ -12,10 +12,9 @@ from typing import Any, assert_never
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._parts import Entry, Part, filled, printed
-from polycontext.nodes._quoting import json_line
 from polycontext.nodes.entities.naming import UnknownModeError
 from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.prompt_text import Entry, Part, filled, json_line, printed
 
 
 class Tier(StrEnum):

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen, is_text, is_text_or_none, object_or_none, whole_from
+from polycontext.nodes.checks import InvalidRecordError, JsonObject, chosen, is_text, is_text_or_none, object_or_none, whole_from
 from polycontext.nodes.entities.naming import is_ref, is_said_or_none, is_type
 
 

@@ -7,7 +7,7 @@ that merely hold one, keys, and numbers outside of named fields stay as they are
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from polycontext.nodes._values import InvalidRecordError
+from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.entities.naming import (
     GENERATED,
     AmbiguousIdError,

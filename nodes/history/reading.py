@@ -1,15 +1,37 @@
 """Build layer 2 from the machine's output and what is remembered (seed 003 layer 2)."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
-from attrs import evolve
+from attrs import define, evolve
 
-from polycontext.nodes.history.condense import condense
-from polycontext.nodes.history.depth import RECENT_ONLY, Depth, check_depth
-from polycontext.nodes.history.exchange import open_exchange
-from polycontext.nodes.history.turns import ConversationHistory, ConversationTurn, PendingState
+from polycontext.linearity import CallerError
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingState
+from polycontext.nodes.history.under_way import open_exchange
 from polycontext.polynomial import ContextOutput
+
+Depth = Literal[2, 5, "full"]
+DEPTHS: tuple[Depth, ...] = (2, 5, "full")
+RECENT_ONLY = 2
+"""The depth at which there is no summary."""
+
+
+@define(slots=False, eq=False)
+class UnknownDepthError(CallerError, ValueError):
+    """Refuse a depth that no node looks at."""
+
+    depth: object
+
+    def __str__(self) -> str:
+        return f"depth {self.depth!r:.60} of a conversation; legal: {', '.join(map(repr, DEPTHS))}"
+
+
+def check_depth(depth: object) -> None:
+    """Raise `UnknownDepthError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    if type(depth) not in (int, str) or depth not in DEPTHS:
+        raise UnknownDepthError(depth)
+
 
 ANSWER_TOKENS = 150
 """How many tokens of an answer stay in an exchange."""

@@ -1,13 +1,11 @@
 """What an agent remembers beside the conversation: the turn under way, and the turns that are closed."""
 
-from polycontext.nodes._values import InvalidRecordError
-from polycontext.nodes.memory.archive import ArchivedContent, ContentArchive
-from polycontext.nodes.memory.closing import close_turn, summarize
-from polycontext.nodes.memory.conversation import ConversationContext
-from polycontext.nodes.memory.current_turn import CurrentTurn, StepResult
+from polycontext.nodes.checks import InvalidRecordError
+from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize
+from polycontext.nodes.memory.codec import MemoryFormatError
+from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
+from polycontext.nodes.memory.current_exchange import CurrentTurn, StepResult
 from polycontext.nodes.memory.digest import Digest, DigestEntry
-from polycontext.nodes.memory.engagement import Engagement
-from polycontext.nodes.memory.errors import ClosedTurnError, MemoryFormatError
 
 __all__ = [
     "ArchivedContent",

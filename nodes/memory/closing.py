@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 
-from attrs import evolve
+from attrs import define, evolve
 
-from polycontext.nodes._quoting import one_line
-from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, condense, open_exchange
+from polycontext.linearity import CallerError
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, open_exchange
 from polycontext.nodes.memory.conversation import ConversationContext
-from polycontext.nodes.memory.current_turn import CurrentTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.memory.digest import Digest
-from polycontext.nodes.memory.errors import ClosedTurnError
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import ContextProjector
@@ -20,6 +21,17 @@ TURN_SUMMARIES = 2
 DECISIONS = 10
 USER_TOKENS = 300
 """How many tokens of what the user said stay in a closed exchange."""
+
+
+@define(slots=False, eq=False)
+class ClosedTurnError(CallerError, ValueError):
+    """Refuse to close a turn that is not newer than the last closed one."""
+
+    turn_num: int
+    last_closed: int
+
+    def __str__(self) -> str:
+        return f"turn {self.turn_num} cannot be closed after turn {self.last_closed}; legal: a turn from {self.last_closed + 1}"
 
 
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:

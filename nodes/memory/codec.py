@@ -3,17 +3,30 @@
 from typing import TypeVar
 
 import orjson
+from attrs import define
 
+from polycontext.linearity import CallerError
 from polycontext.nodes._codec import FAULTS, first_fault, strict_converter
-from polycontext.nodes._values import thawed
+from polycontext.nodes.checks import thawed
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.history import PendingKind
-from polycontext.nodes.memory.errors import MemoryFormatError
 from polycontext.nodes.reasoning import ConversationPhase, StepKind, ThinkDecision
 
 SCHEMA = 1
 
 M = TypeVar("M")
+
+
+@define(slots=False, eq=False)
+class MemoryFormatError(CallerError, ValueError):
+    """Refuse text that is no saved memory; `path` names the place, such as ``$.recent_turns[0].user``."""
+
+    path: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"saved memory, {self.path}: {self.problem}; legal: {self.legal}"
 
 
 _CONVERTER = strict_converter(PendingKind, StepKind, ThinkDecision, ConversationPhase)

@@ -1,18 +1,132 @@
-"""What an agent remembers beside the session: the seed's ``ConversationContext`` (seed 003, "Storage Schema Update")."""
+"""What an agent remembers beside the session: the seed's ``ConversationContext`` (seed 003, "Storage Schema Update"), its archive and its theme."""
 
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
+import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes._values import is_a, is_text, is_tuple
+from polycontext.nodes.checks import InvalidRecordError, are_texts, is_a, is_text, is_tuple, json_data, texts, thawed, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ConversationTurn, PendingState
-from polycontext.nodes.memory.archive import ContentArchive
 from polycontext.nodes.memory.codec import read, write
 from polycontext.nodes.memory.digest import Digest
-from polycontext.nodes.memory.engagement import Engagement
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
+from polycontext.window import TokenCounter
+
+
+def _content(value: Any) -> Any:
+    return json_data(value, "content")
+
+
+@frozen
+class ArchivedContent:
+    """Hold one piece of content, immutable JSON data, under its key: a ref, or ``turn_4_step_1``."""
+
+    key: str = field(validator=is_text)
+    content: Any = field(converter=_content, hash=False)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the content takes as JSON."""
+        return len(orjson.dumps(self.content, default=thawed))
+
+
+def _entries(value: Iterable[ArchivedContent]) -> tuple[ArchivedContent, ...]:
+    return tuple(value)
+
+
+@frozen
+class ContentArchive(Mapping[str, Any]):
+    """Map keys to content, oldest first, bounded in number and in bytes of JSON.
+
+    What does not fit any more leaves, oldest first; content too large for the whole
+    archive is not taken. The log of the session keeps what was said about it.
+
+    >>> archive = ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    >>> dict(archive)
+    {'a': 1, 'b': 2}
+    """
+
+    limit: int = field(default=50, validator=whole_from(1))
+    max_bytes: int = field(default=100_000, validator=whole_from(1))
+    entries: tuple[ArchivedContent, ...] = field(default=(), converter=_entries)
+
+    def __attrs_post_init__(self) -> None:
+        if len({entry.key for entry in self.entries}) < len(self.entries):
+            raise InvalidRecordError("entries", "a key stands there twice", "every key once")
+
+    def put(self, key: str, content: Any) -> "ContentArchive":
+        """Return the archive with `content` as its newest; an older one of the same key is replaced.
+
+        Raises:
+            InvalidRecordError: content that is no JSON data, a key that cannot be stored.
+        """
+        entry = ArchivedContent(key, content)
+        others = [old for old in self.entries if old.key != key]
+        if entry.size > self.max_bytes:
+            return evolve(self, entries=others)
+        newest = [entry, *reversed(others)][: self.limit]
+        fit = sum(size <= self.max_bytes for size in accumulate(held.size for held in newest))
+        return evolve(self, entries=reversed(newest[:fit]))
+
+    def __getitem__(self, key: str) -> Any:
+        for entry in self.entries:
+            if entry.key == key:
+                return entry.content
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.key for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+MAX_GOALS = 3
+MAX_EXPRESSED = 5
+ITEM_TOKENS = 30
+"""How many tokens one goal, or one thing that the user expressed, may take."""
+STATED_TOKENS = 120
+
+
+@frozen
+class Engagement:
+    """Hold a conversation's last goals and what the user expressed; each oldest first.
+
+    `stated` is a summary in somebody's own words, such as a model's; it stands in
+    place of the derived one until the next turn is closed.
+
+    >>> summary = TurnExecutionSummary(1, "plan_direct", "Find a soup", user_expressed="wants quick meals")
+    >>> Engagement().after(summary).text
+    'Goals: Find a soup. The user: wants quick meals.'
+    """
+
+    goals: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    expressed: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    stated: str = field(default="", validator=is_text)
+
+    def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
+        """Return the engagement after a closed turn; what is repeated moves to the end instead of standing twice."""
+        return Engagement(
+            _with(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
+            _with(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
+            condense(stated, STATED_TOKENS, counter=counter),
+        )
+
+    @property
+    def text(self) -> str:
+        """Return the summary as one line; empty before anything is known."""
+        parts = (("Goals", "; ".join(self.goals)), ("The user", "; ".join(self.expressed)))
+        return self.stated or " ".join(f"{label}: {said}." for label, said in parts if said)
+
+
+def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
+    return (*(other for other in items if other != item), item) if item else items
 
 
 @frozen

@@ -12,7 +12,7 @@ from functools import reduce
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._values import InvalidRecordError, check_text, whole_from
+from polycontext.nodes.checks import InvalidRecordError, check_text, whole_from
 from polycontext.pressure import ContextProjector, Reach, is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.nodes._quoting import one_line
-from polycontext.nodes._values import InvalidRecordError, check_text
+from polycontext.nodes.checks import InvalidRecordError, check_text
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.prompts.errors import unknown_agent_type
 from polycontext.nodes.prompts.fitting import fit_prompt
 from polycontext.nodes.prompts.library import (

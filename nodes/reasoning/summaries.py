@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from polycontext.nodes._values import (
+from polycontext.nodes.checks import (
     InvalidRecordError,
     JsonObject,
     are_texts,

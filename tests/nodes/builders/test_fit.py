@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context, build_think_context
-from polycontext.nodes.builders.fit import NOTHING, fit
-from polycontext.nodes.builders.pieces import Piece
+from polycontext.nodes.builders.fit import NOTHING, Piece, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes._values import InvalidRecordError
+from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.prompts import MissingValueError
 from tests.strategies import ANY_TEXT
 

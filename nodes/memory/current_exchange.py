@@ -1,14 +1,16 @@
 """The turn under way: what the nodes decide and do, until it is closed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes._values import check_text, is_a, is_text, is_text_or_none, json_data, whole_from
-from polycontext.nodes.history import PendingState, condense
-from polycontext.nodes.history.turns import routing_or_none
+from polycontext.nodes.checks import check_text, is_a, is_text, is_text_or_none, json_data, whole_from
+from polycontext.nodes.entities.naming import singular
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history import PendingState
+from polycontext.nodes.history.exchanges import routing_or_none
 from polycontext.nodes.memory.codec import read, write
 from polycontext.nodes.reasoning import (
     ConversationPhase,
@@ -17,9 +19,29 @@ from polycontext.nodes.reasoning import (
     StepSummary,
     ThinkDecision,
     TurnExecutionSummary,
-    generic_outcome,
 )
 from polycontext.nodes.reasoning.summaries import decision_or_none, phase_or_none
+
+_DONE = {StepKind.READ: "read", StepKind.ANALYZE: "analyzed", StepKind.GENERATE: "generated", StepKind.WRITE: "wrote"}
+
+
+def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()) -> str:
+    """Return the outcome of a step as a count (seed 003 layer 3); of its result's items, else of the refs it touched.
+
+    >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
+    'read 5 recipes'
+    >>> generic_outcome(StepKind.WRITE, "recipes", {"saved": True}, ["recipe_1"])
+    'wrote 1 recipe'
+    >>> generic_outcome(StepKind.ANALYZE, "recipes")
+    'analyzed recipes'
+    """
+    count = len(result) if isinstance(result, Sequence) and not isinstance(result, str) else len(entities_involved) or None
+    if count is None and isinstance(result, Mapping):
+        count = 1
+    if count is None:
+        return f"{_DONE[kind]} {subdomain}"
+    return f"{_DONE[kind]} {count} {singular(subdomain) if count == 1 else subdomain}"
+
 
 REASON_TOKENS = 300
 """How many tokens of why a turn was blocked are kept."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import Attribute, evolve, field, frozen
 
-from polycontext.nodes._quoting import continued
-from polycontext.nodes._values import InvalidRecordError, JsonObject, are_texts, check_text, chosen, is_text, object_or_none, texts
+from polycontext.nodes.checks import InvalidRecordError, JsonObject, are_texts, check_text, chosen, is_text, object_or_none, texts
+from polycontext.nodes.prompt_text import continued
 from polycontext.window import Role
 
 
