@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from polycontext.nodes._codec import FAULTS, first_fault, strict_converter
 from polycontext.nodes.entities.naming import EntityFormatError, EntityId, check_id, check_names, numbered
-from polycontext.nodes.entities.records import Entry, Grave, IdKey, Records
+from polycontext.nodes.entities.records import Entry, IdKey, Records, Removed
 from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityStatus
 
 SCHEMA = "polycontext.entities"
@@ -29,14 +29,14 @@ class Document:
     ref_names: dict[str, str] = field(validator=lambda _, __, names: _are_names(names))
     counters: dict[str, int]
     entities: tuple[Entry, ...]
-    tombstones: tuple[Grave, ...]
+    tombstones: tuple[Removed, ...]
     aliases: dict[str, str]
     log: tuple[CurationEntry, ...]
 
 
 def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]) -> dict[str, Any]:
     """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
-    entities, tombstones = tuple(records.entries.values()), tuple(records.graves.values())
+    entities, tombstones = tuple(records.entries.values()), tuple(records.removed.values())
     counters, aliases = dict(records.counters), dict(records.aliases)
     document = Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), counters, entities, tombstones, aliases, log)
     data: dict[str, Any] = _CONVERTER.unstructure(document)
@@ -81,17 +81,17 @@ def restored(document: Document) -> Records:
             status or an alias is none that an entity of its kind can have.
     """
     _check_counters(document)
-    graves = _graves(document)
-    entries = _entries(document, graves)
-    _check_aliases(document, {**graves, **entries})
+    removed = _removed(document)
+    entries = _entries(document, removed)
+    _check_aliases(document, {**removed, **entries})
     index: dict[IdKey, str] = {}
-    for grave in graves.values():
-        if grave.id is not None:
-            index[grave.tombstone.type, grave.id] = grave.tombstone.ref
+    for gone in removed.values():
+        if gone.id is not None:
+            index[gone.tombstone.type, gone.id] = gone.tombstone.ref
     for entry in entries.values():
         if entry.id is not None:
             index[entry.snapshot.type, entry.id] = entry.snapshot.ref
-    return Records(entries, graves, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
+    return Records(entries, removed, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
 
 
 def _check_counters(document: Document) -> None:
@@ -100,21 +100,21 @@ def _check_counters(document: Document) -> None:
             raise EntityFormatError(f"$.counters.{prefix}", f"{count} is no count of refs by that name", "a name and a number from 1")
 
 
-def _graves(document: Document) -> dict[str, Grave]:
-    graves: dict[str, Grave] = {}
-    for place, grave in enumerate(document.tombstones):
-        ref, path = grave.tombstone.ref, f"$.tombstones[{place}].tombstone.ref"
-        _check_ref(document, ref, path, taken=ref in graves)
-        graves[ref] = grave
-    return graves
+def _removed(document: Document) -> dict[str, Removed]:
+    removed: dict[str, Removed] = {}
+    for place, gone in enumerate(document.tombstones):
+        ref, path = gone.tombstone.ref, f"$.tombstones[{place}].tombstone.ref"
+        _check_ref(document, ref, path, taken=ref in removed)
+        removed[ref] = gone
+    return removed
 
 
-def _entries(document: Document, graves: dict[str, Grave]) -> dict[str, Entry]:
+def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     keys: set[IdKey] = set()
     for place, entry in enumerate(document.entities):
         ref, path = entry.snapshot.ref, f"$.entities[{place}]"
-        _check_ref(document, ref, f"{path}.snapshot.ref", taken=ref in graves or ref in entries)
+        _check_ref(document, ref, f"{path}.snapshot.ref", taken=ref in removed or ref in entries)
         _check_entry(entry, path)
         entries[ref] = entry
         if entry.id is not None:

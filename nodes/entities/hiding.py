@@ -23,7 +23,7 @@ _REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
 
 
 @frozen
-class Veil:
+class HiddenIds:
     """Hide the ids of one registry.
 
     `names` leads from ref names to types, `opaque` from long ids to refs, and `lengths` from what
@@ -37,7 +37,7 @@ class Veil:
 
     @classmethod
     def over(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
-        """Return the veil over all ids that were ever known, those of removed entities too."""
+        """Gather all ids that were ever known, those of removed entities too."""
         texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
         opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
         lengths: dict[str, set[int]] = {}
@@ -82,8 +82,8 @@ class Veil:
 
     def _label(self, ref: str) -> str:
         current = self.records.aliases.get(ref, ref)
-        entry, grave = self.records.entries.get(current), self.records.graves.get(current)
-        known = entry.snapshot if entry else grave.tombstone if grave else None
+        entry, gone = self.records.entries.get(current), self.records.removed.get(current)
+        known = entry.snapshot if entry else gone.tombstone if gone else None
         return json_line(self.text(known.label))[1:-1] if known else ref
 
     def _id_at(self, text: str, at: int) -> str | None:

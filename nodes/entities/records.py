@@ -41,7 +41,7 @@ class Entry:
 
 
 @frozen
-class Grave:
+class Removed:
     """Hold a removed entity: its tombstone, and the id that stays hidden."""
 
     tombstone: Tombstone
@@ -53,7 +53,7 @@ class Records:
     """Hold all tables of a registry; `index` leads from ids to the ref each was last known by, `kinds` are its types."""
 
     entries: Mapping[str, Entry] = field(factory=dict)
-    graves: Mapping[str, Grave] = field(factory=dict)
+    removed: Mapping[str, Removed] = field(factory=dict)
     aliases: Mapping[str, str] = field(factory=dict)
     counters: Mapping[str, int] = field(factory=dict)
     index: Mapping[IdKey, str] = field(factory=dict, repr=False)
@@ -63,8 +63,8 @@ class Records:
         """Return the ref that an entity has now; raise `UnknownRefError` if `ref` names none."""
         current = self.aliases.get(check_text(ref, "ref"), ref)
         if current not in self.entries:
-            grave = self.graves.get(current)
-            raise UnknownRefError(ref, () if grave else self._near(ref), grave.tombstone if grave else None)
+            gone = self.removed.get(current)
+            raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None)
         return current
 
     def entry(self, ref: str) -> Entry:
@@ -75,7 +75,7 @@ class Records:
         """Return the live entity with this type and id."""
         return self.entries.get(self.index.get(key, ""))
 
-    def mint(self, prefix: str) -> tuple[Self, str]:
+    def next_ref(self, prefix: str) -> tuple[Self, str]:
         """Return the next ref of a prefix, which is then spent for good."""
         number = self.counters.get(prefix, 0) + 1
         return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
@@ -102,22 +102,22 @@ class Records:
         rest = {other: kept for other, kept in self.entries.items() if other != ref}
         return evolve(self, entries=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
-    def bury(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
+    def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
         """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
         gone = {ref: self.entries[ref] for ref in refs}
-        graves = {ref: Grave(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
+        removed = {ref: Removed(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
         rest = {ref: entry for ref, entry in self.entries.items() if ref not in gone}
-        return evolve(self, entries=rest, graves={**self.graves, **graves}).forgetting()
+        return evolve(self, entries=rest, removed={**self.removed, **removed}).forgetting()
 
     def forgetting(self) -> Self:
         """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
-        old = dict(islice(self.graves.items(), max(len(self.graves) - REMEMBERED, 0)))
+        old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
         if not old:
             return self
         index = {key: ref for key, ref in self.index.items() if ref not in old}
         return evolve(
             self,
-            graves={ref: grave for ref, grave in self.graves.items() if ref not in old},
+            removed={ref: gone for ref, gone in self.removed.items() if ref not in old},
             aliases={alias: ref for alias, ref in self.aliases.items() if ref not in old},
             index=index,
             kinds=frozenset(kind for kind, _ in index),
@@ -166,13 +166,13 @@ def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -
     known = records.find((check_type(kind), check_id(id)))
     if known is not None:
         return records.put(report.of(known)), known.snapshot.ref
-    records, ref = records.mint(name)
+    records, ref = records.next_ref(name)
     return records.put(Entry(report.first(ref, kind, name), id)), ref
 
 
 def generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
     """Return records that know an entity without an id, and its new ref."""
-    records, ref = records.mint(f"{GENERATED}{name}")
+    records, ref = records.next_ref(f"{GENERATED}{name}")
     return records.put(Entry(report.first(ref, kind, name))), ref
 
 

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.nodes.entities import translation
 from polycontext.nodes.entities.codec import decode, encode, restored
-from polycontext.nodes.entities.hiding import Veil
+from polycontext.nodes.entities.hiding import HiddenIds
 from polycontext.nodes.entities.naming import (
     EntityId,
     RefRefusedError,
@@ -124,7 +124,7 @@ class SessionIdRegistry:
         """
         if not self._records.entry(ref).is_saved:
             raise RefRefusedError(ref, "is generated and in no database", "saving or dropping it")
-        return evolve(self, _records=self._records.bury([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
+        return evolve(self, _records=self._records.remove([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
 
     # --- what Understand decides --------------------------------------------
 
@@ -155,20 +155,27 @@ class SessionIdRegistry:
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
         """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
         current = self._records.resolve(ref)
-        records = self._records.bury([current], turn, reason)
+        records = self._records.remove([current], turn, reason)
         return self._decided(records, CurationEntry(turn, CurationAction.DROP, current, reason))
 
     def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
         """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
         gone = [ref for ref, entry in self._records.entries.items() if entry.is_saved or include_generated]
-        records = self._records.bury(gone, turn, reason)
+        records = self._records.remove(gone, turn, reason)
         return self._decided(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
 
     # --- what is known ------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
         """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
-        return _entity_context(self._records, self._veil, current_turn, active_turns)
+        oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
+        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.entries.values()]
+        active, generated, retained = (
+            tuple(self._hidden_ids.snapshot(snapshot) for found, snapshot in tiers if found is tier)
+            for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
+        )
+        tombstones = tuple(self._hidden_ids.tombstone(each) for each in self.tombstones if each.turn_removed >= oldest)
+        return EntityContext(active, generated, retained, tombstones, current_turn)
 
     def get(self, ref: str) -> EntitySnapshot:
         """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
@@ -181,7 +188,7 @@ class SessionIdRegistry:
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
         """Return the tombstones of the refs removed last, 500 at the most, in the order of removal."""
-        return tuple(grave.tombstone for grave in self._records.graves.values())
+        return tuple(gone.tombstone for gone in self._records.removed.values())
 
     def id_of(self, ref: str) -> EntityId:
         """Return the database id behind a ref.
@@ -237,7 +244,7 @@ class SessionIdRegistry:
         >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
         ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
         """
-        return self._veil.payload(payload, type)
+        return self._hidden_ids.payload(payload, type)
 
     def name_refs(self, text: str) -> str:
         """Return a text with labels for the refs in it, of removed entities too, for those who talk about entities and see no refs.
@@ -246,7 +253,7 @@ class SessionIdRegistry:
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """
-        return self._veil.named(text)
+        return self._hidden_ids.named(text)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
@@ -259,8 +266,8 @@ class SessionIdRegistry:
         return cls(document.ref_names, _log=document.log, _records=restored(document))
 
     @cached_property
-    def _veil(self) -> Veil:
-        return Veil.over(self._records, self.ref_names)
+    def _hidden_ids(self) -> HiddenIds:
+        return HiddenIds.over(self._records, self.ref_names)
 
     def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  the seed's words
         name = ref_name(check_type(kind), self.ref_names)
@@ -283,7 +290,7 @@ class SessionIdRegistry:
         return type(self).from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        return f"SessionIdRegistry({len(self)} entities, {len(self._records.graves)} removed)"
+        return f"SessionIdRegistry({len(self)} entities, {len(self._records.removed)} removed)"
 
 
 def get_entity_context(
@@ -312,15 +319,3 @@ def _tier_of(entry: Entry, oldest: int) -> Tier | None:
     if entry.snapshot.turn_last_ref >= oldest and not entry.demoted:
         return Tier.ACTIVE
     return None if entry.snapshot.retention_reason is None else Tier.RETAINED
-
-
-def _entity_context(records: Records, veil: Veil, current_turn: int, active_turns: int) -> EntityContext:
-    """Return what exists at a turn in its tiers, without ids."""
-    oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
-    tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in records.entries.values()]
-    active, generated, retained = (
-        tuple(veil.snapshot(snapshot) for found, snapshot in tiers if found is tier)
-        for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
-    )
-    stones = (grave.tombstone for grave in records.graves.values() if grave.tombstone.turn_removed >= oldest)
-    return EntityContext(active, generated, retained, tuple(map(veil.tombstone, stones)), current_turn)
