@@ -63,7 +63,7 @@ def build_context(
     budget: int | None = None,
     active_turns: int = 2,
 ) -> NodeContext:
-    """Build what `node` reads, from the machine's output, what is remembered, and the turn under way.
+    """Build what `node` reads, from the machine's output, what is remembered, and the exchange under way.
 
     `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
     window's counter counts them), `active_turns` is how long an entity stays active. Nothing changes by it.
@@ -73,7 +73,7 @@ def build_context(
 
     Raises:
         NodeBudgetError: what must stay takes more than the budget.
-        InvalidRecordError: a conversation or a turn that is none.
+        InvalidRecordError: a conversation or an exchange that is none.
     """
     checked(conversation, ConversationContext, "conversation")
     checked(turn, CurrentTurn, "turn")
@@ -136,14 +136,14 @@ def build_understand_context(
 def build_think_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Think reads: refs and labels, the history, the last turns in full, and what needs no reading again (seed 003)."""
+    """Build what Think reads: refs and labels, the history, the last exchanges in full, and what needs no reading again (seed 003)."""
     return build_context(THINK, output, conversation, turn, **options)
 
 
 def build_act_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Act reads: full data of the work at hand, the last exchanges, this turn's steps, results and note (seed 003)."""
+    """Build what Act reads: full data of the work at hand, the last exchanges, this exchange's steps, results and note (seed 003)."""
     return build_context(ACT, output, conversation, turn, **options)
 
 

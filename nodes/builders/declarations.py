@@ -33,7 +33,7 @@ def _short(said: str, material: Material) -> str:
 
 
 def _done(turn: TurnExecutionSummary) -> str:
-    """Return what a turn did as one line: its outcomes, or why there are none."""
+    """Return what an exchange did as one line: its outcomes, or why there are none."""
     outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
     blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
     return "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
@@ -51,7 +51,7 @@ def _prev_step_note(material: Material) -> tuple[str, ...]:
 
 
 def _content_archive(material: Material) -> tuple[str, ...]:
-    """Return the keys under which results of earlier turns may be retrieved; the contents would bring back what is out of mind."""
+    """Return the keys under which results of earlier exchanges may be retrieved; the contents would bring back what is out of mind."""
     keys = ", ".join(map(one_line, material.conversation.content_archive))
     return (f"Archived, to retrieve by key: {keys}",) if keys else ()
 

@@ -24,7 +24,7 @@ class Section(StrEnum):
 
 @frozen
 class Material:
-    """Hold what contexts are built of: the machine's output, what is remembered, the turn under way, and what exists."""
+    """Hold what contexts are built of: the machine's output, what is remembered, the exchange under way, and what exists."""
 
     output: ContextOutput
     conversation: ConversationContext

@@ -1,4 +1,4 @@
-"""Layer 1: what things exist, and their status (seed 003)."""
+"""Layer 1: what things exist, and their status (seed 003). What the seed calls a turn (`turn=`, `current_turn`) is the number of an exchange."""
 
 from polycontext.nodes.checks import InvalidRecordError, JsonObject
 from polycontext.nodes.entities.naming import (

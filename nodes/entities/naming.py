@@ -82,7 +82,7 @@ def check_said(value: object, name: str) -> str:
 
 
 def check_count(value: object, name: str) -> int:
-    """Return `value` if it is the number of a turn, or of turns."""
+    """Return `value` if it is the number of an exchange, or of exchanges."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_INTEGER:
         raise InvalidRecordError(name, f"{value!r:.40} is no count of turns", "a whole number from 0")
     return value

@@ -136,7 +136,7 @@ def _tombstone(snapshot: EntitySnapshot, turn: int, reason: str, status: EntityS
 
 @frozen
 class Report:
-    """Hold what a turn says of an entity; a blank label, and data or a status of None, say nothing new."""
+    """Hold what an exchange says of an entity; a blank label, and data or a status of None, say nothing new."""
 
     turn: int = field(validator=whole_from(0))
     status: EntityStatus | None = None

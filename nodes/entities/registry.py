@@ -29,14 +29,14 @@ from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, E
 from polycontext.nodes.entities.translation import Fields
 
 ACTIVE_TURNS = 2
-"""How many turns before the current one an entity stays active for, unless it is told otherwise."""
+"""How many exchanges before the current one an entity stays active for, unless it is told otherwise."""
 
 
 @frozen(repr=False)
 class SessionIdRegistry:
     """Know every entity of a session by its ref; immutable (seed 003 layer 1, design §8).
 
-    Every method that reports or decides takes the number of its turn and returns a new registry;
+    Every method that reports or decides takes the number of its exchange, `turn`, and returns a new registry;
     those that may give out a ref return it as well. `ref_names` names types whose singular the rule
     misses (see `singular`). A report that comes late never makes an entity older.
 
@@ -64,7 +64,7 @@ class SessionIdRegistry:
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
 
         Raises:
-            InvalidRecordError: a type, id, label or turn that is none, data that are no JSON object.
+            InvalidRecordError: a type, id, label or exchange that is none, data that are no JSON object.
         """
         return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
@@ -112,7 +112,7 @@ class SessionIdRegistry:
         return evolve(self, _records=self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
-        """Report that a turn referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
+        """Report that an exchange referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
         return evolve(self, _records=self._records.put(Report(turn).of(self._records.entry(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
@@ -167,7 +167,7 @@ class SessionIdRegistry:
     # --- what is known ------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
-        """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
+        """Return what exists at an exchange, in its tiers and without ids; see `get_entity_context`."""
         oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
         tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.entries.values()]
         active, generated, retained = (
@@ -296,21 +296,21 @@ class SessionIdRegistry:
 def get_entity_context(
     registry: SessionIdRegistry | Mapping[str, Any], current_turn: int, *, active_turns: int = ACTIVE_TURNS
 ) -> EntityContext:
-    """Return what exists at a turn, in its tiers, from a registry or its stored dict (seed 003 layer 1).
+    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (seed 003 layer 1).
 
     Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
     generated those that are not saved, whatever their age; retained the others that have a reason.
 
     Raises:
         EntityFormatError: a dict that `to_dict` did not write.
-        InvalidRecordError: a turn below 0.
+        InvalidRecordError: an exchange below 0.
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
     return live.context(current_turn, active_turns=active_turns)
 
 
 def _tier_of(entry: Entry, oldest: int) -> Tier | None:
-    """Return the tier of an entity, None if it is out of mind; active are those referenced in turn `oldest` or later.
+    """Return the tier of an entity, None if it is out of mind; active are those referenced in exchange `oldest` or later.
 
     Laws: a generated entity is shown whatever its age; a demoted one is not active.
     """

@@ -38,12 +38,12 @@ def _data(value: Mapping[str, Any] | None) -> JsonObject | None:
 class EntitySnapshot:
     """Hold one entity as it was known at a moment; it has no field for a database id.
 
-    `turn_created` is the turn in which it became known, `turn_last_ref` the last in which it was
+    `turn_created` is the exchange in which it became known, `turn_last_ref` the last in which it was
     referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
 
     Raises:
         InvalidRecordError: a ref or type that is no name, an unknown status, text that cannot be
-            stored, data that are no JSON, a turn below 0 or a reference before the creation.
+            stored, data that are no JSON, an exchange below 0 or a reference before the creation.
     """
 
     ref: str = field(validator=is_ref)
@@ -105,7 +105,7 @@ def _action(value: CurationAction | str) -> CurationAction:
 
 @frozen
 class CurationEntry:
-    """Hold one decision: in which turn, about which ref (None where it was about all), and why."""
+    """Hold one decision: in which exchange, about which ref (None where it was about all), and why."""
 
     turn: int = field(validator=whole_from(0))
     action: CurationAction = field(converter=_action)

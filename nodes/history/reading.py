@@ -74,7 +74,7 @@ class RemembersConversation(Protocol):
 def get_conversation_history(
     output: ContextOutput, conversation: RemembersConversation, depth: Depth = "full", *, recent: int | None = None
 ) -> ConversationHistory:
-    """Build conversation history from the machine's output and the memory of closed turns (seed 003 layer 2).
+    """Build conversation history from the machine's output and the memory of closed exchanges (seed 003 layer 2).
 
     `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
     ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under

@@ -1,4 +1,7 @@
-"""What an agent remembers beside the conversation: the turn under way, and the turns that are closed."""
+"""What an agent remembers beside the session: the exchange under way, and the exchanges that are closed.
+
+`CurrentTurn`, `close_turn` and `turn_num` keep the seed's word for an exchange (seed 003).
+"""
 
 from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize

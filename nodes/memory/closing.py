@@ -1,4 +1,4 @@
-"""Close a turn: what happened in it becomes what is remembered (seed 003, "Summarize")."""
+"""Close an exchange: what happened in it becomes what is remembered (seed 003, "Summarize")."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ USER_TOKENS = 300
 
 @define(slots=False, eq=False)
 class ClosedTurnError(CallerError, ValueError):
-    """Refuse to close a turn that is not newer than the last closed one."""
+    """Refuse to close an exchange that is not newer than the last closed one."""
 
     turn_num: int
     last_closed: int
@@ -35,7 +35,7 @@ class ClosedTurnError(CallerError, ValueError):
 
 
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Build the summary of a turn (seed 003 layer 3).
+    """Build the summary of an exchange (seed 003 layer 3).
 
     A step's outcome is the model's own word, else a count.
 
@@ -55,13 +55,13 @@ def close_turn(
 ) -> ConversationContext:
     """Return what is remembered after `turn`, whose exchange is the last of the machine's `output`.
 
-    The exchange joins the recent ones and the turn's summary the last ones; the oldest of
+    What was said joins the recent exchanges and the summary the last ones; the oldest of
     both move to their digests. What waits for the user is set, or cleared. Results
-    go to the archive under ``turn_<turn>_step_<step>``. A blocked turn is closed like any other, its reason kept.
+    go to the archive under ``turn_<turn>_step_<step>``. A blocked exchange is closed like any other, its reason kept.
     `engagement` states the theme in somebody's own words; `projector` compresses the digests.
 
     Raises:
-        ClosedTurnError: the turn is not newer than the last closed one.
+        ClosedTurnError: the exchange is not newer than the last closed one.
     """
     _check_newer(conversation, turn)
     summary = summarize(turn)
@@ -87,7 +87,7 @@ def _check_newer(conversation: ConversationContext, turn: CurrentTurn) -> None:
 def _with_exchange(
     conversation: ConversationContext, turn: CurrentTurn, output: ContextOutput, projector: ContextProjector | None
 ) -> ConversationContext:
-    """Move the exchange under way, where there is one, to the recent turns; a turn may be closed without a word said."""
+    """Move the exchange under way, where there is one, to the recent exchanges; an exchange may be closed without a word said."""
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     if found is None:
         return conversation

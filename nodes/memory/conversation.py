@@ -1,4 +1,4 @@
-"""What an agent remembers beside the session: the seed's ``ConversationContext`` (seed 003, "Storage Schema Update"), its archive and its theme."""
+"""What is remembered of the closed exchanges: the seed's ``ConversationContext``, with its archive and its theme (seed 003, "Storage Schema Update")."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
@@ -99,7 +99,7 @@ class Engagement:
     """Hold a conversation's last goals and what the user expressed; each oldest first.
 
     `stated` is a summary in somebody's own words, such as a model's; it stands in
-    place of the derived one until the next turn is closed.
+    place of the derived one until the next exchange is closed.
 
     >>> summary = TurnExecutionSummary(1, "plan_direct", "Find a soup", user_expressed="wants quick meals")
     >>> Engagement().after(summary).text
@@ -111,7 +111,7 @@ class Engagement:
     stated: str = field(default="", validator=is_text)
 
     def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
-        """Return the engagement after a closed turn; what is repeated moves to the end instead of standing twice."""
+        """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
         return Engagement(
             _with(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
             _with(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
@@ -131,12 +131,12 @@ def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
 
 @frozen
 class ConversationContext:
-    """Hold what is remembered of the closed turns of one conversation; immutable.
+    """Hold what is remembered of the closed exchanges of one conversation; immutable.
 
     Its size does not grow with the conversation, but for entities that nobody dropped.
 
     `recent_turns` are the last five exchanges, `history` what is left of those before;
-    `turn_summaries` are the last two turns, `reasoning` what is left of those before.
+    `turn_summaries` are the last two exchanges, `reasoning` what is left of those before.
     `closed_id` is the resource id of the last user turn that was closed. `close_turn` keeps all
     of it up.
 
@@ -165,7 +165,7 @@ class ConversationContext:
 
     @property
     def reasoning_summary(self) -> str:
-        """Return what is left of the reasoning before the last turns."""
+        """Return what is left of the reasoning before the last exchanges."""
         return self.reasoning.text
 
     @property
@@ -180,7 +180,7 @@ class ConversationContext:
 
     @property
     def next_turn_num(self) -> int:
-        """Return the number of the next turn, 1 for the first."""
+        """Return the number of the next exchange, 1 for the first."""
         return self.turn_summaries[-1].turn_num + 1 if self.turn_summaries else 1
 
     def with_registry(self, registry: SessionIdRegistry) -> "ConversationContext":

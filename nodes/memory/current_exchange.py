@@ -1,4 +1,4 @@
-"""The turn under way: what the nodes decide and do, until it is closed."""
+"""The exchange under way: what the nodes decide and do, until it is closed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities
 
 
 REASON_TOKENS = 300
-"""How many tokens of why a turn was blocked are kept."""
+"""How many tokens of why an exchange was blocked are kept."""
 
 
 def _result(value: Any) -> Any:
@@ -53,7 +53,7 @@ def _result(value: Any) -> Any:
 
 @frozen
 class StepResult(StepSummary):
-    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same turn.
+    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same exchange.
 
     Raises:
         InvalidRecordError: a result that is no JSON data, or as for `StepSummary`.
@@ -74,7 +74,7 @@ def _steps(value: Iterable[StepResult]) -> tuple[StepResult, ...]:
 
 @frozen
 class CurrentTurn:
-    """Hold what is known of the turn under way; each method returns the turn with one thing more.
+    """Hold what is known of the exchange under way; each method returns the exchange with one thing more.
 
     Raises:
         InvalidRecordError: an unknown kind, text that cannot be stored, a result that is no JSON data.
@@ -97,15 +97,15 @@ class CurrentTurn:
     routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
 
     def route(self, routing: Mapping[str, Any]) -> "CurrentTurn":
-        """Return the turn with what a router decided, JSON data."""
+        """Return the exchange with what a router decided, JSON data."""
         return evolve(self, routing=routing)
 
     def curate(self, retained: Iterable[str] = (), demoted: Iterable[str] = (), reasons: Mapping[str, str] | None = None) -> "CurrentTurn":
-        """Return the turn with what Understand decided about entities; a later decision about a ref replaces the earlier."""
+        """Return the exchange with what Understand decided about entities; a later decision about a ref replaces the earlier."""
         return evolve(self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {})))
 
     def observe(self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None) -> "CurrentTurn":
-        """Return the turn with how far the user has come, and what the user expressed; None leaves as it is."""
+        """Return the exchange with how far the user has come, and what the user expressed; None leaves as it is."""
         return evolve(
             self,
             phase=self.phase if phase is None else phase,
@@ -113,7 +113,7 @@ class CurrentTurn:
         )
 
     def decide(self, decision: ThinkDecision | str, goal: str = "") -> "CurrentTurn":
-        """Return the turn with what Think decided."""
+        """Return the exchange with what Think decided."""
         return evolve(self, think_decision=decision, think_goal=goal)
 
     def step(
@@ -127,7 +127,7 @@ class CurrentTurn:
         entities_involved: Iterable[str] = (),
         note: str | None = None,
     ) -> "CurrentTurn":
-        """Return the turn with one step more, numbered from 1.
+        """Return the exchange with one step more, numbered from 1.
 
         `outcome` is the model's own word on the result, `note` Act's word for the next step.
         """
@@ -135,23 +135,23 @@ class CurrentTurn:
         return evolve(self, steps=(*self.steps, made))
 
     def block(self, reason: str) -> "CurrentTurn":
-        """Return the turn that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
+        """Return the exchange that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
         return evolve(self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS))
 
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
-        """Return the turn that ends on something that waits for the user's answer."""
+        """Return the exchange that ends on something that waits for the user's answer."""
         return evolve(self, pending=pending)
 
     def to_json(self) -> str:
-        """Return the turn as JSON text, with a schema version; `from_json` restores it in the middle of the turn."""
+        """Return the exchange as JSON text, with a schema version; `from_json` restores it in the middle of the exchange."""
         return write(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "CurrentTurn":
-        """Restore a turn that is under way.
+        """Restore an exchange that is under way.
 
         Raises:
-            MemoryFormatError: no saved turn, or of an unknown schema; names the path of the first fault.
+            MemoryFormatError: no saved exchange, or of an unknown schema; names the path of the first fault.
         """
         return read(text, cls)
 

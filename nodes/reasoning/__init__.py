@@ -1,4 +1,4 @@
-"""Layer 3: what was decided and done, turn by turn (seed 003)."""
+"""Layer 3: what was decided and done, exchange by exchange (seed 003)."""
 
 from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.reasoning.printing import (

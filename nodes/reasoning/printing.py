@@ -16,17 +16,17 @@ class ReasoningPart(StrEnum):
     """Name a part of layer 3."""
 
     EARLIER = "earlier"
-    """What is left of the turns before the last ones."""
+    """What is left of the exchanges before the last ones."""
     STEPS = "steps"
-    """The last turns and the one under way in full: decision, goal, steps with notes, outcomes and refs."""
+    """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes and refs."""
     CURRENT_STEPS = "current_steps"
-    """The steps of the turn under way, with notes."""
+    """The steps of the exchange under way, with notes."""
     OUTCOMES = "outcomes"
-    """What came out of the steps of the last turns and of the one under way."""
+    """What came out of the steps of the last exchanges and of the one under way."""
     CURATION = "curation"
-    """What was decided about entities in those turns."""
+    """What was decided about entities in those exchanges."""
     OWN_CURATION = "own_curation"
-    """Understand's own decisions, turn by turn."""
+    """Understand's own decisions, exchange by exchange."""
     PHASE = "phase"
     USER_EXPRESSED = "user_expressed"
 
@@ -45,12 +45,12 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
 """What each node of the seed reads."""
 
 _OUTCOME_TURNS = 2
-"""Of how many turns those read the outcomes who do not read the steps."""
+"""Of how many exchanges those read the outcomes who do not read the steps."""
 _OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED})
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
-    """Return `trace` with the named parts alone; why a turn was blocked stands wherever a part of the turn does."""
+    """Return `trace` with the named parts alone; why an exchange was blocked stands wherever a part of the exchange does."""
     past = bool(parts & _OF_PAST_TURNS)
     current = trace.current if past or Done.CURRENT_STEPS in parts else None
     recent = trace.recent_summaries if Done.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
@@ -87,9 +87,9 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool)
 
 
 def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
-    """Return all that is in `trace` as parts; why a turn was blocked may not yield.
+    """Return all that is in `trace` as parts; why an exchange was blocked may not yield.
 
-    The summary of earlier turns goes first where room is short, line by line: it was condensed once.
+    The summary of earlier exchanges goes first where room is short, line by line: it was condensed once.
 
     Law: no line starts with anything that a model or a user said.
     """
@@ -176,10 +176,10 @@ class UnknownNodeError(CallerError, ValueError):
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
     """Print what `node` may see of `trace` (seed 003 layer 3).
 
-    ``understand``: its own decisions about entities, turn by turn. ``think``: the last
-    turns in full, their curation, the phase, what the user expressed. ``act``: the steps of
-    the turn under way with their notes. ``reply``: the outcomes, the phase, what the user expressed. Why
-    a turn was blocked stands wherever the turn does.
+    ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
+    exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of
+    the exchange under way with their notes. ``reply``: the outcomes, the phase, what the user expressed. Why
+    an exchange was blocked stands wherever the exchange does.
 
     Law: no line starts with anything that a model or a user said.
 

@@ -1,4 +1,4 @@
-"""The records of layer 3: what was decided, done, kept and said in one turn (seed 003 layer 3)."""
+"""The records of layer 3: what was decided, done, kept and said in one exchange (seed 003 layer 3)."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -83,7 +83,7 @@ def _reasons(value: Mapping[str, str]) -> Mapping[str, str]:
 
 @frozen
 class CurationSummary:
-    """Hold what Understand decided about entities in one turn: refs retained, refs demoted, and why.
+    """Hold what Understand decided about entities in one exchange: refs retained, refs demoted, and why.
 
     >>> CurationSummary(retained=["recipe_1"], reasons={"recipe_1": "the user likes it"}).is_empty
     False
@@ -113,7 +113,7 @@ class CurationSummary:
 
 @frozen
 class TurnCuration:
-    """Hold one entry of Understand's own decision log: the turn, and what was decided in it."""
+    """Hold one entry of Understand's own decision log: the exchange, and what was decided in it."""
 
     turn_num: int = field(validator=whole_from(0))
     curation: CurationSummary
@@ -125,9 +125,9 @@ def _steps(value: Iterable[StepSummary]) -> tuple[StepSummary, ...]:
 
 @frozen
 class TurnExecutionSummary:
-    """Hold what happened in one turn (seed 003 layer 3).
+    """Hold what happened in one exchange (seed 003 layer 3).
 
-    `think_decision` and `conversation_phase` are None where the turn was blocked before
+    `think_decision` and `conversation_phase` are None where the exchange was blocked before
     they were known; `blocked_reason` is None where it was not blocked.
 
     Raises:
@@ -154,7 +154,7 @@ def _curations(value: Iterable[TurnCuration]) -> tuple[TurnCuration, ...]:
 
 @frozen
 class ReasoningTrace:
-    """Hold layer 3 as a node reads it: the last turns, the reasoning before them, and the turn under way.
+    """Hold layer 3 as a node reads it: the last exchanges, the reasoning before them, and the exchange under way.
 
     `curation_log` is Understand's own decision history, oldest first.
     """
@@ -166,7 +166,7 @@ class ReasoningTrace:
 
     @property
     def turns(self) -> tuple[TurnExecutionSummary, ...]:
-        """Return the recent turns and the one under way, oldest first."""
+        """Return the recent exchanges and the one under way, oldest first."""
         return self.recent_summaries if self.current is None else (*self.recent_summaries, self.current)
 
     @property
