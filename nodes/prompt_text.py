@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.checks import thawed
+from polycontext.linearity.json_data import thawed
 
 MARK = "> "
 """What a quoted line starts with, as in a letter."""

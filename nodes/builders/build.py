@@ -73,7 +73,7 @@ def build_context(
 
     Raises:
         NodeBudgetError: what must stay takes more than the budget.
-        InvalidRecordError: a conversation or an exchange that is none.
+        InvalidDataError: a conversation or an exchange that is none.
     """
     checked(conversation, ConversationContext, "conversation")
     checked(turn, CurrentTurn, "turn")

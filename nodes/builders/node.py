@@ -75,7 +75,7 @@ class Node:
     instructions, `budget` the tokens its context may take.
 
     Raises:
-        InvalidRecordError, UnknownModeError: a part or a mode that there is not, an addition or a budget that is none.
+        InvalidDataError, InvalidOptionError: a part or a mode that there is not, an addition or a budget that is none.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
     >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})

@@ -5,13 +5,16 @@ A type ``recipes`` gives the ref ``recipe_1``, and ``gen_recipe_1`` while the en
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import Attribute, define
 
-from polycontext.linearity import CallerError
-from polycontext.nodes.checks import MAX_INTEGER, InvalidRecordError, check_text
+from polycontext.linearity import CallerError, InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.checks import MAX_INTEGER, check_said
+
+if TYPE_CHECKING:
+    from polycontext.nodes.entities.snapshot import Tombstone
 
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""
@@ -73,27 +76,12 @@ _TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
 _REF_NAME = re.compile(r"[^\W\d]\w*")
 
 
-def check_said(value: object, name: str) -> str:
-    """Return `value` if it is storable text that says something."""
-    text = check_text(value, name)
-    if not text.strip():
-        raise InvalidRecordError(name, "is blank", "text that says something")
-    return text
-
-
-def check_count(value: object, name: str) -> int:
-    """Return `value` if it is the number of an exchange, or of exchanges."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_INTEGER:
-        raise InvalidRecordError(name, f"{value!r:.40} is no count of turns", "a whole number from 0")
-    return value
-
-
-def check_id(value: object) -> EntityId:
+def check_id(value: object, name: str = "id") -> EntityId:
     """Return `value` if it is a database id."""
     if isinstance(value, str):
-        return check_said(value, "id")
+        return check_said(value, name)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
-        raise InvalidRecordError("id", f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
+        raise InvalidDataError(name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
     return value
 
 
@@ -101,39 +89,29 @@ def check_type(value: object) -> str:
     """Return `value` if it is a type that refs can be named after."""
     text = check_text(value, "type")
     if not _TYPE.fullmatch(text):
-        raise InvalidRecordError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
+        raise InvalidDataError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
     return text
 
 
 def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
     """Return a copy of the caller's names for types, if refs can be made of them."""
     if not isinstance(value, Mapping):
-        raise InvalidRecordError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
+        raise InvalidDataError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
     for kind, name in value.items():
         if not _REF_NAME.fullmatch(check_text(name, f"ref_names.{check_type(kind)}")):
-            raise InvalidRecordError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
-    return MappingProxyType(dict(value))
+            raise InvalidDataError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
+    return FrozenDict(value)
 
 
 def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a ref, or nothing where the reader may not see it."""
     if check_text(value, attribute.name) and numbered(str(value)) is None:
-        raise InvalidRecordError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
+        raise InvalidDataError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
 
 
 def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a type."""
     check_type(value)
-
-
-def is_said_or_none(_: object, attribute: "Attribute[str | None]", value: object) -> None:
-    """Validate a field of text that says something, where there is any."""
-    if value is not None:
-        check_said(value, attribute.name)
-
-
-if TYPE_CHECKING:
-    from polycontext.nodes.entities.snapshot import Tombstone
 
 
 @define(slots=False, eq=False)
@@ -169,51 +147,3 @@ class RefRefusedError(CallerError, ValueError):
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         return f"{where}ref {self.ref!r} {self.problem}; legal: {self.legal}"
-
-
-@define(slots=False, eq=False)
-class UnknownIdError(CallerError, KeyError):
-    """Refuse a database id for which no ref was ever given out, or none of this type."""
-
-    id: str | int
-    type: str | None
-
-    def __str__(self) -> str:
-        kind = "any type" if self.type is None else f"type {self.type!r}"
-        return f"id {self.id!r} has no ref of {kind}; legal: an id that was read, created, linked or saved before"
-
-
-@define(slots=False, eq=False)
-class AmbiguousIdError(CallerError, ValueError):
-    """Refuse a database id that entities of several types share, as long as no type is said."""
-
-    id: str | int
-    types: tuple[str, ...]
-    path: str | None = None
-
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path else ""
-        return f"{where}id {self.id!r} belongs to several types; legal: saying which of {', '.join(self.types)}"
-
-
-@define(slots=False, eq=False)
-class UnknownModeError(CallerError, ValueError):
-    """Refuse a mode in which no entity context can be shown."""
-
-    mode: object
-    legal: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"unknown mode {self.mode!r}; legal: {', '.join(self.legal)}"
-
-
-@define(slots=False, eq=False)
-class EntityFormatError(CallerError, ValueError):
-    """Refuse data that is no stored registry; `path` names the place, such as ``$.entities[3].status``."""
-
-    path: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; legal: {self.legal}"

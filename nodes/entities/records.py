@@ -11,7 +11,8 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.checks import check_text, is_text, whole_from
+from polycontext.linearity.json_data import check_text
+from polycontext.nodes.checks import is_text, whole_from
 from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, check_id, check_type
 from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone
 

@@ -10,16 +10,15 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from polycontext.nodes.checks import check_count, check_said
 from polycontext.nodes.entities import translation
 from polycontext.nodes.entities.codec import decode, encode, restored
 from polycontext.nodes.entities.hiding import HiddenIds
 from polycontext.nodes.entities.naming import (
     EntityId,
     RefRefusedError,
-    check_count,
     check_id,
     check_names,
-    check_said,
     check_type,
     ref_name,
 )
@@ -64,7 +63,7 @@ class SessionIdRegistry:
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
 
         Raises:
-            InvalidRecordError: a type, id, label or exchange that is none, data that are no JSON object.
+            InvalidDataError: a type, id, label or exchange that is none, data that are no JSON object.
         """
         return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
@@ -81,7 +80,7 @@ class SessionIdRegistry:
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raises:
-            InvalidRecordError: as `read`.
+            InvalidDataError: as `read`.
         """
         name = ref_name(check_type(type), self.ref_names)
         records, ref = generated(self._records, name, type, Report(turn, None, label, data))
@@ -133,7 +132,7 @@ class SessionIdRegistry:
 
         Raises:
             UnknownRefError: no such ref.
-            InvalidRecordError: a blank reason.
+            InvalidDataError: a blank reason.
         """
         entry = self._records.entry(ref)
         kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_said(reason, "reason")))
@@ -203,8 +202,8 @@ class SessionIdRegistry:
         """Return the ref by which an id is known, or was last known.
 
         Raises:
-            UnknownIdError: it never was.
-            AmbiguousIdError: several types have it, and none is said.
+            UnknownNameError: it never was.
+            InvalidDataError: several types have it, and none is said.
         """
         return translation.known_ref_of(self._records, id, type)
 
@@ -230,7 +229,7 @@ class SessionIdRegistry:
         Without `fields` every text that is exactly an id is one; ids that are numbers are found in named fields alone.
 
         Raises:
-            AmbiguousIdError: an id of several types, where no type is said.
+            InvalidDataError: an id of several types, where no type is said.
         """
         return translation.to_refs(self._records, payload, fields)
 
@@ -261,7 +260,7 @@ class SessionIdRegistry:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the registry that `to_dict` wrote; raise `EntityFormatError` naming the path of the first fault."""
+        """Return the registry that `to_dict` wrote; raise `InvalidDataError` naming the path of the first fault."""
         document = decode(data)
         return cls(document.ref_names, _log=document.log, _records=restored(document))
 
@@ -302,8 +301,8 @@ def get_entity_context(
     generated those that are not saved, whatever their age; retained the others that have a reason.
 
     Raises:
-        EntityFormatError: a dict that `to_dict` did not write.
-        InvalidRecordError: an exchange below 0.
+        InvalidDataError: a dict that `to_dict` did not write.
+        InvalidDataError: an exchange below 0.
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
     return live.context(current_turn, active_turns=active_turns)

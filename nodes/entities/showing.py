@@ -11,8 +11,7 @@ from typing import Any, assert_never
 
 from attrs import evolve
 
-from polycontext.linearity import ResourceClass
-from polycontext.nodes.entities.naming import UnknownModeError
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from polycontext.nodes.prompt_text import Entry, Part, filled, json_line, printed
 
@@ -59,11 +58,11 @@ class EntityMode(StrEnum):
 
     @classmethod
     def of(cls, mode: "EntityMode | str") -> "EntityMode":
-        """Return the mode of this name; raise `UnknownModeError` naming the legal ones."""
+        """Return the mode of this name; raise `InvalidOptionError` naming the legal ones."""
         try:
             return cls(mode)
         except ValueError:
-            raise UnknownModeError(mode, tuple(cls)) from None
+            raise InvalidOptionError("mode", mode, ", ".join(cls)) from None
 
 
 def _row(active: Detail, generated: Detail, retained: Detail, tombstones: Detail) -> Mapping[Tier, Detail]:
@@ -102,7 +101,7 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
     """Return `ctx` with what the mode may see alone, so that printing has nothing to hide.
 
     Tiers it does not see are empty; refs, labels, reasons and data that it does not see are
-    blank. Raise `UnknownModeError` for an unknown mode.
+    blank. Raise `InvalidOptionError` for an unknown mode.
     """
     known = EntityMode.of(mode)
     see = ENTITY_TABLE[known]
@@ -208,7 +207,7 @@ def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
     """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (seed 003 layer 1).
 
     Raises:
-        UnknownModeError: no such mode; names the legal ones.
+        InvalidOptionError: no such mode; names the legal ones.
 
     >>> from polycontext.nodes.entities import EntitySnapshot
     >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)

@@ -1,6 +1,5 @@
 """Layer 2: what user and assistant said (seed 003)."""
 
-from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.history.printing import ConversationPart, conversation_parts, format_conversation_for_prompt, visible_conversation
 from polycontext.nodes.history.reading import (
@@ -8,7 +7,6 @@ from polycontext.nodes.history.reading import (
     DEPTHS,
     Depth,
     RemembersConversation,
-    UnknownDepthError,
     exchange_under_way,
     get_conversation_history,
 )
@@ -22,11 +20,9 @@ __all__ = [
     "ConversationTurn",
     "Depth",
     "Exchange",
-    "InvalidRecordError",
     "PendingKind",
     "PendingState",
     "RemembersConversation",
-    "UnknownDepthError",
     "conversation_parts",
     "exchange_under_way",
     "format_conversation_for_prompt",

@@ -6,7 +6,7 @@ import orjson
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.checks import thawed
+from polycontext.linearity.json_data import thawed
 from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.history.reading import Depth, check_depth
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted, quoted_block
@@ -98,7 +98,7 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     Law: no line starts with anything that was said; what was said goes on behind ``> ``.
 
     Raises:
-        UnknownDepthError: another depth.
+        InvalidOptionError: another depth.
 
     >>> from polycontext.nodes.history import ConversationTurn
     >>> history = ConversationHistory([ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")])

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from attrs import define, evolve
+from attrs import evolve
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.fitting import condense
 from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingState
 from polycontext.nodes.history.under_way import open_exchange
@@ -17,20 +17,10 @@ RECENT_ONLY = 2
 """The depth at which there is no summary."""
 
 
-@define(slots=False, eq=False)
-class UnknownDepthError(CallerError, ValueError):
-    """Refuse a depth that no node looks at."""
-
-    depth: object
-
-    def __str__(self) -> str:
-        return f"depth {self.depth!r:.60} of a conversation; legal: {', '.join(map(repr, DEPTHS))}"
-
-
 def check_depth(depth: object) -> None:
-    """Raise `UnknownDepthError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
     if type(depth) not in (int, str) or depth not in DEPTHS:
-        raise UnknownDepthError(depth)
+        raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
 
 
 ANSWER_TOKENS = 150
@@ -81,7 +71,7 @@ def get_conversation_history(
     way is the last of them. Where there is a summary, it speaks of every exchange that is not among the recent.
 
     Raises:
-        UnknownDepthError: another depth.
+        InvalidOptionError: another depth.
     """
     check_depth(depth)
     under_way = exchange_under_way(output, conversation)

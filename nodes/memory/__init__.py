@@ -3,9 +3,7 @@
 `CurrentTurn`, `close_turn` and `turn_num` keep the seed's word for an exchange (seed 003).
 """
 
-from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize
-from polycontext.nodes.memory.codec import MemoryFormatError
 from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
 from polycontext.nodes.memory.current_exchange import CurrentTurn, StepResult
 from polycontext.nodes.memory.digest import Digest, DigestEntry
@@ -19,8 +17,6 @@ __all__ = [
     "Digest",
     "DigestEntry",
     "Engagement",
-    "InvalidRecordError",
-    "MemoryFormatError",
     "StepResult",
     "close_turn",
     "summarize",

@@ -1,6 +1,6 @@
 """What is remembered of the closed exchanges: the seed's ``ConversationContext``, with its archive and its theme (seed 003, "Storage Schema Update")."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -8,11 +8,13 @@ import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes.checks import InvalidRecordError, are_texts, is_a, is_text, is_tuple, json_data, texts, thawed, whole_from
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze, thawed
+from polycontext.nodes.checks import are_texts, is_a, is_text, texts, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ConversationTurn, PendingState
-from polycontext.nodes.memory.codec import read, write
+from polycontext.nodes.memory.codec import Stored
 from polycontext.nodes.memory.digest import Digest
 from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
@@ -20,7 +22,7 @@ from polycontext.window import TokenCounter
 
 
 def _content(value: Any) -> Any:
-    return json_data(value, "content")
+    return freeze(value, "content")
 
 
 @frozen
@@ -34,10 +36,6 @@ class ArchivedContent:
     def size(self) -> int:
         """Return how many bytes the content takes as JSON."""
         return len(orjson.dumps(self.content, default=thawed))
-
-
-def _entries(value: Iterable[ArchivedContent]) -> tuple[ArchivedContent, ...]:
-    return tuple(value)
 
 
 @frozen
@@ -54,17 +52,17 @@ class ContentArchive(Mapping[str, Any]):
 
     limit: int = field(default=50, validator=whole_from(1))
     max_bytes: int = field(default=100_000, validator=whole_from(1))
-    entries: tuple[ArchivedContent, ...] = field(default=(), converter=_entries)
+    entries: tuple[ArchivedContent, ...] = field(default=(), converter=tuple[ArchivedContent, ...])
 
     def __attrs_post_init__(self) -> None:
         if len({entry.key for entry in self.entries}) < len(self.entries):
-            raise InvalidRecordError("entries", "a key stands there twice", "every key once")
+            raise InvalidDataError("entries", "a key stands there twice", "every key once")
 
     def put(self, key: str, content: Any) -> "ContentArchive":
         """Return the archive with `content` as its newest; an older one of the same key is replaced.
 
         Raises:
-            InvalidRecordError: content that is no JSON data, a key that cannot be stored.
+            InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         entry = ArchivedContent(key, content)
         others = [old for old in self.entries if old.key != key]
@@ -130,7 +128,7 @@ def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
 
 
 @frozen
-class ConversationContext:
+class ConversationContext(Stored):
     """Hold what is remembered of the closed exchanges of one conversation; immutable.
 
     Its size does not grow with the conversation, but for entities that nobody dropped.
@@ -147,15 +145,15 @@ class ConversationContext:
     True
     """
 
-    recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_tuple)
+    recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_a(tuple))
     history: Digest = field(factory=Digest)
     engagement: Engagement = field(factory=Engagement)
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
     id_registry: SessionIdRegistry = field(factory=SessionIdRegistry, validator=is_a(SessionIdRegistry))
-    turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_tuple)
+    turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_a(tuple))
     reasoning: Digest = field(factory=lambda: Digest(bound=400))
     content_archive: ContentArchive = field(factory=ContentArchive)
-    understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_tuple)
+    understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_a(tuple))
     closed_id: str = field(default="", validator=is_text)
 
     @property
@@ -191,22 +189,6 @@ class ConversationContext:
         """Return the memory that holds `content`, JSON data, for retrieval under `key`.
 
         Raises:
-            InvalidRecordError: content that is no JSON data, a key that cannot be stored.
+            InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
-
-    def to_json(self) -> str:
-        """Return the memory as JSON text, with a schema version; `from_json` restores it.
-
-        Law: ``from_json(c.to_json()) == c``, and its JSON is the same text.
-        """
-        return write(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "ConversationContext":
-        """Restore a memory.
-
-        Raises:
-            MemoryFormatError: no saved memory, or of an unknown schema; names the path of the first fault.
-        """
-        return read(text, cls)

@@ -6,12 +6,13 @@ from typing import Any
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes.checks import check_text, is_a, is_text, is_text_or_none, json_data, whole_from
+from polycontext.linearity.json_data import check_text, freeze
+from polycontext.nodes.checks import is_a, is_text, whole_from
 from polycontext.nodes.entities.naming import singular
 from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import PendingState
 from polycontext.nodes.history.exchanges import routing_or_none
-from polycontext.nodes.memory.codec import read, write
+from polycontext.nodes.memory.codec import Stored
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,
@@ -48,7 +49,7 @@ REASON_TOKENS = 300
 
 
 def _result(value: Any) -> Any:
-    return json_data(value, "result")
+    return freeze(value, "result")
 
 
 @frozen
@@ -56,7 +57,7 @@ class StepResult(StepSummary):
     """Hold one step with its full result, immutable JSON data, for the steps that follow in the same exchange.
 
     Raises:
-        InvalidRecordError: a result that is no JSON data, or as for `StepSummary`.
+        InvalidDataError: a result that is no JSON data, or as for `StepSummary`.
     """
 
     result: Any = field(default=None, converter=_result, hash=False)
@@ -68,16 +69,12 @@ class StepResult(StepSummary):
         return StepSummary(self.step_num, self.type, self.subdomain, self.description, outcome, self.entities_involved, self.note)
 
 
-def _steps(value: Iterable[StepResult]) -> tuple[StepResult, ...]:
-    return tuple(value)
-
-
 @frozen
-class CurrentTurn:
+class CurrentTurn(Stored):
     """Hold what is known of the exchange under way; each method returns the exchange with one thing more.
 
     Raises:
-        InvalidRecordError: an unknown kind, text that cannot be stored, a result that is no JSON data.
+        InvalidDataError: an unknown kind, text that cannot be stored, a result that is no JSON data.
 
     >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
     >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
@@ -88,11 +85,11 @@ class CurrentTurn:
     turn_num: int = field(validator=whole_from(0))
     think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
     think_goal: str = field(default="", validator=is_text)
-    steps: tuple[StepResult, ...] = field(default=(), converter=_steps)
+    steps: tuple[StepResult, ...] = field(default=(), converter=tuple[StepResult, ...])
     curation: CurationSummary = field(factory=CurationSummary, validator=is_a(CurationSummary))
     phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
     user_expressed: str = field(default="", validator=is_text)
-    blocked_reason: str | None = field(default=None, validator=is_text_or_none)
+    blocked_reason: str | None = field(default=None, validator=optional(is_text))
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
     routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
 
@@ -141,19 +138,6 @@ class CurrentTurn:
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
         """Return the exchange that ends on something that waits for the user's answer."""
         return evolve(self, pending=pending)
-
-    def to_json(self) -> str:
-        """Return the exchange as JSON text, with a schema version; `from_json` restores it in the middle of the exchange."""
-        return write(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "CurrentTurn":
-        """Restore an exchange that is under way.
-
-        Raises:
-            MemoryFormatError: no saved exchange, or of an unknown schema; names the path of the first fault.
-        """
-        return read(text, cls)
 
     @property
     def prev_step_note(self) -> str | None:

@@ -1,11 +1,9 @@
 """Layer 3: what was decided and done, exchange by exchange (seed 003)."""
 
-from polycontext.nodes.checks import InvalidRecordError
 from polycontext.nodes.reasoning.printing import (
     NODE_PARTS,
     ReasoningNode,
     ReasoningPart,
-    UnknownNodeError,
     format_reasoning_for_prompt,
     reasoning_parts,
     visible_reasoning,
@@ -26,7 +24,6 @@ __all__ = [
     "NODE_PARTS",
     "ConversationPhase",
     "CurationSummary",
-    "InvalidRecordError",
     "ReasoningNode",
     "ReasoningPart",
     "ReasoningTrace",
@@ -37,7 +34,6 @@ __all__ = [
     "TurnCuration",
     "TurnExecutionSummary",
     "TurnUnderWay",
-    "UnknownNodeError",
     "format_reasoning_for_prompt",
     "get_reasoning_trace",
     "reasoning_parts",

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal
 
-from attrs import define, evolve
+from attrs import evolve
 
-from polycontext.linearity import CallerError, ResourceClass
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
 from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 
@@ -163,16 +163,6 @@ ReasoningNode = Literal["understand", "think", "act", "reply"]
 NOTHING_HAPPENED = "(nothing happened yet)"
 
 
-@define(slots=False, eq=False)
-class UnknownNodeError(CallerError, ValueError):
-    """Refuse a node for which no part of the reasoning is chosen."""
-
-    node: object
-
-    def __str__(self) -> str:
-        return f"reasoning for node {self.node!r:.60}; legal: {', '.join(get_args(ReasoningNode))}"
-
-
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
     """Print what `node` may see of `trace` (seed 003 layer 3).
 
@@ -184,7 +174,7 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     Law: no line starts with anything that a model or a user said.
 
     Raises:
-        UnknownNodeError: another node.
+        InvalidOptionError: another node.
 
     >>> from polycontext.nodes.reasoning import StepSummary, TurnExecutionSummary
     >>> step = StepSummary(1, "read", "recipes", "Find soups", "read 3 recipes", ["recipe_1"], "the second is vegan")
@@ -199,5 +189,5 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     - read 3 recipes
     """
     if node not in NODE_PARTS:
-        raise UnknownNodeError(node)
+        raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
     return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), NOTHING_HAPPENED)

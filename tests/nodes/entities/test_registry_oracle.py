@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from polycontext.linearity.json_data import thawed
 from polycontext.nodes.entities import (
     EntityMode,
     RefRefusedError,
@@ -199,7 +200,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
             assert (known.ref, known.type, known.label, known.status) == (ref, thing["kind"], thing["label"], thing["status"])
             assert (known.turn_created, known.turn_last_ref) == (thing["created"], thing["last"])
             assert known.retention_reason == thing["reason"]
-            assert (None if known.data is None else known.data.thawed()) == thing["data"]
+            assert (None if known.data is None else thawed(known.data)) == thing["data"]
             assert thing["row"] is None or self.registry.id_of(ref) == thing["row"]
         stones = {
             stone.ref: {"removed": stone.turn_removed, "reason": stone.reason, "status": stone.status} for stone in self.registry.tombstones
