@@ -7,7 +7,7 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import strict_converter, structured
-from polycontext.linearity.json_data import thawed, under
+from polycontext.linearity.json_data import under
 from polycontext.nodes.entities.naming import EntityId, check_id, check_names, numbered
 from polycontext.nodes.entities.records import Entry, IdKey, Records, Removed
 from polycontext.nodes.entities.snapshot import CurationEntry, EntityStatus
@@ -38,7 +38,7 @@ def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEn
     entities, tombstones = tuple(records.entries.values()), tuple(records.removed.values())
     counters, aliases = dict(records.counters), dict(records.aliases)
     document = Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), counters, entities, tombstones, aliases, log)
-    data: dict[str, Any] = thawed(_CONVERTER.unstructure(document))
+    data: dict[str, Any] = _CONVERTER.unstructure(document)
     return data
 
 

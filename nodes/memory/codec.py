@@ -7,7 +7,6 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.linearity.json_data import thawed
 from polycontext.nodes.entities import SessionIdRegistry
 
 SCHEMA = 1
@@ -20,8 +19,7 @@ class Stored:
 
     def to_data(self) -> dict[str, Any]:
         """Return the record as JSON-ready data with a schema version; ids of entities are in them: for a store, never for a prompt."""
-        data: dict[str, Any] = thawed(_CONVERTER.unstructure(self))
-        return {"schema": SCHEMA, **data}
+        return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
 
     @classmethod
     def from_data(cls, data: object) -> Self:

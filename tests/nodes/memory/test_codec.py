@@ -9,8 +9,9 @@ from attrs import fields
 from hypothesis import given
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze
 from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.memory import ConversationContext
+from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from tests.nodes.memory.records import kitchen, memories
 
 
@@ -20,6 +21,70 @@ def test_the_round_trip_is_byte_identical(memory: ConversationContext) -> None:
     again = ConversationContext.from_json(memory.to_json())
     assert again == memory
     assert again.to_json() == memory.to_json()
+
+
+@given(memories())
+def test_data_are_what_the_text_says(memory: ConversationContext) -> None:
+    """The data are plain JSON, the same as in the text, and restore an equal memory, frozen ones too: they may be kept by whoever saves them."""
+    data = memory.to_data()
+    assert json.loads(memory.to_json()) == data
+    assert ConversationContext.from_data(data) == memory
+    assert ConversationContext.from_data(freeze(data)) == memory
+
+
+def test_data_belong_to_the_caller() -> None:
+    """Whatever is done to the data afterwards, before or after reading them back, the memory stays as it is."""
+    lived = kitchen(3)
+    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1, data={"steps": ["Boil."]})
+    memory = lived.conversation.with_registry(registry)
+    written, data = memory.to_json(), memory.to_data()
+    again, turn, turn_data = ConversationContext.from_data(data), lived.turn.to_json(), lived.turn.to_data()
+    _spoil(data)
+    _spoil(turn_data)
+    assert memory.to_json() == again.to_json() == written
+    assert lived.turn.to_json() == turn
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict | list):
+        for inner in list(value.values() if isinstance(value, dict) else value):
+            _spoil(inner)
+        value.clear()
+
+
+@pytest.mark.parametrize(
+    ("put", "what"),
+    [
+        (float("nan"), "nan is not JSON data"),
+        ({1: 2}, "a key is int, not text"),
+        (object(), "object is not JSON data"),
+        (1 << 70, "an integer"),
+    ],
+)
+def test_data_that_are_no_json_are_refused_with_their_path(put: Any, what: str) -> None:
+    """Data that never were text are judged as strictly as text is."""
+    data = kitchen(3).conversation.to_data()
+    data["content_archive"]["entries"][0]["content"] = {"found": [put]}
+    with pytest.raises(InvalidDataError, match=what) as refused:
+        ConversationContext.from_data(data)
+    assert refused.value.path.startswith("$.content_archive.entries[0].content.found[0]")
+
+
+@pytest.mark.parametrize("kind", [ConversationContext, CurrentTurn])
+@pytest.mark.parametrize("data", [None, [], "{}", {}, {"schema": 1.0}])
+def test_what_is_no_data_of_a_record_is_refused(kind: type[ConversationContext | CurrentTurn], data: Any) -> None:
+    """Nothing is filled in for data that are another thing, or of no schema."""
+    with pytest.raises(InvalidDataError, match=r"^\$(\.schema)?: .*; legal: (what \w+\.to_data returned|1)"):
+        kind.from_data(data)
+
+
+def test_a_fault_of_the_registry_is_named_where_it_stands_in_the_memory() -> None:
+    """The path leads from the memory through the registry of entities to the fault."""
+    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1)
+    data = ConversationContext().with_registry(registry).to_data()
+    data["id_registry"]["entities"][0]["snapshot"]["label"] = 3
+    with pytest.raises(InvalidDataError, match=r"^\$\.id_registry\.entities\[0\]\.snapshot\.label: int is not text"):
+        ConversationContext.from_data(data)
 
 
 def test_the_registry_of_entities_travels_along() -> None:
