@@ -7,7 +7,7 @@ from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
-from polycontext.nodes.builders.fit import Fitted, Piece, fit
+from polycontext.nodes.builders.fit import Fitted, fit
 from polycontext.nodes.builders.node import Material, Node, Section
 from polycontext.nodes.checks import checked, texts
 from polycontext.nodes.entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
@@ -87,13 +87,12 @@ def build_context(
         Section.CONVERSATION: conversation_parts(history),
         Section.REASONING: reasoning_parts(trace),
     }
-    pieces = [
-        piece
+    sections = {
+        section: _entries((*parts, *_critical(node, section, material)), _telling(node, section, conversation))
         for section, parts in layers.items()
-        for piece in _pieces(section, (*parts, *_critical(node, section, material)), _telling(node, section, conversation))
-    ]
+    }
     instructions = f"{node.task}\n{task}" if task else node.task
-    fitted = fit(node.name, pieces, instructions, node.budget if budget is None else budget, output.window.counter)
+    fitted = fit(node.name, sections, instructions, node.budget if budget is None else budget, output.window.counter)
     return NodeContext(node, entity, history, trace, fitted)
 
 
@@ -118,12 +117,13 @@ def _telling(node: Node, section: Section, conversation: ConversationContext) ->
     return registry.hide_ids
 
 
-def _pieces(section: Section, parts: Iterable[Part], say: Callable[[str], str]) -> list[Piece]:
-    pieces: list[Piece] = []
+def _entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Entry]:
+    """Return headings and entries one after the other, each entry as it is told."""
+    entries: list[Entry] = []
     for part in parts:
-        pieces.append(Piece(section, f"### {part.heading}", ResourceClass.PRESERVED))
-        pieces.extend(Piece(section, say(entry.text), entry.resource_class, say(entry.short)) for entry in part.entries)
-    return pieces
+        entries.append(Entry(f"### {part.heading}", resource_class=ResourceClass.PRESERVED))
+        entries.extend(Entry(say(entry.text), say(entry.short), entry.resource_class) for entry in part.entries)
+    return entries
 
 
 def build_understand_context(

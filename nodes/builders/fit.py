@@ -1,31 +1,32 @@
-"""Cut the pieces of a node context to a token budget, by the plans that cut a window.
+"""Cut the entries of a node context to a token budget, by the plans that cut a window.
 
-The pieces stand in a window of their own, headings and task PRESERVED between them, so
-that no gist reaches over a heading; the projector does the rest. Where pieces yield, their short forms stand for them, as many as
-there is room for, or an extract. Pieces are never summarised twice: each build starts from the whole pieces.
+The entries stand in a window of their own, headings and task PRESERVED between them, so
+that no gist reaches over a heading; the projector does the rest. Where entries yield, their
+short forms stand for them, as many as there is room for, or an extract. None is
+ever summarised twice: each build starts from the whole entries.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
 from polycontext.linearity import CallerError, ResourceClass
 from polycontext.nodes.builders.node import Section
 from polycontext.nodes.fitting import write_within
-from polycontext.nodes.prompt_text import MARK, quoted
+from polycontext.nodes.prompt_text import MARK, Entry, quoted
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Reach, Summariser
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 
 SHORT = "short"
-"""The metadata key of a piece's short form."""
+"""The metadata key of a entry's short form."""
 
 _SPEAKER = re.compile(r"^assistant: ", re.MULTILINE)
 
 
 @frozen
 class ShortForms:
-    """Summarise pieces by their short forms, the latest first where not all fit; pieces without one by an extract."""
+    """Summarise entries by their short forms, the latest first where not all fit; entries without one by an extract."""
 
     otherwise: Summariser = field(factory=ExtractiveSummariser)
 
@@ -58,10 +59,10 @@ def gist_note(gist: Turn) -> str:
 
 
 NOTHING = "(nothing yet)"
-"""What a section says that has no pieces."""
+"""What a section says that has no entries."""
 
 LEFT_OUT = "(left out)"
-"""What a part says of which every piece was dropped."""
+"""What a part says of which every entry was dropped."""
 
 _SECTIONS = (*(f"## {section}" for section in Section), "---")
 _PART = "### "
@@ -81,22 +82,8 @@ class NodeBudgetError(CallerError, ValueError):
 
 
 @frozen
-class Piece:
-    """Hold one entry of a section.
-
-    `short` is what stands for it, with others, when it yields to a gist; without
-    one the extractive summariser reads `text`.
-    """
-
-    section: Section
-    text: str
-    resource_class: ResourceClass = ResourceClass.REQUIRED
-    short: str = ""
-
-
-@frozen
 class Fitted:
-    """Hold the text that a node reads, its tokens, what it took uncut, and how many pieces stand as gists or not at all."""
+    """Hold the text that a node reads, its tokens, what it took uncut, and how many entries stand as gists or not at all."""
 
     text: str
     tokens: int
@@ -105,17 +92,17 @@ class Fitted:
     dropped: int = 0
 
 
-def fit(node: str, pieces: Sequence[Piece], task: str, budget: int, counter: TokenCounter) -> Fitted:
-    """Return the prompt text of `pieces` and `task` in at most `budget` tokens.
+def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budget: int, counter: TokenCounter) -> Fitted:
+    """Return the prompt text of the sections' entries and of `task` in at most `budget` tokens.
 
-    PRESERVED pieces stay word for word, REQUIRED ones yield to gists, DROPPABLE ones go first;
-    within a class the first pieces yield first.
+    PRESERVED entries stay word for word, REQUIRED ones yield to gists, DROPPABLE ones go first;
+    within a class the first entries yield first.
 
     Raises:
         NodeBudgetError: what must stay takes more than `budget`.
         InvalidTurnError: `budget` is no number of tokens.
     """
-    window = _window(pieces, task, budget, counter)
+    window = _window(sections, task, budget, counter)
     written = write_within(window, budget, _text, counter.count, _PROJECTOR)
     if written.tokens > budget:
         raise NodeBudgetError(node, written.tokens, budget)
@@ -125,15 +112,12 @@ def fit(node: str, pieces: Sequence[Piece], task: str, budget: int, counter: Tok
     return Fitted(written.text, written.tokens, counter.count(_text(window.all_turns())), len(did.gisted), len(did.dropped))
 
 
-def _window(pieces: Iterable[Piece], task: str, budget: int, counter: TokenCounter) -> ContextWindow:
-    sections: dict[Section, list[Piece]] = {section: [Piece(section, f"## {section}", ResourceClass.PRESERVED)] for section in Section}
-    for piece in pieces:
-        sections[piece.section].append(piece)
+def _window(sections: Mapping[Section, Sequence[Entry]], task: str, budget: int, counter: TokenCounter) -> ContextWindow:
     window = ContextWindow(budget, counter=counter)
-    for section, standing in sections.items():
-        nothing = [] if standing[1:] else [Piece(section, NOTHING, ResourceClass.PRESERVED)]
-        for piece in (*standing, *nothing):
-            window = window.append(Turn(Role.ASSISTANT, piece.text, metadata={SHORT: piece.short}), piece.resource_class)
+    for section in Section:
+        heading = Entry(f"## {section}", resource_class=ResourceClass.PRESERVED)
+        for entry in (heading, *(sections.get(section) or [Entry(NOTHING, resource_class=ResourceClass.PRESERVED)])):
+            window = window.append(Turn(Role.ASSISTANT, entry.text, metadata={SHORT: entry.short}), entry.resource_class)
     return window.append(Turn(Role.USER, f"---\n## Your Task\n{task}"), ResourceClass.PRESERVED)
 
 

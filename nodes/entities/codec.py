@@ -9,7 +9,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import strict_converter, structured
 from polycontext.linearity.json_data import under
 from polycontext.nodes.entities.naming import EntityId, check_id, check_names, numbered
-from polycontext.nodes.entities.records import Entry, IdKey, Records, Removed
+from polycontext.nodes.entities.records import IdKey, Live, Records, Removed
 from polycontext.nodes.entities.snapshot import CurationEntry, EntityStatus
 
 SCHEMA = "polycontext.entities"
@@ -24,7 +24,7 @@ class Document:
     version: int
     ref_names: dict[str, str]
     counters: dict[str, int]
-    entities: tuple[Entry, ...]
+    entities: tuple[Live, ...]
     tombstones: tuple[Removed, ...]
     aliases: dict[str, str]
     log: tuple[CurationEntry, ...]
@@ -35,7 +35,7 @@ class Document:
 
 def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]) -> dict[str, Any]:
     """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
-    entities, tombstones = tuple(records.entries.values()), tuple(records.removed.values())
+    entities, tombstones = tuple(records.live.values()), tuple(records.removed.values())
     counters, aliases = dict(records.counters), dict(records.aliases)
     document = Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), counters, entities, tombstones, aliases, log)
     data: dict[str, Any] = _CONVERTER.unstructure(document)
@@ -99,8 +99,8 @@ def _removed(document: Document) -> dict[str, Removed]:
     return removed
 
 
-def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
+def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Live]:
+    entries: dict[str, Live] = {}
     keys: set[IdKey] = set()
     for place, entry in enumerate(document.entities):
         ref, path = entry.snapshot.ref, f"$.entities[{place}]"
@@ -114,7 +114,7 @@ def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Entry
     return entries
 
 
-def _check_entry(entry: Entry, path: str) -> None:
+def _check_entry(entry: Live, path: str) -> None:
     status = entry.snapshot.status
     if status is EntityStatus.DELETED or (status is EntityStatus.GENERATED) is entry.is_saved:
         legal = "generated without an id, read, created, updated or linked with one"

@@ -82,7 +82,7 @@ class HiddenIds:
 
     def _label(self, ref: str) -> str:
         current = self.records.aliases.get(ref, ref)
-        entry, gone = self.records.entries.get(current), self.records.removed.get(current)
+        entry, gone = self.records.live.get(current), self.records.removed.get(current)
         known = entry.snapshot if entry else gone.tombstone if gone else None
         return json_line(self.text(known.label))[1:-1] if known else ref
 

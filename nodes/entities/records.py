@@ -28,7 +28,7 @@ IdKey = tuple[str, EntityId]
 
 
 @frozen
-class Entry:
+class Live:
     """Hold a live entity: what may be shown, its id (None until it is saved), whether it was demoted."""
 
     snapshot: EntitySnapshot
@@ -53,7 +53,7 @@ class Removed:
 class Records:
     """Hold all tables of a registry; `index` leads from ids to the ref each was last known by, `kinds` are its types."""
 
-    entries: Mapping[str, Entry] = field(factory=dict)
+    live: Mapping[str, Live] = field(factory=dict)
     removed: Mapping[str, Removed] = field(factory=dict)
     aliases: Mapping[str, str] = field(factory=dict)
     counters: Mapping[str, int] = field(factory=dict)
@@ -63,30 +63,30 @@ class Records:
     def resolve(self, ref: str) -> str:
         """Return the ref that an entity has now; raise `UnknownRefError` if `ref` names none."""
         current = self.aliases.get(check_text(ref, "ref"), ref)
-        if current not in self.entries:
+        if current not in self.live:
             gone = self.removed.get(current)
             raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None)
         return current
 
-    def entry(self, ref: str) -> Entry:
+    def entity(self, ref: str) -> Live:
         """Return the entity that `ref` names; raise `UnknownRefError` if it names none."""
-        return self.entries[self.resolve(ref)]
+        return self.live[self.resolve(ref)]
 
-    def find(self, key: IdKey) -> Entry | None:
+    def find(self, key: IdKey) -> Live | None:
         """Return the live entity with this type and id."""
-        return self.entries.get(self.index.get(key, ""))
+        return self.live.get(self.index.get(key, ""))
 
     def next_ref(self, prefix: str) -> tuple[Self, str]:
         """Return the next ref of a prefix, which is then spent for good."""
         number = self.counters.get(prefix, 0) + 1
         return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
 
-    def put(self, entry: Entry) -> Self:
+    def put(self, entry: Live) -> Self:
         """Return records in which a ref has this entry; a new one comes last in the order."""
-        entries = {**self.entries, entry.snapshot.ref: entry}
+        live = {**self.live, entry.snapshot.ref: entry}
         if entry.id is None:
-            return evolve(self, entries=entries)
-        return evolve(self, entries=entries).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
+            return evolve(self, live=live)
+        return evolve(self, live=live).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
 
     def indexed(self, kind: str, id: EntityId, ref: str) -> Self:  # noqa: A002  the seed's word
         """Return records in which an id leads to this ref."""
@@ -98,17 +98,17 @@ class Records:
         """Return the types in which an id is known."""
         return sorted(kind for kind in self.kinds if (kind, id) in self.index)
 
-    def rename(self, ref: str, entry: Entry) -> Self:
+    def rename(self, ref: str, entry: Live) -> Self:
         """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
-        rest = {other: kept for other, kept in self.entries.items() if other != ref}
-        return evolve(self, entries=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
+        rest = {other: kept for other, kept in self.live.items() if other != ref}
+        return evolve(self, live=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
     def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
         """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
-        gone = {ref: self.entries[ref] for ref in refs}
+        gone = {ref: self.live[ref] for ref in refs}
         removed = {ref: Removed(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
-        rest = {ref: entry for ref, entry in self.entries.items() if ref not in gone}
-        return evolve(self, entries=rest, removed={**self.removed, **removed}).forgetting()
+        rest = {ref: entry for ref, entry in self.live.items() if ref not in gone}
+        return evolve(self, live=rest, removed={**self.removed, **removed}).forgetting()
 
     def forgetting(self) -> Self:
         """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
@@ -127,7 +127,7 @@ class Records:
     def _near(self, ref: str) -> tuple[str, ...]:
         if len(ref) > _NEAR_MISS_LENGTH:
             return ()
-        live = [*(alias for alias, current in self.aliases.items() if current in self.entries), *self.entries]
+        live = [*(alias for alias, current in self.aliases.items() if current in self.live), *self.live]
         return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
 
 
@@ -149,7 +149,7 @@ class Report:
         status = self.status or EntityStatus.GENERATED
         return EntitySnapshot(ref, kind, self.label if self.label.strip() else name, status, self.turn, self.turn, None, self.data)
 
-    def of(self, entry: Entry) -> Entry:
+    def of(self, entry: Live) -> Live:
         """Return a known entity after this report: referenced, hence demoted no more, and never older for a late report."""
         known = entry.snapshot
         snapshot = evolve(
@@ -168,23 +168,23 @@ def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -
     if known is not None:
         return records.put(report.of(known)), known.snapshot.ref
     records, ref = records.next_ref(name)
-    return records.put(Entry(report.first(ref, kind, name), id)), ref
+    return records.put(Live(report.first(ref, kind, name), id)), ref
 
 
 def generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
     """Return records that know an entity without an id, and its new ref."""
     records, ref = records.next_ref(f"{GENERATED}{name}")
-    return records.put(Entry(report.first(ref, kind, name))), ref
+    return records.put(Live(report.first(ref, kind, name))), ref
 
 
 def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
     """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
-    old = records.entry(ref)
+    old = records.entity(ref)
     if old.is_saved:
         return _saved_again(records, ref, old, id, report)
     told = report.of(old).snapshot
     records, new = seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
-    entry = records.entries[new]
+    entry = records.live[new]
     merged = evolve(
         entry.snapshot,
         turn_created=min(told.turn_created, entry.snapshot.turn_created),
@@ -193,7 +193,7 @@ def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -
     return records.rename(told.ref, evolve(entry, snapshot=merged)), new
 
 
-def _saved_again(records: Records, ref: str, entry: Entry, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+def _saved_again(records: Records, ref: str, entry: Live, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
     if check_id(id) != entry.id:
         raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
     return records.put(report.of(entry)), entry.snapshot.ref

@@ -22,7 +22,7 @@ from polycontext.nodes.entities.naming import (
     check_type,
     ref_name,
 )
-from polycontext.nodes.entities.records import REMEMBERED, Entry, Records, Report, generated, saved, seen
+from polycontext.nodes.entities.records import REMEMBERED, Live, Records, Report, generated, saved, seen
 from polycontext.nodes.entities.showing import Tier
 from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from polycontext.nodes.entities.translation import Fields
@@ -96,7 +96,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it is saved already, under another id.
         """
-        name = ref_name(self._records.entry(ref).snapshot.type, self.ref_names)
+        name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
         records, new = saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
         return evolve(self, _records=records), new
 
@@ -106,13 +106,13 @@ class SessionIdRegistry:
         Raises:
             UnknownRefError: no such ref.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
         return evolve(self, _records=self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
         """Report that an exchange referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
-        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entry(ref))))
+        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
         """Report that an entity left the database; a tombstone stays.
@@ -121,7 +121,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it was never saved.
         """
-        if not self._records.entry(ref).is_saved:
+        if not self._records.entity(ref).is_saved:
             raise RefRefusedError(ref, "is generated and in no database", "saving or dropping it")
         return evolve(self, _records=self._records.remove([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
 
@@ -134,7 +134,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             InvalidDataError: a blank reason.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_said(reason, "reason")))
         return self._decided(self._records.put(kept), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
 
@@ -145,7 +145,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it is generated and not saved.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         if not entry.is_saved:
             raise RefRefusedError(ref, "is generated and not saved, so it stays in sight", "saving or dropping it")
         gone = evolve(entry, demoted=True, snapshot=evolve(entry.snapshot, retention_reason=None))
@@ -159,7 +159,7 @@ class SessionIdRegistry:
 
     def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
         """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
-        gone = [ref for ref, entry in self._records.entries.items() if entry.is_saved or include_generated]
+        gone = [ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated]
         records = self._records.remove(gone, turn, reason)
         return self._decided(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
 
@@ -168,7 +168,7 @@ class SessionIdRegistry:
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
         """Return what exists at an exchange, in its tiers and without ids; see `get_entity_context`."""
         oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
-        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.entries.values()]
+        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.live.values()]
         active, generated, retained = (
             tuple(self._hidden_ids.snapshot(snapshot) for found, snapshot in tiers if found is tier)
             for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
@@ -182,7 +182,7 @@ class SessionIdRegistry:
         Raises:
             UnknownRefError: no such ref.
         """
-        return self._records.entry(ref).snapshot
+        return self._records.entity(ref).snapshot
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
@@ -277,13 +277,13 @@ class SessionIdRegistry:
         return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
 
     def __contains__(self, ref: object) -> bool:
-        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.entries
+        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.live
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._records.entries)
+        return iter(self._records.live)
 
     def __len__(self) -> int:
-        return len(self._records.entries)
+        return len(self._records.live)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -308,7 +308,7 @@ def get_entity_context(
     return live.context(current_turn, active_turns=active_turns)
 
 
-def _tier_of(entry: Entry, oldest: int) -> Tier | None:
+def _tier_of(entry: Live, oldest: int) -> Tier | None:
     """Return the tier of an entity, None if it is out of mind; active are those referenced in exchange `oldest` or later.
 
     Laws: a generated entity is shown whatever its age; a demoted one is not active.

@@ -22,7 +22,7 @@ _Swap = Callable[[Any, str | None, str], Any]
 def id_of(records: Records, ref: str, kind: str | None = None, path: str | None = None) -> EntityId:
     """Return the id behind a ref, which must be of type `kind` if that is said."""
     try:
-        entry = records.entry(ref)
+        entry = records.entity(ref)
     except UnknownRefError as error:
         raise UnknownRefError(error.ref, error.near, error.tombstone, path) from None
     if kind is not None and entry.snapshot.type != kind:
