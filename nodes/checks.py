@@ -31,6 +31,7 @@ def is_text(_record: object, attribute: "Attribute[Any]", value: object) -> None
 
 def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object, ...]) -> None:
     """Validate a tuple of texts."""
+    # By hand rather than by attrs' deep_iterable, which names no index.
     for index, item in enumerate(value):
         check_text(item, f"{attribute.name}[{index}]")
 

@@ -26,11 +26,12 @@ def write_within(
     over the budget, and its tokens say by how much.
     """
     written = Written(text := write(window.all_turns()), count(text))
+    # The text counts differently from the window: what it is over, the window gives, until it fits or can give no more.
     room = window.seek(len(window)).tokens
     while written.tokens > budget and (written.compression is None or written.compression.reached):
         room -= written.tokens - budget
         result = projector.commit(window, projector.fulfil(projector.plan_within(window, room)))
-        room = min(room, result.tokens_after)
+        room = min(room, result.tokens_after)  # or a plan that gave more than asked for would be asked for again
         written = Written(text := write(result.window.all_turns()), count(text), result)
     return written
 

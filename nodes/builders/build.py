@@ -112,6 +112,7 @@ def _telling(node: Node, section: Section, conversation: ConversationContext) ->
     """Return how a section is told to `node`: without ids, and what was said and done with names for refs where it sees labels alone."""
     registry = conversation.id_registry
     labels_alone = node.entities is not None and ENTITY_TABLE[node.entities][Tier.ACTIVE] is Detail.LABELS
+    # Ids first: a ref that stands for one is then named as well.
     if labels_alone and section is not Section.ENTITIES:
         return lambda text: registry.name_refs(registry.hide_ids(text))
     return registry.hide_ids

@@ -40,6 +40,7 @@ class ShortForms:
 
 def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
     """Return the most of the latest short forms that fits, and how many are not among them."""
+    # Room for the count is kept from the start, needed or not: in the end there may be none left for it.
     room = max_tokens - counter.count(f"({len(shorts)} more); ")
     kept: list[str] = []
     for short in reversed(shorts):
@@ -53,6 +54,7 @@ def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> st
 
 def gist_note(gist: Turn) -> str:
     """Return the text of `gist` as a node reads it: how many entries it stands for, and what is left of them, quoted."""
+    # The first line is the gist's own header, for readers of a conversation.
     _, _, body = gist.text.partition("\n")
     said = "\n".join(line.strip().removeprefix(MARK) for line in body.splitlines())
     return f"[{len(gist.sources)} earlier, cut] {quoted(said)}"

@@ -43,6 +43,7 @@ class HiddenIds:
         lengths: dict[str, set[int]] = {}
         for text in opaque:
             lengths.setdefault(text[:OPAQUE], set()).add(len(text))
+        # Where two types share a name, the same one is taken every time.
         names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
         return cls(records, names, opaque, {start: sorted(each, reverse=True) for start, each in lengths.items()})
 
@@ -66,6 +67,7 @@ class HiddenIds:
 
     def text(self, text: str) -> str:
         """Return a text with refs for the opaque ids in it."""
+        # Looking up each start costs the same for any number of ids; a pattern of them all would be compiled for every version.
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
             found = self._id_at(text, at) if text[at : at + OPAQUE] in self.lengths else None
@@ -84,6 +86,7 @@ class HiddenIds:
         current = self.records.aliases.get(ref, ref)
         entry, gone = self.records.live.get(current), self.records.removed.get(current)
         known = entry.snapshot if entry else gone.tombstone if gone else None
+        # As JSON, so that a line end in a label stays a part of the sentence; without the quotes.
         return json_line(self.text(known.label))[1:-1] if known else ref
 
     def _id_at(self, text: str, at: int) -> str | None:
@@ -105,11 +108,13 @@ class HiddenIds:
                 return self._in_field(value, kind, key) or self._opaque(value)
 
     def _opaque(self, value: str | int) -> str | int:
+        # A number that holds no id stays a number.
         text = str(value)
         hidden = self.text(text)
         return value if hidden == text else hidden
 
     def _in_field(self, value: str | int, kind: str, key: str) -> str | None:
+        # Types keep their numbers apart: an id is found only where it is known of which type it is.
         if key == "id":
             return self.records.index.get((kind, value))
         name = next((key.removesuffix(ending) for ending in ("_id", "_ids") if key.endswith(ending)), "")

@@ -16,6 +16,12 @@ from polycontext.nodes.checks import MAX_INTEGER, check_said
 if TYPE_CHECKING:
     from polycontext.nodes.entities.snapshot import Tombstone
 
+EntityId: TypeAlias = str | int
+"""What a database knows an entity by; unique within the entity's type."""
+
+_TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
+_REF_NAME = re.compile(r"[^\W\d]\w*")
+
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""
 
@@ -28,6 +34,7 @@ _IRREGULAR = {
     "people": "person",
     "series": "series",
 }
+# In order: the first ending that fits decides.
 _ENDINGS = ((r"(?<=\w{2})ies$", "y"), (r"(?<=ss|sh|ch)es$", ""), (r"(?<=x)es$", ""), (r"(?<=[^sui])s$", ""))
 
 
@@ -65,15 +72,9 @@ def numbered(ref: str) -> tuple[str, int] | None:
     >>> numbered("gen_recipe_12"), numbered("recipe"), numbered("recipe_012")
     (('gen_recipe', 12), None, None)
     """
+    # 18 digits at most: a model may write any number, and int() of a very long one is an error of its own.
     match = re.fullmatch(r"([^\W\d]\w*)_([1-9][0-9]{0,17})", ref)
     return (match[1], int(match[2])) if match else None
-
-
-EntityId: TypeAlias = str | int
-"""What a database knows an entity by; unique within the entity's type."""
-
-_TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
-_REF_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def check_id(value: object, name: str = "id") -> EntityId:

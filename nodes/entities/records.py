@@ -74,6 +74,7 @@ class Records:
 
     def find(self, key: IdKey) -> Live | None:
         """Return the live entity with this type and id."""
+        # The index also leads to refs of removed entities, which are not among the live.
         return self.live.get(self.index.get(key, ""))
 
     def next_ref(self, prefix: str) -> tuple[Self, str]:
@@ -83,6 +84,7 @@ class Records:
 
     def put(self, entry: Live) -> Self:
         """Return records in which a ref has this entry; a new one comes last in the order."""
+        # A ref that is there already keeps its place in the order.
         live = {**self.live, entry.snapshot.ref: entry}
         if entry.id is None:
             return evolve(self, live=live)
@@ -115,6 +117,7 @@ class Records:
         old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
         if not old:
             return self
+        # Whatever leads to a forgotten ref goes with it, or the records could not be read back.
         index = {key: ref for key, ref in self.index.items() if ref not in old}
         return evolve(
             self,
@@ -183,6 +186,7 @@ def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -
     if old.is_saved:
         return _saved_again(records, ref, old, id, report)
     told = report.of(old).snapshot
+    # The row may be known already: then the generated entity becomes that one, under its ref.
     records, new = seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
     entry = records.live[new]
     merged = evolve(

@@ -285,9 +285,6 @@ class SessionIdRegistry:
     def __len__(self) -> int:
         return len(self._records.live)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.to_dict(),)
-
     def __repr__(self) -> str:
         return f"SessionIdRegistry({len(self)} entities, {len(self._records.removed)} removed)"
 

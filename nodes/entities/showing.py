@@ -91,6 +91,9 @@ _HEADINGS = {
     Tier.TOMBSTONES: "Removed",
 }
 
+NOTHING = "No entities."
+"""What stands where there is nothing to show."""
+
 _NAMED = 100
 """How many refs stand in a line that may not yield."""
 
@@ -153,6 +156,7 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
     if known is EntityMode.DO_NOT_READ:
         line = do_not_read(seen)
         return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
+    # Ages are for whoever decides what stays in mind; to the others they are noise.
     since = ctx.current_turn if known is EntityMode.CURATION else None
     tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
     rows = zip(Tier, tiers, strict=True)
@@ -165,6 +169,7 @@ def do_not_read(ctx: EntityContext) -> str:
     It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
     """
     read = [each for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    # Chosen by age, named in the order in which refs were given out, as in every other list.
     newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
     more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
     return f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}" if read else ""
@@ -197,10 +202,6 @@ def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
 
 def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
     return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
-
-
-NOTHING = "No entities."
-"""What stands where there is nothing to show."""
 
 
 def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:

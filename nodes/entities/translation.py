@@ -15,7 +15,7 @@ from polycontext.nodes.entities.records import Records
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""
 
-_ANY = ""
+_ANY = ""  # a field whose type nobody said; None stands for no field at all
 _Swap = Callable[[Any, str | None, str], Any]
 
 
@@ -61,6 +61,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
     def named(value: Any, kind: str | None, path: str) -> Any:
         if value is None:
             return None
+        # Anything else than text is refused as a ref that there is not.
         return id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
     return _swapped(payload, fields, anywhere if fields is None else named)
@@ -77,6 +78,7 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
+    # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
     parts = numbered(text)
     return parts is not None and (parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters)
 
@@ -90,7 +92,9 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         if not depth:
             raise InvalidDataError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
         if isinstance(value, Mapping):
-            return {key: walk(item, under(path, key), depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()}
+            return {
+                key: walk(item, under(path, str(key)), depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()
+            }
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)

@@ -102,6 +102,7 @@ class ConversationHistory:
 
         Laws: nothing that was said is lost between the two; ``h.narrowed(m).narrowed(n) == h.narrowed(min(m, n))``.
         """
+        # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
         older = [turn.lines for turn in self.recent_turns[:split]]
         summary = "\n".join(text for text in (self.history_summary, *older) if text)

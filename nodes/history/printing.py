@@ -11,6 +11,8 @@ from polycontext.nodes.history.exchanges import ConversationHistory, Conversatio
 from polycontext.nodes.history.reading import Depth, check_depth
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted, quoted_block
 
+NOTHING_SAID = "(nothing was said yet)"
+
 UNANSWERED = "(not answered yet)"
 
 _WAITS_FOR = {
@@ -34,6 +36,12 @@ class ConversationPart(StrEnum):
 
 _FEW, _MORE = 2, 5
 Said = ConversationPart
+
+_PARTS = {
+    2: frozenset({Said.RECENT}),
+    5: frozenset({Said.RECENT, Said.SUMMARY}),
+}
+"""What the depths show that do not show everything."""
 
 
 def visible_conversation(history: ConversationHistory, parts: frozenset[ConversationPart]) -> ConversationHistory:
@@ -77,15 +85,6 @@ def _exchange(turn: ConversationTurn) -> Entry:
 def _pending(pending: PendingState) -> str:
     lines = [f"Waiting for {_WAITS_FOR[pending.type]} ({pending.type}): {quoted(pending.context)}"]
     return "\n".join([*lines, *(f"- {one_line(question)}" for question in pending.questions)])
-
-
-NOTHING_SAID = "(nothing was said yet)"
-
-_PARTS = {
-    2: frozenset({ConversationPart.RECENT}),
-    5: frozenset({ConversationPart.RECENT, ConversationPart.SUMMARY}),
-}
-"""What the depths show that do not show everything."""
 
 
 def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = "full") -> str:

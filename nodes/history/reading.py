@@ -11,6 +11,9 @@ from polycontext.nodes.history.exchanges import ConversationHistory, Conversatio
 from polycontext.nodes.history.under_way import open_exchange
 from polycontext.polynomial import ContextOutput
 
+ANSWER_TOKENS = 150
+"""How many tokens of an answer stay in an exchange."""
+
 Depth = Literal[2, 5, "full"]
 DEPTHS: tuple[Depth, ...] = (2, 5, "full")
 RECENT_ONLY = 2
@@ -19,12 +22,9 @@ RECENT_ONLY = 2
 
 def check_depth(depth: object) -> None:
     """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    # By type: a bool or a float that equals 2 would be found among the depths.
     if type(depth) not in (int, str) or depth not in DEPTHS:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
-
-
-ANSWER_TOKENS = 150
-"""How many tokens of an answer stay in an exchange."""
 
 
 class RemembersConversation(Protocol):

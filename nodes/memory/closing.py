@@ -103,7 +103,7 @@ def _with_exchange(
         conversation,
         recent_turns=turns[-RECENT_TURNS:],
         history=_grown(conversation.history, [left.lines for left in turns[:-RECENT_TURNS] if left.lines], counter, projector),
-        closed_id=found.last_id,
+        closed_id=found.last_id,  # the next exchange is looked for behind it
     )
 
 

@@ -65,6 +65,7 @@ class ContentArchive(Mapping[str, Any]):
             InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         entry = ArchivedContent(key, content)
+        # What is too large replaces its older version all the same: a stale result is worse than none.
         others = [old for old in self.entries if old.key != key]
         if entry.size > self.max_bytes:
             return evolve(self, entries=others)

@@ -36,6 +36,7 @@ def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities
     >>> generic_outcome(StepKind.ANALYZE, "recipes")
     'analyzed recipes'
     """
+    # A text is a sequence to Python, of letters.
     count = len(result) if isinstance(result, Sequence) and not isinstance(result, str) else len(entities_involved) or None
     if count is None and isinstance(result, Mapping):
         count = 1

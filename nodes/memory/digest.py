@@ -108,6 +108,7 @@ class Digest:
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break
+            # A joined text may count more than its turns: both bounds hold, and a harsher target follows where one does not.
             window = (projector or _PROJECTOR).compress(window, target).window
         return evolve(self, entries=_read_back(window, entries))
 

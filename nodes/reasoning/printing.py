@@ -11,6 +11,10 @@ from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
 from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 
+ReasoningNode = Literal["understand", "think", "act", "reply"]
+
+NOTHING_HAPPENED = "(nothing happened yet)"
+
 
 class ReasoningPart(StrEnum):
     """Name a part of layer 3."""
@@ -52,6 +56,7 @@ _OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
     """Return `trace` with the named parts alone; why an exchange was blocked stands wherever a part of the exchange does."""
     past = bool(parts & _OF_PAST_TURNS)
+    # Who reads the steps under way and nothing else is told nothing of the exchanges before.
     current = trace.current if past or Done.CURRENT_STEPS in parts else None
     recent = trace.recent_summaries if Done.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
     return ReasoningTrace(
@@ -82,6 +87,7 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool)
     if under_way and Done.CURRENT_STEPS in parts:
         return tuple(evolve(step, entities_involved=()) for step in turn.steps)
     if Done.OUTCOMES in parts:
+        # Without a description a step prints as its outcome.
         return tuple(StepSummary(step.step_num, step.type, "", "", step.outcome) for step in turn.steps)
     return ()
 
@@ -105,6 +111,7 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
 
 def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
     entries = [*map(Entry, _decision(turn)), *_steps(turn), *map(Entry, _curation(turn))]
+    # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
     blocked = (
         [] if turn.blocked_reason is None else [Entry(f"BLOCKED: {one_line(turn.blocked_reason)}", resource_class=ResourceClass.PRESERVED)]
     )
@@ -156,11 +163,6 @@ def _listed(refs: Iterable[str]) -> str:
 def _flow(trace: ReasoningTrace) -> list[str]:
     said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
     return [f"{label}: {text}" for label, text in said if text]
-
-
-ReasoningNode = Literal["understand", "think", "act", "reply"]
-
-NOTHING_HAPPENED = "(nothing happened yet)"
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
