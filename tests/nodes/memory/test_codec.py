@@ -9,7 +9,7 @@ from attrs import fields
 from hypothesis import given
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import freeze
+from polycontext.linearity.json_data import INTEGERS, MAX_DEPTH, freeze
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from tests.nodes.memory.records import kitchen, memories
@@ -68,6 +68,17 @@ def test_data_that_are_no_json_are_refused_with_their_path(put: Any, what: str) 
     with pytest.raises(InvalidDataError, match=what) as refused:
         ConversationContext.from_data(data)
     assert refused.value.path.startswith("$.content_archive.entries[0].content.found[0]")
+
+
+def test_what_the_archive_takes_the_codec_takes() -> None:
+    """Content that is as deep, and a number that is as large, as JSON data may be is written and read back."""
+    deep: list[Any] = [INTEGERS.stop - 1]
+    for _ in range(MAX_DEPTH - 1):
+        deep = [deep]
+    memory = ConversationContext().archive("deep", deep)
+    assert ConversationContext.from_json(memory.to_json()) == ConversationContext.from_data(memory.to_data()) == memory
+    with pytest.raises(InvalidDataError, match="nested too deep"):
+        memory.archive("deeper", [deep])
 
 
 @pytest.mark.parametrize("kind", [ConversationContext, CurrentTurn])
