@@ -1,14 +1,16 @@
 """The records of layer 2: exchanges, and what the assistant waits for (seed 003 layer 2)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from attrs import Attribute, evolve, field, frozen
 
-from polycontext.nodes._quoting import continued
-from polycontext.nodes._values import InvalidRecordError, JsonObject, are_texts, check_text, chosen, is_text, object_or_none, texts
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.checks import are_texts, chosen, is_text, object_or_none, texts
+from polycontext.nodes.prompt_text import continued
 from polycontext.window import Role
 
 
@@ -23,7 +25,7 @@ class PendingKind(StrEnum):
     """An answer without which a step cannot go on."""
 
 
-def routing_or_none(value: Mapping[str, Any] | None) -> JsonObject | None:
+def routing_or_none(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
     """Convert what a router decided, where it did."""
     return object_or_none(value, "routing")
 
@@ -38,7 +40,7 @@ def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> Non
     except ValueError:
         known = False
     if not known:
-        raise InvalidRecordError(attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone")
+        raise InvalidDataError(attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone")
 
 
 @frozen
@@ -49,7 +51,7 @@ class ConversationTurn:
     decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
 
     Raises:
-        InvalidRecordError: text that cannot be stored, routing that is no JSON data, a timestamp that is no moment.
+        InvalidDataError: text that cannot be stored, routing that is no JSON data, a timestamp that is no moment.
 
     >>> ConversationTurn("Any soup?", "Three soups.").routing is None
     True
@@ -72,7 +74,7 @@ class PendingState:
     """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (seed 003 layer 2).
 
     Raises:
-        InvalidRecordError: an unknown kind, text that cannot be stored.
+        InvalidDataError: an unknown kind, text that cannot be stored.
 
     >>> PendingState("clarify", "Two recipes fit.", ["The soup?", "The curry?"]).questions
     ('The soup?', 'The curry?')
@@ -83,10 +85,6 @@ class PendingState:
     questions: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
 
 
-def _turns(value: Iterable[ConversationTurn]) -> tuple[ConversationTurn, ...]:
-    return tuple(value)
-
-
 @frozen
 class ConversationHistory:
     """Hold layer 2 as a node reads it (seed 003): recent exchanges, what came earlier, the theme, what is pending.
@@ -94,7 +92,7 @@ class ConversationHistory:
     `recent_turns` stand oldest first; one under way is the last of them.
     """
 
-    recent_turns: tuple[ConversationTurn, ...] = field(default=(), converter=_turns)
+    recent_turns: tuple[ConversationTurn, ...] = field(default=(), converter=tuple[ConversationTurn, ...])
     history_summary: str = ""
     engagement_summary: str = ""
     pending: PendingState | None = None
@@ -104,6 +102,7 @@ class ConversationHistory:
 
         Laws: nothing that was said is lost between the two; ``h.narrowed(m).narrowed(n) == h.narrowed(min(m, n))``.
         """
+        # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
         older = [turn.lines for turn in self.recent_turns[:split]]
         summary = "\n".join(text for text in (self.history_summary, *older) if text)

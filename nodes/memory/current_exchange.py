@@ -1,15 +1,18 @@
-"""The turn under way: what the nodes decide and do, until it is closed."""
+"""The exchange under way: what the nodes decide and do, until it is closed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes._values import check_text, is_a, is_text, is_text_or_none, json_data, whole_from
-from polycontext.nodes.history import PendingState, condense
-from polycontext.nodes.history.turns import routing_or_none
-from polycontext.nodes.memory.codec import read, write
+from polycontext.linearity.json_data import check_text, freeze
+from polycontext.nodes.checks import is_a, is_text, whole_from
+from polycontext.nodes.entities.naming import singular
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history import PendingState
+from polycontext.nodes.history.exchanges import routing_or_none
+from polycontext.nodes.memory.codec import Stored
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,
@@ -17,24 +20,45 @@ from polycontext.nodes.reasoning import (
     StepSummary,
     ThinkDecision,
     TurnExecutionSummary,
-    generic_outcome,
 )
 from polycontext.nodes.reasoning.summaries import decision_or_none, phase_or_none
 
+_DONE = {StepKind.READ: "read", StepKind.ANALYZE: "analyzed", StepKind.GENERATE: "generated", StepKind.WRITE: "wrote"}
+
+
+def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()) -> str:
+    """Return the outcome of a step as a count (seed 003 layer 3); of its result's items, else of the refs it touched.
+
+    >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
+    'read 5 recipes'
+    >>> generic_outcome(StepKind.WRITE, "recipes", {"saved": True}, ["recipe_1"])
+    'wrote 1 recipe'
+    >>> generic_outcome(StepKind.ANALYZE, "recipes")
+    'analyzed recipes'
+    """
+    # A text is a sequence to Python, of letters.
+    count = len(result) if isinstance(result, Sequence) and not isinstance(result, str) else len(entities_involved) or None
+    if count is None and isinstance(result, Mapping):
+        count = 1
+    if count is None:
+        return f"{_DONE[kind]} {subdomain}"
+    return f"{_DONE[kind]} {count} {singular(subdomain) if count == 1 else subdomain}"
+
+
 REASON_TOKENS = 300
-"""How many tokens of why a turn was blocked are kept."""
+"""How many tokens of why an exchange was blocked are kept."""
 
 
 def _result(value: Any) -> Any:
-    return json_data(value, "result")
+    return freeze(value, "result")
 
 
 @frozen
 class StepResult(StepSummary):
-    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same turn.
+    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same exchange.
 
     Raises:
-        InvalidRecordError: a result that is no JSON data, or as for `StepSummary`.
+        InvalidDataError: a result that is no JSON data, or as for `StepSummary`.
     """
 
     result: Any = field(default=None, converter=_result, hash=False)
@@ -46,16 +70,12 @@ class StepResult(StepSummary):
         return StepSummary(self.step_num, self.type, self.subdomain, self.description, outcome, self.entities_involved, self.note)
 
 
-def _steps(value: Iterable[StepResult]) -> tuple[StepResult, ...]:
-    return tuple(value)
-
-
 @frozen
-class CurrentTurn:
-    """Hold what is known of the turn under way; each method returns the turn with one thing more.
+class CurrentTurn(Stored):
+    """Hold what is known of the exchange under way; each method returns the exchange with one thing more.
 
     Raises:
-        InvalidRecordError: an unknown kind, text that cannot be stored, a result that is no JSON data.
+        InvalidDataError: an unknown kind, text that cannot be stored, a result that is no JSON data.
 
     >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
     >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
@@ -66,24 +86,24 @@ class CurrentTurn:
     turn_num: int = field(validator=whole_from(0))
     think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
     think_goal: str = field(default="", validator=is_text)
-    steps: tuple[StepResult, ...] = field(default=(), converter=_steps)
+    steps: tuple[StepResult, ...] = field(default=(), converter=tuple[StepResult, ...])
     curation: CurationSummary = field(factory=CurationSummary, validator=is_a(CurationSummary))
     phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
     user_expressed: str = field(default="", validator=is_text)
-    blocked_reason: str | None = field(default=None, validator=is_text_or_none)
+    blocked_reason: str | None = field(default=None, validator=optional(is_text))
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
     routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
 
     def route(self, routing: Mapping[str, Any]) -> "CurrentTurn":
-        """Return the turn with what a router decided, JSON data."""
+        """Return the exchange with what a router decided, JSON data."""
         return evolve(self, routing=routing)
 
     def curate(self, retained: Iterable[str] = (), demoted: Iterable[str] = (), reasons: Mapping[str, str] | None = None) -> "CurrentTurn":
-        """Return the turn with what Understand decided about entities; a later decision about a ref replaces the earlier."""
+        """Return the exchange with what Understand decided about entities; a later decision about a ref replaces the earlier."""
         return evolve(self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {})))
 
     def observe(self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None) -> "CurrentTurn":
-        """Return the turn with how far the user has come, and what the user expressed; None leaves as it is."""
+        """Return the exchange with how far the user has come, and what the user expressed; None leaves as it is."""
         return evolve(
             self,
             phase=self.phase if phase is None else phase,
@@ -91,7 +111,7 @@ class CurrentTurn:
         )
 
     def decide(self, decision: ThinkDecision | str, goal: str = "") -> "CurrentTurn":
-        """Return the turn with what Think decided."""
+        """Return the exchange with what Think decided."""
         return evolve(self, think_decision=decision, think_goal=goal)
 
     def step(
@@ -105,7 +125,7 @@ class CurrentTurn:
         entities_involved: Iterable[str] = (),
         note: str | None = None,
     ) -> "CurrentTurn":
-        """Return the turn with one step more, numbered from 1.
+        """Return the exchange with one step more, numbered from 1.
 
         `outcome` is the model's own word on the result, `note` Act's word for the next step.
         """
@@ -113,25 +133,12 @@ class CurrentTurn:
         return evolve(self, steps=(*self.steps, made))
 
     def block(self, reason: str) -> "CurrentTurn":
-        """Return the turn that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
+        """Return the exchange that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
         return evolve(self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS))
 
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
-        """Return the turn that ends on something that waits for the user's answer."""
+        """Return the exchange that ends on something that waits for the user's answer."""
         return evolve(self, pending=pending)
-
-    def to_json(self) -> str:
-        """Return the turn as JSON text, with a schema version; `from_json` restores it in the middle of the turn."""
-        return write(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "CurrentTurn":
-        """Restore a turn that is under way.
-
-        Raises:
-            MemoryFormatError: no saved turn, or of an unknown schema; names the path of the first fault.
-        """
-        return read(text, cls)
 
     @property
     def prev_step_note(self) -> str | None:

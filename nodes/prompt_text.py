@@ -1,4 +1,4 @@
-r"""Print what others said as data, so that it cannot pose as a heading, a label or an instruction of the prompt around it.
+"""The text of a prompt: parts with their entries, which a short room may cut one by one, and what others said, quoted.
 
 A prompt's structure stands at the start of its lines. Text from users, models and
 tools therefore never reaches the start of a line: a value is put on one line
@@ -7,9 +7,13 @@ behind its label, and the further lines of a text go on behind a mark.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from polycontext.nodes._values import thawed
+from attrs import field, frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.linearity.json_data import thawed
 
 MARK = "> "
 """What a quoted line starts with, as in a letter."""
@@ -63,3 +67,38 @@ def json_line(value: Any) -> str:
     """
     text = json.dumps(thawed(value), ensure_ascii=False, separators=(",", ":"))
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+@frozen
+class Entry:
+    """Hold one entry of a part; `short` is what may stand for it, with others, where room is short."""
+
+    text: str
+    short: str = ""
+    resource_class: ResourceClass = ResourceClass.REQUIRED
+
+
+@frozen
+class Part:
+    """Hold a heading and the entries below it."""
+
+    heading: str
+    entries: tuple[Entry, ...] = field(converter=tuple[Entry, ...])
+
+    def __str__(self) -> str:
+        return "\n".join([f"### {self.heading}", *(entry.text for entry in self.entries)])
+
+
+def part(heading: str, texts: Iterable[str], resource_class: ResourceClass = ResourceClass.REQUIRED) -> Part:
+    """Return a part of plain entries; blank ones are left out."""
+    return Part(heading, [Entry(text, resource_class=resource_class) for text in texts if text])
+
+
+def filled(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return the parts that have entries."""
+    return tuple(each for each in parts if each.entries)
+
+
+def printed(parts: Iterable[Part], nothing: str) -> str:
+    """Return the parts as text, a blank line between them, or `nothing` where there are none."""
+    return "\n\n".join(map(str, parts)) or nothing

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes._quoting import json_line
-from polycontext.nodes.entities._records import Records
 from polycontext.nodes.entities.naming import ref_name
+from polycontext.nodes.entities.records import Records
 from polycontext.nodes.entities.snapshot import EntitySnapshot, Tombstone
+from polycontext.nodes.prompt_text import json_line
 
 OPAQUE = 8
 """Characters from which on an id cannot be an ordinary number or word."""
@@ -23,7 +23,7 @@ _REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
 
 
 @frozen
-class Veil:
+class HiddenIds:
     """Hide the ids of one registry.
 
     `names` leads from ref names to types, `opaque` from long ids to refs, and `lengths` from what
@@ -37,12 +37,13 @@ class Veil:
 
     @classmethod
     def over(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
-        """Return the veil over all ids that were ever known, those of removed entities too."""
+        """Gather all ids that were ever known, those of removed entities too."""
         texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
         opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
         lengths: dict[str, set[int]] = {}
         for text in opaque:
             lengths.setdefault(text[:OPAQUE], set()).add(len(text))
+        # Where two types share a name, the same one is taken every time.
         names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
         return cls(records, names, opaque, {start: sorted(each, reverse=True) for start, each in lengths.items()})
 
@@ -66,6 +67,7 @@ class Veil:
 
     def text(self, text: str) -> str:
         """Return a text with refs for the opaque ids in it."""
+        # Looking up each start costs the same for any number of ids; a pattern of them all would be compiled for every version.
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
             found = self._id_at(text, at) if text[at : at + OPAQUE] in self.lengths else None
@@ -82,8 +84,9 @@ class Veil:
 
     def _label(self, ref: str) -> str:
         current = self.records.aliases.get(ref, ref)
-        entry, grave = self.records.entries.get(current), self.records.graves.get(current)
-        known = entry.snapshot if entry else grave.tombstone if grave else None
+        entry, gone = self.records.live.get(current), self.records.removed.get(current)
+        known = entry.snapshot if entry else gone.tombstone if gone else None
+        # As JSON, so that a line end in a label stays a part of the sentence; without the quotes.
         return json_line(self.text(known.label))[1:-1] if known else ref
 
     def _id_at(self, text: str, at: int) -> str | None:
@@ -105,11 +108,13 @@ class Veil:
                 return self._in_field(value, kind, key) or self._opaque(value)
 
     def _opaque(self, value: str | int) -> str | int:
+        # A number that holds no id stays a number.
         text = str(value)
         hidden = self.text(text)
         return value if hidden == text else hidden
 
     def _in_field(self, value: str | int, kind: str, key: str) -> str | None:
+        # Types keep their numbers apart: an id is found only where it is known of which type it is.
         if key == "id":
             return self.records.index.get((kind, value))
         name = next((key.removesuffix(ending) for ending in ("_id", "_ids") if key.endswith(ending)), "")

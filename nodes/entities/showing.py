@@ -1,19 +1,88 @@
-"""The parts of layer 1: what a mode may see of each tier, and how it is printed.
+"""Who is shown what of layer 1, and how it is printed (seed 003 layer 1, "Who Consumes What").
 
 Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
 so that none can pose as a heading, a fence or an instruction of the prompt around it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, StrEnum
+from types import MappingProxyType
 from typing import Any, assert_never
 
 from attrs import evolve
 
-from polycontext.linearity import ResourceClass
-from polycontext.nodes._parts import Entry, Part, filled
-from polycontext.nodes._quoting import json_line
-from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.prompt_text import Entry, Part, filled, json_line, printed
+
+
+class Tier(StrEnum):
+    """Name the parts of an `EntityContext`."""
+
+    ACTIVE = "active"
+    GENERATED = "generated"
+    RETAINED = "retained"
+    TOMBSTONES = "tombstones"
+
+
+class Detail(Enum):
+    """Say how much of an entity is shown."""
+
+    NONE = "none"
+    REFS = "refs"
+    LABELS = "labels"
+    REFS_AND_LABELS = "refs and labels"
+    FULL = "full"
+
+
+class EntityMode(StrEnum):
+    """Name the ways to show an entity context, each made for one reader."""
+
+    FULL = "full"
+    """Act: full data of the work at hand."""
+
+    REFS_AND_LABELS = "refs_and_labels"
+    """Think: what is there to plan with."""
+
+    LABELS_ONLY = "labels_only"
+    """Reply, by the name its builder uses."""
+
+    REPLY = "reply"
+    """Reply: names to talk about, no refs."""
+
+    DO_NOT_READ = "do_not_read"
+    """Think: one line of refs that need no reading."""
+
+    CURATION = "curation"
+    """Understand: everything, with ages and reasons."""
+
+    @classmethod
+    def of(cls, mode: "EntityMode | str") -> "EntityMode":
+        """Return the mode of this name; raise `InvalidOptionError` naming the legal ones."""
+        try:
+            return cls(mode)
+        except ValueError:
+            raise InvalidOptionError("mode", mode, ", ".join(cls)) from None
+
+
+def _row(active: Detail, generated: Detail, retained: Detail, tombstones: Detail) -> Mapping[Tier, Detail]:
+    return MappingProxyType(dict(zip(Tier, (active, generated, retained, tombstones), strict=True)))
+
+
+_BOTH, _LABELS, _REFS = Detail.REFS_AND_LABELS, Detail.LABELS, Detail.REFS
+
+ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
+    {
+        EntityMode.FULL: _row(Detail.FULL, Detail.FULL, Detail.NONE, Detail.NONE),
+        EntityMode.REFS_AND_LABELS: _row(_BOTH, _BOTH, _REFS, _REFS),
+        EntityMode.LABELS_ONLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.REPLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.DO_NOT_READ: _row(_REFS, _REFS, _REFS, Detail.NONE),
+        EntityMode.CURATION: _row(Detail.FULL, Detail.FULL, Detail.FULL, Detail.FULL),
+    }
+)
+"""What each mode shows (seed 003 layer 1, "Who Consumes What"); tombstones, of which the seed is silent, to those who plan and curate."""
+
 
 _HEADINGS = {
     Tier.ACTIVE: "Active",
@@ -21,6 +90,9 @@ _HEADINGS = {
     Tier.RETAINED: "Retained",
     Tier.TOMBSTONES: "Removed",
 }
+
+NOTHING = "No entities."
+"""What stands where there is nothing to show."""
 
 _NAMED = 100
 """How many refs stand in a line that may not yield."""
@@ -32,7 +104,7 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
     """Return `ctx` with what the mode may see alone, so that printing has nothing to hide.
 
     Tiers it does not see are empty; refs, labels, reasons and data that it does not see are
-    blank. Raise `UnknownModeError` for an unknown mode.
+    blank. Raise `InvalidOptionError` for an unknown mode.
     """
     known = EntityMode.of(mode)
     see = ENTITY_TABLE[known]
@@ -84,6 +156,7 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
     if known is EntityMode.DO_NOT_READ:
         line = do_not_read(seen)
         return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
+    # Ages are for whoever decides what stays in mind; to the others they are noise.
     since = ctx.current_turn if known is EntityMode.CURATION else None
     tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
     rows = zip(Tier, tiers, strict=True)
@@ -96,6 +169,7 @@ def do_not_read(ctx: EntityContext) -> str:
     It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
     """
     read = [each for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    # Chosen by age, named in the order in which refs were given out, as in every other list.
     newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
     more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
     return f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}" if read else ""
@@ -128,3 +202,22 @@ def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
 
 def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
     return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+
+
+def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
+    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (seed 003 layer 1).
+
+    Raises:
+        InvalidOptionError: no such mode; names the legal ones.
+
+    >>> from polycontext.nodes.entities import EntitySnapshot
+    >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "refs_and_labels"))
+    ### Active
+    - recipe_1: "Soup"
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "do_not_read"))
+    DO NOT re-read: recipe_1
+    """
+    if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
+        return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
+    return printed(entity_parts(ctx, mode), NOTHING)

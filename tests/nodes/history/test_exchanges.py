@@ -7,7 +7,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.history import ConversationHistory, ConversationTurn, InvalidRecordError, PendingKind, PendingState
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.history import ConversationHistory, ConversationTurn, PendingKind, PendingState
 from tests.nodes.memory.records import exchanges
 
 
@@ -29,7 +30,7 @@ def test_pending_kinds_are_the_seed_s(kind: str) -> None:
 
 def test_an_unknown_pending_kind_names_the_legal_ones() -> None:
     """A kind that is none is refused with the field, the value and what would be legal."""
-    with pytest.raises(InvalidRecordError, match=r"field 'type': unknown 'demand'; legal: propose, clarify, ask_user"):
+    with pytest.raises(InvalidDataError, match=r"^type: unknown 'demand'; legal: propose, clarify, ask_user"):
         PendingState("demand", "Now!")
 
 
@@ -52,7 +53,7 @@ def test_one_question_is_not_taken_apart() -> None:
 )
 def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], named: str) -> None:
     """Text that is none, data that JSON cannot hold and moments without a zone are refused by the name of their place."""
-    with pytest.raises(InvalidRecordError, match=f"field '{named}'"):
+    with pytest.raises(InvalidDataError, match=f"^{named}"):
         ConversationTurn(**fields)
 
 

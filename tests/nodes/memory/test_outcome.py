@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.nodes.reasoning import StepKind, generic_outcome
+from polycontext.nodes.memory.current_exchange import generic_outcome
+from polycontext.nodes.reasoning import StepKind
 
 
 @pytest.mark.parametrize(

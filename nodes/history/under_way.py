@@ -34,6 +34,7 @@ def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "
     Reads backwards from the end, no further than the exchange reaches.
     """
     start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
+    # Newest first: answers are collected until a question is found, questions until what came before them.
     asked: list[Turn] = []
     answers: list[Turn] = []
     for turn in _backwards(window):

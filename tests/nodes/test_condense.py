@@ -7,7 +7,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.history import condense
+from polycontext.nodes.fitting import condense
 from polycontext.window import Role, TokenCounter, Turn, default_counter
 from tests.strategies import ANY_TEXT
 
