@@ -122,19 +122,17 @@ def project(
 
 
 @app.command(
-    epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format svg --output machine.svg\n\npolycontext diagram --into README.md"
+    epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format dot --output machine.dot\n\npolycontext diagram --into README.md"
 )
 def diagram(
-    form: Annotated[
-        Literal["mermaid", "dot", "svg"], typer.Option("--format", help="Text for Mermaid or Graphviz, or a picture.")
-    ] = "mermaid",
+    form: Annotated[Literal["mermaid", "dot"], typer.Option("--format", help="Text for Mermaid or for Graphviz.")] = "mermaid",
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="PAGE.md", help="Put the Mermaid diagram between the markers of a page.")] = None,
 ) -> int:
     """Draw the machine, from the machine's own declaration."""
-    from polycontext.nodes.commands.diagram import DiagramFormat, draw, draw_into
+    from polycontext.nodes.commands.diagram import draw, draw_into
 
-    return draw(DiagramFormat(form), output) if into is None else draw_into(into)
+    return draw(form, output) if into is None else draw_into(into)
 
 
 @app.command(
