@@ -1,7 +1,7 @@
 """What the command line writes, and how it ends.
 
-Results go to standard output, everything that people read beside them to
-standard error. A reader that goes away early (`| head`) is no fault.
+Results go to standard output, in colour where there is a terminal; everything that people read beside
+them goes to standard error. A reader that goes away early (`| head`) is no fault.
 """
 
 import json
@@ -9,10 +9,16 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
 
 FAULT, USAGE = 1, 2
 """Exit codes: the input is fine and the answer is no; or the input or the options are not fine."""
+
+PIPED_WIDTH = 110
+"""Columns where nobody says how wide the paper is."""
 
 
 class CommandError(Exception):
@@ -44,6 +50,37 @@ def write_json(value: Any, *, indent: int | None = None) -> None:
     """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
+
+
+def paper_width() -> int:
+    """Return how many columns standard output has."""
+    return _console(stderr=False).width
+
+
+def write_rich(renderable: "RenderableType") -> None:
+    """Write a table or a text for people.
+
+    Raises:
+        PipeClosed: nobody reads.
+    """
+    console = _console(stderr=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    write(captured.get())
+
+
+def tell(renderable: "RenderableType") -> None:
+    """Write a text for people to standard error, unbroken."""
+    _console(stderr=True).print(renderable, soft_wrap=True)
+
+
+def _console(*, stderr: bool) -> "Console":
+    from rich.console import Console  # noqa: PLC0415  slow to load, and most errors need no colour
+
+    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console
 
 
 def complain(message: str) -> None:

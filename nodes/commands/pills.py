@@ -8,9 +8,8 @@ from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
-from polycontext.nodes.commands.console import tell, write_rich
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
-from polycontext.nodes.commands.pill_buffers import SentMessage, send_message
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, tell, write_json, write_rich
+from polycontext.nodes.sending import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window.pills import (
     Completer,

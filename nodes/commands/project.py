@@ -6,10 +6,8 @@ from typing import Any
 from attrs import frozen
 from rich.text import Text
 
-from polycontext.nodes.commands.console import tell
-from polycontext.nodes.commands.output import FAULT, CommandError, write_json
-from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.reading import read_conversations
+from polycontext.nodes.commands.output import FAULT, CommandError, tell, write_json
+from polycontext.nodes.recordings.conversation import Conversation, read_conversations
 from polycontext.polynomial import ContextOverflowError, Projection, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered

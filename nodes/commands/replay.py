@@ -9,14 +9,13 @@ from attrs import define, frozen
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from polycontext.nodes.commands.console import paper_width, write_rich
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, saved, write_json
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, paper_width, saved, write_json, write_rich
+from polycontext.nodes.commands.plot import check_plot, save_plot
 from polycontext.nodes.commands.tables import Overview, replay_table
-from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.plot import check_plot, save_plot
-from polycontext.nodes.recordings.reading import read_conversations, size_of
+from polycontext.nodes.recordings.conversation import Conversation, read_conversations
+from polycontext.nodes.recordings.documents import size_of
 from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
-from polycontext.nodes.recordings.replay_report import ReplayReport
+from polycontext.nodes.recordings.report import ReplayReport
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import Provider
 

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
-from polycontext.nodes.recordings.replay_report import ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken, ranges
+from polycontext.nodes.recordings.report import Compressed, ReplayReport, ReplayStep, TurnRefused, TurnTaken, ranges
 from polycontext.polynomial import ContextState
 from polycontext.window import Turn
 

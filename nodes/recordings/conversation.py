@@ -5,12 +5,12 @@ data set) with `messages` and perhaps `system`, `tools` and `id`. A document is
 one conversation or a list of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.recordings.documents import Document, Path
+from polycontext.nodes.recordings.documents import Document, Place, opened, read_documents
 from polycontext.nodes.recordings.errors import ReadingError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Parsed, Provider, get_format
@@ -30,7 +30,7 @@ class Conversation:
     """
 
     document: Document = field(repr=False)
-    path: Path
+    path: Place
     provider: Provider
     messages: Sequence[Any] = field(repr=False)
     number: int = 1
@@ -77,14 +77,29 @@ class Conversation:
         path, name = self._place(self.parse(repair=repair).places[number - 1])
         return f"line {self.document.line_of(path)}, {name}"
 
-    def _place(self, index: int | None) -> tuple[Path, str]:
-        inside: Path = (*self.path, "messages") if self.body is not None else self.path
+    def _place(self, index: int | None) -> tuple[Place, str]:
+        inside: Place = (*self.path, "messages") if self.body is not None else self.path
         if index is None:
             return inside, "messages"
         if self.has_system and index == 0:
             return (*self.path, "system"), "system"
         index -= self.has_system
         return (*inside, index), f"messages[{index}]"
+
+
+def read_conversations(names: Iterable[str], provider: Provider | None = None) -> Iterator[Conversation]:
+    """Yield the conversations of the files `names`, in order, each as soon as it is read.
+
+    Raises:
+        ReadingError: a file that is missing, unreadable or holds no conversation; names file, line and field.
+    """
+    for name in names:
+        with opened(name) as (source, lines):
+            count = 0
+            for document in read_documents(source, lines):
+                for conversation in conversations(document, provider, count + 1):
+                    yield conversation
+                    count += 1
 
 
 def conversations(document: Document, provider: Provider | None = None, first: int = 1) -> Iterator[Conversation]:
@@ -118,7 +133,7 @@ def _is_body(value: object) -> bool:
     return isinstance(value, dict) and "messages" in value
 
 
-def _conversation(document: Document, path: Path, value: Any, provider: Provider | None) -> Conversation:
+def _conversation(document: Document, path: Place, value: Any, provider: Provider | None) -> Conversation:
     if isinstance(value, list):
         return Conversation(document, path, provider or detect_provider(value), value)
     if not _is_body(value):
@@ -136,7 +151,7 @@ def _conversation(document: Document, path: Path, value: Any, provider: Provider
     return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
 
 
-def _tools(document: Document, path: Path, tools: object) -> Sequence[Mapping[str, Any]]:
+def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[str, Any]]:
     if tools is None:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):

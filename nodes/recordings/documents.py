@@ -6,16 +6,21 @@ a whole value, every line is one.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from attrs import field, frozen
 
 from polycontext.nodes.recordings.errors import ReadingError
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside of a document."""
 
+STANDARD_INPUT = "-"
+_FILES = "a readable file, or - for standard input"
 _JSON = "JSON (one document), or JSONL (one document a line)"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _BOM = b"\xef\xbb\xbf"
@@ -32,13 +37,43 @@ class Document:
     text: str = field(repr=False)
     size: int = 0
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: Place) -> int:
         r"""Return the line on which the value at `path` begins, or the last known one on the way.
 
         >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
         3
         """
         return self.line + self.text.count("\n", 0, _offset(self.text, path))
+
+
+@contextmanager
+def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
+    """Yield what the file `name` is called in a complaint, and its lines; `-` is standard input.
+
+    Raises:
+        ReadingError: it is missing or cannot be read.
+    """
+    if name == STANDARD_INPUT:
+        yield "<stdin>", sys.stdin.buffer
+        return
+    source = name.encode("utf-8", "backslashreplace").decode()
+    try:
+        stream = Path(name).open("rb")  # noqa: SIM115  the with below closes it
+    except (OSError, ValueError) as error:
+        raise ReadingError(source, None, None, _reason(error), _FILES) from None
+    with stream:
+        try:
+            yield source, stream
+        except OSError as error:
+            raise ReadingError(source, None, None, _reason(error), _FILES) from None
+
+
+def size_of(names: Iterable[str]) -> int | None:
+    """Return the bytes of the files together, None where that cannot be known."""
+    try:
+        return None if STANDARD_INPUT in names else sum(Path(name).stat().st_size for name in names)
+    except (OSError, ValueError):
+        return None
 
 
 def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
@@ -102,7 +137,7 @@ def _parsed(source: str, line: int, text: str) -> Document:
     return Document(source, line, value, text, size)
 
 
-def _offset(text: str, path: Path) -> int:
+def _offset(text: str, path: Place) -> int:
     """Return where the value at `path` begins, by stepping over what stands before it."""
     position = _skip(text, 0)
     for step in path:
@@ -131,3 +166,8 @@ def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
+
+
+def _reason(error: OSError | ValueError) -> str:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot be read: {(reason or type(error).__name__).lower()}"

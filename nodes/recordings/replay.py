@@ -12,8 +12,7 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
 from polycontext.polynomial import ContextSession, Engine
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from polycontext.linearity import CallerError
-from polycontext.nodes.recordings.replay_report import ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, TurnRefused
+from polycontext.nodes.recordings.report import Compressed, ReplayReport, TurnRefused
 from polycontext.polynomial import ContextState
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.recordings.conversation import Conversation, conversations, detect_provider
-from polycontext.nodes.recordings.documents import Document, read_documents
+from polycontext.nodes.recordings.conversation import Conversation, conversations, detect_provider, read_conversations
+from polycontext.nodes.recordings.documents import Document, read_documents, size_of
 from polycontext.nodes.recordings.errors import ReadingError
-from polycontext.nodes.recordings.reading import read_conversations, size_of
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user
