@@ -6,15 +6,15 @@ What it returns goes to a model. It never goes to a browser: `ComponentRenderer`
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
 from attrs import field, frozen
 
+from polycontext.nodes._fitting import write_within
 from polycontext.nodes._quoting import one_line
 from polycontext.nodes._values import InvalidRecordError, check_text
-from polycontext.nodes.prompts.errors import unknown_agent_type
-from polycontext.nodes.prompts.fitting import fit_prompt
 from polycontext.nodes.prompts.library import (
     TemplateLibrary,
     merge,
@@ -27,8 +27,9 @@ from polycontext.nodes.prompts.library import (
 from polycontext.nodes.prompts.persona import describe_persona
 from polycontext.nodes.prompts.template import Template
 from polycontext.nodes.prompts.transcript import transcript
-from polycontext.polynomial import ContextOutput
-from polycontext.window import ContextWindow, InvalidMessagesError, Turn
+from polycontext.polynomial import ContextOutput, ContextOverflowError
+from polycontext.pressure import ContextProjector
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 
 Value = str | int | float
 """What may be put into a template: text, or a number."""
@@ -36,7 +37,12 @@ Value = str | int | float
 DEFAULT = "default"
 """The agent type that stands in for unknown ones."""
 
+_PROJECTOR = ContextProjector()
 _NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class UnknownAgentTypeWarning(UserWarning):
+    """Warn that an agent type has no template and the one called `default` stands in."""
 
 
 def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
@@ -140,12 +146,12 @@ class PromptBuilder:
         if system_only:
             return _joined(system, closing)
         _check_answered(output.window)
-        return fit_prompt(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
+        return _fitted(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
 
     def _template(self, agent_type: str) -> Template:
         templates = self._library.system
         if check_text(agent_type, "agent_type") not in templates:
-            warnings.warn(unknown_agent_type(agent_type, templates), stacklevel=3)
+            warnings.warn(_unknown_agent_type(agent_type, templates), stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(
@@ -190,3 +196,29 @@ def _check_answered(window: ContextWindow) -> None:
     if window.open_calls:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
+
+
+def _unknown_agent_type(agent_type: str, known: Iterable[str]) -> UnknownAgentTypeWarning:
+    """Return the warning, with what the name may have been meant to be."""
+    names = sorted(known)
+    near = " or ".join(map(repr, get_close_matches(agent_type, names)))
+    meant = f"; did you mean {near}?" if near else ""
+    return UnknownAgentTypeWarning(f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}")
+
+
+def _fitted(window: ContextWindow, write: Callable[[Iterable[Turn]], str]) -> str:
+    """Return what `write` makes of the window's turns or, where that is over budget, of a compressed view with which it fits.
+
+    PRESERVED turns stay word for word in every view.
+
+    Raises:
+        ContextOverflowError: over budget even after everything yielded that may.
+    """
+
+    def count(prompt: str) -> int:
+        return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
+
+    written = write_within(window, window.max_tokens, write, count, _PROJECTOR)
+    if written.tokens > window.max_tokens:
+        raise ContextOverflowError(written.tokens, window.max_tokens, "the prompt")
+    return written.text

@@ -7,12 +7,25 @@ band. Those under ``default`` speak for eigenvectors that have none of their own
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-from polycontext.nodes.prompts.errors import EigenvectorError, TemplateError
-from polycontext.nodes.prompts.template import Template
+from attrs import define
+
+from polycontext.linearity import CallerError
+from polycontext.nodes.prompts.template import Template, TemplateError
 
 LOW_BELOW = 0.35
 HIGH_ABOVE = 0.65
 _DEFAULT = "default"
+
+
+@define(slots=False, eq=False)
+class EigenvectorError(CallerError, ValueError):
+    """Refuse a coordinate of a persona."""
+
+    name: object
+    value: object
+
+    def __str__(self) -> str:
+        return f"eigenvector {self.name!r:.60} = {self.value!r:.60}; legal: a name, and a number from 0 to 1"
 
 
 class Band(StrEnum):
