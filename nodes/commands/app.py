@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.commands.output import USAGE, CommandError, PipeClosed, complain, discard_output
+from polycontext.nodes.commands.output import USAGE, CommandError, complain
 
-INTERNAL, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
-"""Exit codes beside those of `cli_output`: a fault of this program; stopped from outside."""
+INTERNAL, INTERRUPTED = 70, 130
+"""Exit codes beside those of `output`: a fault of this program; stopped from outside."""
 
 TRACEBACK = "POLYCONTEXT_TRACEBACK"
 """Environment variable that lets a fault of this program show its traceback."""
@@ -231,9 +231,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
-    except PipeClosed:
-        discard_output()
-        return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typer import Exit
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-FAULT, USAGE = 1, 2
-"""Exit codes: the input is fine and the answer is no; or the input or the options are not fine."""
+FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
+"""Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
 
 PIPED_WIDTH = 110
 """Columns where nobody says how wide the paper is."""
@@ -29,21 +31,15 @@ class CommandError(Exception):
         self.code = code
 
 
-class PipeClosed(Exception):  # noqa: N818  not an error: the reader has had enough
-    """End the command because nobody reads its output any more."""
-
-
 def write(text: str) -> None:
-    """Write to standard output at once.
-
-    Raises:
-        PipeClosed: nobody reads.
-    """
+    """Write to standard output at once; end the command quietly where nobody reads any more."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise PipeClosed from None
+        # The interpreter flushes once more at its end: what is still buffered must go nowhere, or it would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Exit(PIPE_CLOSED) from None
 
 
 def write_json(value: Any, *, indent: int | None = None) -> None:
@@ -58,11 +54,7 @@ def paper_width() -> int:
 
 
 def write_rich(renderable: "RenderableType") -> None:
-    """Write a table or a text for people.
-
-    Raises:
-        PipeClosed: nobody reads.
-    """
+    """Write a table or a text for people to standard output."""
     console = _console(stderr=False)
     with console.capture() as captured:
         console.print(renderable)
@@ -108,8 +100,3 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
     except OSError as error:
         raise CommandError(USAGE, f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     sys.stderr.write(f"wrote {one_line(str(path))}\n")
-
-
-def discard_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter can end in peace."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,14 +1,12 @@
 """Pressure over the turns of a replay, as a picture. Needs the optional extra `plot`."""
 
 import warnings
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
-
-from polycontext.linearity import CallerError
+from polycontext.nodes.commands.output import USAGE, CommandError
+from polycontext.nodes.extras import require
 from polycontext.nodes.recordings.report import Compressed, ReplayReport, TurnRefused
 from polycontext.polynomial import ContextState
 
@@ -25,33 +23,19 @@ _COLOURS = {
 _STYLE: Any = {"font.size": 10, "svg.hashsalt": "polycontext", "axes.spines.top": False, "axes.spines.right": False}
 
 
-@define(slots=False, eq=False)
-class PlotError(CallerError, ValueError):
-    """Refuse a plot: its file type, or a missing library."""
-
-    path: Path
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; legal: {self.legal}"
-
-
 def check_plot(path: Path) -> None:
-    """Raise `PlotError` if no plot could be written to `path`: before any work is done for it."""
+    """Make sure, before any work is done for it, that a plot could be written to `path`.
+
+    Raises:
+        CommandError: the file's type is none for a plot. MissingExtraError: matplotlib is not installed.
+    """
     if path.suffix.lower() not in SUFFIXES:
-        raise PlotError(path, "no file type for a plot", " or ".join(SUFFIXES))
-    if find_spec("matplotlib") is None:
-        raise PlotError(path, "a plot needs matplotlib", "install polycontext[plot]")
+        raise CommandError(USAGE, f"{path}: no file type for a plot; legal: {' or '.join(SUFFIXES)}")
+    require("matplotlib", extra="plot", purpose=f"drawing {path}")
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:
-    """Draw pressure over turns, coloured by state, the marks as lines, and save it; same report, same picture.
-
-    Raises:
-        PlotError: see `check_plot`.
-    """
-    check_plot(path)
+    """Draw pressure over turns, coloured by state, the marks as lines, and save it; same report, same picture."""
     from matplotlib import rc_context  # noqa: PLC0415  optional, and slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
 

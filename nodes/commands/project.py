@@ -32,7 +32,7 @@ def project_file(name: str, options: ProjectOptions) -> int:
     One conversation is printed for people to read, several one a line.
 
     Raises:
-        ReadingError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
+        InvalidDataError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
     """
     projected = (
         (conversation, project_conversation(conversation, options)) for conversation in read_conversations([name], options.provider)
@@ -49,7 +49,7 @@ def project_conversation(conversation: Conversation, options: ProjectOptions) ->
     """Return the projection of `conversation`.
 
     Raises:
-        ReadingError: the messages break a rule. CommandError: the budget cannot be met.
+        InvalidDataError: the messages break a rule. CommandError: the budget cannot be met.
     """
     try:
         return project(

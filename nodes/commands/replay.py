@@ -56,7 +56,7 @@ def replay_files(names: Sequence[str], settings: ReplaySettings, options: Replay
     """Replay the conversations of `names` and print what became of them; return the exit code: 1 if `strict` stopped.
 
     Raises:
-        ReadingError: an input that is no conversation. CommandError: anything else that ends the command.
+        InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
     """
     if options.plot is not None:
         check_plot(options.plot)

@@ -1,13 +1,12 @@
 """Prompts, assembled from templates, persona, constraints and the conversation's view (seed 004 §3.3)."""
 
 from polycontext.nodes.prompts.builder import PromptBuilder, UnknownAgentTypeWarning
-from polycontext.nodes.prompts.persona import Band, EigenvectorError, band_of
+from polycontext.nodes.prompts.persona import Band, band_of
 from polycontext.nodes.prompts.template import MissingValueError, Template, TemplateError
 from polycontext.nodes.prompts.transcript import transcript
 
 __all__ = [
     "Band",
-    "EigenvectorError",
     "MissingValueError",
     "PromptBuilder",
     "Template",

@@ -110,7 +110,7 @@ class PromptBuilder:
 
         Raises:
             MissingValueError: naming a value that the template names and nobody gave.
-            EigenvectorError: a coordinate that is no number from 0 to 1.
+            InvalidOptionError: a coordinate that is no number from 0 to 1.
             InvalidRecordError: a value or a constraint that is no storable text.
         """
         return self._system_prompt(self._template(agent_type), eigenvectors, constraints, _texts(values))
@@ -137,7 +137,7 @@ class PromptBuilder:
         Raises:
             InvalidMessagesError: calls are open.
             ContextOverflowError: over budget even after everything yielded that may.
-            MissingValueError, EigenvectorError, InvalidRecordError: as `build_system_prompt`.
+            MissingValueError, InvalidOptionError, InvalidRecordError: as `build_system_prompt`.
         """
         template = self._template(agent_type)
         texts = _texts(values if task is None else {**values, "task": task})

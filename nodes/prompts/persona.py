@@ -7,25 +7,12 @@ band. Those under ``default`` speak for eigenvectors that have none of their own
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-from attrs import define
-
-from polycontext.linearity import CallerError
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.prompts.template import Template, TemplateError
 
 LOW_BELOW = 0.35
 HIGH_ABOVE = 0.65
 _DEFAULT = "default"
-
-
-@define(slots=False, eq=False)
-class EigenvectorError(CallerError, ValueError):
-    """Refuse a coordinate of a persona."""
-
-    name: object
-    value: object
-
-    def __str__(self) -> str:
-        return f"eigenvector {self.name!r:.60} = {self.value!r:.60}; legal: a name, and a number from 0 to 1"
 
 
 class Band(StrEnum):
@@ -53,25 +40,19 @@ def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, 
     `templates` are called ``warmth.high`` and so on; they may name ``{name}`` and ``{value}``.
 
     Raises:
-        EigenvectorError: a coordinate that is no number from 0 to 1, or a name that is no text.
+        InvalidOptionError: a coordinate that is no number from 0 to 1, or a name that is no text of one line.
     """
     return " ".join(_sentence(name, value, templates) for name, value in eigenvectors.items())
 
 
 def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str:
-    if not _is_name(name) or not _is_coordinate(value):
-        raise EigenvectorError(name, value)
+    if not (isinstance(name, str) and name.strip() and name.isprintable()):
+        raise InvalidOptionError("eigenvectors", name, "names of one line that can be read")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidOptionError(f"eigenvectors[{name!r:.60}]", value, "a number from 0 to 1")
     band = band_of(value)
     template = templates.get(persona_key(name, band)) or templates[persona_key(_DEFAULT, band)]
     return template.fill({"name": name, "value": f"{value:.2f}"})
-
-
-def _is_name(name: object) -> bool:
-    return isinstance(name, str) and name.strip() != "" and name.isprintable()
-
-
-def _is_coordinate(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def persona_key(name: str, band: str) -> str:

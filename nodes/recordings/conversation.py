@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.recordings.documents import Document, Place, opened, read_documents
-from polycontext.nodes.recordings.errors import ReadingError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.recordings.documents import Document, Place, opened, read_documents, unreadable
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Parsed, Provider, get_format
 
@@ -59,18 +59,18 @@ class Conversation:
         """Return the turns.
 
         Raises:
-            ReadingError: a message breaks a rule of the provider; names file, line and message.
+            InvalidDataError: a message breaks a rule of the provider; names file, line and message.
         """
         try:
             return get_format(self.provider).parse(self.messages, repair=repair)
         except InvalidMessagesError as error:
             raise self.refused(error) from None
 
-    def refused(self, error: InvalidMessagesError) -> ReadingError:
+    def refused(self, error: InvalidMessagesError) -> InvalidDataError:
         """Return what is wrong with the messages, by its place in the file."""
         path, name = self._place(error.index)
         problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
-        return ReadingError(self.source, self.document.line_of(path), name, problem, error.legal)
+        return unreadable(self.source, self.document.line_of(path), name, problem, error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
         """Return the place of turn `number` (from 1) in the file: its line and message."""
@@ -91,7 +91,7 @@ def read_conversations(names: Iterable[str], provider: Provider | None = None) -
     """Yield the conversations of the files `names`, in order, each as soon as it is read.
 
     Raises:
-        ReadingError: a file that is missing, unreadable or holds no conversation; names file, line and field.
+        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file, line and field.
     """
     for name in names:
         with opened(name) as (source, lines):
@@ -106,7 +106,7 @@ def conversations(document: Document, provider: Provider | None = None, first: i
     """Yield the conversations of `document`, numbered from `first`; without a `provider` it is found out.
 
     Raises:
-        ReadingError: the document has none of the known shapes.
+        InvalidDataError: the document has none of the known shapes.
     """
     if _holds_several(document.value):
         share = document.size // len(document.value)
@@ -137,11 +137,11 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
     if isinstance(value, list):
         return Conversation(document, path, provider or detect_provider(value), value)
     if not _is_body(value):
-        raise ReadingError(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
+        raise unreadable(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
         place = (*path, "messages")
-        raise ReadingError(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
+        raise unreadable(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
@@ -156,7 +156,7 @@ def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[s
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         place = (*path, "tools")
-        raise ReadingError(document.source, document.line_of(place), "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
+        raise unreadable(document.source, document.line_of(place), "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
     return tools
 
 

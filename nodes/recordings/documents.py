@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from attrs import field, frozen
 
-from polycontext.nodes.recordings.errors import ReadingError
+from polycontext.linearity import InvalidDataError
 
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside of a document."""
@@ -51,7 +51,7 @@ def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
     """Yield what the file `name` is called in a complaint, and its lines; `-` is standard input.
 
     Raises:
-        ReadingError: it is missing or cannot be read.
+        InvalidDataError: it is missing or cannot be read.
     """
     if name == STANDARD_INPUT:
         yield "<stdin>", sys.stdin.buffer
@@ -60,12 +60,12 @@ def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
     try:
         stream = Path(name).open("rb")  # noqa: SIM115  the with below closes it
     except (OSError, ValueError) as error:
-        raise ReadingError(source, None, None, _reason(error), _FILES) from None
+        raise unreadable(source, None, None, _reason(error), _FILES) from None
     with stream:
         try:
             yield source, stream
         except OSError as error:
-            raise ReadingError(source, None, None, _reason(error), _FILES) from None
+            raise unreadable(source, None, None, _reason(error), _FILES) from None
 
 
 def size_of(names: Iterable[str]) -> int | None:
@@ -76,11 +76,21 @@ def size_of(names: Iterable[str]) -> int | None:
         return None
 
 
+def unreadable(source: str, line: int | None, field: str | None, what: str, legal: str) -> InvalidDataError:
+    """Return the refusal of a file; `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as a whole).
+
+    >>> print(unreadable("chat.json", 4, "messages[1]", "role is 'poet'", "user or assistant"))
+    chat.json, line 4, messages[1]: role is 'poet'; legal: user or assistant
+    """
+    where = (source, None if line is None else f"line {line}", field)
+    return InvalidDataError(", ".join(filter(None, where)), what, legal)
+
+
 def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     """Yield the documents in `lines`; what is blank is passed over.
 
     Raises:
-        ReadingError: not UTF-8, not JSON, or nothing at all; names source, line and column.
+        InvalidDataError: not UTF-8, not JSON, or nothing at all; names source, line and column.
     """
     numbered = _numbered(lines)
     for line, data in numbered:
@@ -88,7 +98,7 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         yield _first(source, line, text, numbered)
         break
     else:
-        raise ReadingError(source, None, None, "the file is empty", _JSON)
+        raise unreadable(source, None, None, "the file is empty", _JSON)
     for line, data in numbered:
         yield _parsed(source, line, _decoded(source, line, data))
 
@@ -104,7 +114,7 @@ def _first(source: str, line: int, text: str, rest: Iterator[tuple[int, bytes]])
     """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
     try:
         return _parsed(source, line, text)
-    except ReadingError:
+    except InvalidDataError:
         if source.endswith(_LINE_SUFFIXES):
             raise
     # Blank lines were passed over: put them back, so that lines count right.
@@ -120,7 +130,7 @@ def _decoded(source: str, line: int, data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is no UTF-8"
-        raise ReadingError(source, line, None, problem, "text in UTF-8") from None
+        raise unreadable(source, line, None, problem, "text in UTF-8") from None
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
@@ -129,11 +139,11 @@ def _parsed(source: str, line: int, text: str) -> Document:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg} at column {error.colno}"
-        raise ReadingError(source, line + error.lineno - 1, None, problem, _JSON) from None
+        raise unreadable(source, line + error.lineno - 1, None, problem, _JSON) from None
     except RecursionError:
-        raise ReadingError(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
+        raise unreadable(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
     except ValueError:
-        raise ReadingError(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
+        raise unreadable(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
     return Document(source, line, value, text, size)
 
 

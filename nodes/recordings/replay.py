@@ -66,7 +66,7 @@ def replay_conversation(
     stand-in closes the call, as an agent loop would report a result that is too large.
 
     Raises:
-        ReadingError: the messages break a rule of their provider.
+        InvalidDataError: the messages break a rule of their provider.
         ContextOverflowError: the tools alone take the whole budget.
     """
     parsed = conversation.parse(repair=settings.repair)
