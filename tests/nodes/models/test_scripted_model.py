@@ -8,8 +8,8 @@ import pytest
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes import ScriptedModel
-from polycontext.nodes.models.scripted_model import ScriptedModel as Model
-from polycontext.nodes.models.scripted_model import ScriptEndedError
+from polycontext.nodes.models import ScriptedModel as Model
+from polycontext.nodes.models import ScriptEndedError
 from polycontext.polynomial import ContextSession
 
 CALLING = {
