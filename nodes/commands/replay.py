@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import define, frozen
+from attrs import define
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
@@ -26,17 +26,6 @@ LONG = 200_000
 """Bytes of input from which on a progress bar is shown."""
 
 
-@frozen
-class ReplayOptions:
-    """Hold what the command was asked for, beside how to replay."""
-
-    provider: Provider | None = None
-    as_json: bool = False
-    show_all: bool = False
-    only: int | None = None
-    plot: Path | None = None
-
-
 def marks(threshold: float, low: float | None) -> tuple[float, float]:
     """Return the high and the low mark; without `low` 0.4, or half of a threshold that is not above that.
 
@@ -52,22 +41,31 @@ def marks(threshold: float, low: float | None) -> tuple[float, float]:
     return threshold, low
 
 
-def replay_files(names: Sequence[str], settings: ReplaySettings, options: ReplayOptions) -> int:
+def replay_files(
+    names: Sequence[str],
+    settings: ReplaySettings,
+    *,
+    provider: Provider | None = None,
+    as_json: bool = False,
+    show_all: bool = False,
+    only: int | None = None,
+    plot: Path | None = None,
+) -> int:
     """Replay the conversations of `names` and print what became of them; return the exit code: 1 if `strict` stopped.
 
     Raises:
         InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
     """
-    if options.plot is not None:
-        check_plot(options.plot)
-    conversations = _selected(read_conversations(names, options.provider), options.only)
-    with _progress(names, quiet=options.as_json and sys.stdout.isatty()) as bar:
-        reports = _replayed(_single(conversations) if options.plot else conversations, settings, bar)
-        last = _print_json(reports) if options.as_json else _print_tables(reports, options)
+    if plot is not None:
+        check_plot(plot)
+    conversations = _selected(read_conversations(names, provider), only)
+    with _progress(names, quiet=as_json and sys.stdout.isatty()) as bar:
+        reports = _replayed(conversations if plot is None else _single(conversations), settings, bar)
+        last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None:
         return 0
-    if options.plot is not None:
-        saved(options.plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
+    if plot is not None:
+        saved(plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
     return _stopped(last, settings) if last.stopped else 0
 
 
@@ -110,19 +108,19 @@ def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
     return last
 
 
-def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> ReplayReport | None:
+def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayReport | None:
     """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
     overview, last = Overview(), None
     try:
         for report in reports:
             overview.add(report)
             last = report
-            if options.show_all:
+            if show_all:
                 write_rich(replay_table(report, show_all=True, width=paper_width()))
     finally:
         if overview.count > 1:
             write_rich(overview.table(paper_width()))
-        elif last is not None and not options.show_all:
+        elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last
 

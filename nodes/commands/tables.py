@@ -1,9 +1,9 @@
 """The tables of a replay, for people."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
-from attrs import astuple, frozen
+from attrs import define, field
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -44,12 +44,12 @@ def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> Rendera
     return Group(table, "", _summary(report))
 
 
+@define
 class Overview:
     """Collect one row a conversation, and the sums; the reports themselves are let go."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[Text, ...]] = []
-        self._sums = _Counts()
+    _rows: list[tuple[Text, ...]] = field(factory=list)
+    _counts: list["_Counts"] = field(factory=list)
 
     @property
     def count(self) -> int:
@@ -62,18 +62,18 @@ class Overview:
         counts = _Counts(
             report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered
         )
-        self._sums = self._sums.plus(counts)
+        self._counts.append(counts)
         pressure, state = report.session.pressure, report.session.state
         ends = (Text(percent(report.prefix_kept)), Text(percent(pressure)), Text(state, style=_STATES[state]))
         self._rows.append((Text(one_line(report.conversation.title)), *counts.cells(), *ends))
 
     def table(self, width: int) -> Table:
         """Return the rows as a table with the sums below, for paper of `width` columns."""
-        gap = _gap_for(width)
+        gap, sums = _gap_for(width), _Counts(*map(sum, zip(*self._counts, strict=True)))
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
         room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
-        for name, total in zip(_COUNTED, self._sums.cells(), strict=True):
+        for name, total in zip(_COUNTED, sums.cells(), strict=True):
             table.add_column(name, footer=total, justify="right", no_wrap=True)
         for name in ("kept", "pressure"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -87,19 +87,15 @@ _COUNTED = ("turns", "refused", "compr.", "saved", "lists")
 _OVERVIEW_ENDS = 5 + 8 + 12
 
 
-@frozen
-class _Counts:
+class _Counts(NamedTuple):
     """Hold the countable columns of the overview."""
 
-    turns: int = 0
-    refused: int = 0
-    compressions: int = 0
-    saved: int = 0
-    delivered: int = 0
-    asked: int = 0
-
-    def plus(self, other: "_Counts") -> "_Counts":
-        return _Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+    turns: int
+    refused: int
+    compressions: int
+    saved: int
+    delivered: int
+    asked: int
 
     def cells(self) -> tuple[Text, ...]:
         complete = self.delivered == self.asked
@@ -163,7 +159,7 @@ def _row(step: ReplayStep) -> tuple[Text, ...]:
             head = (Text(""), Text("compress", style=style), Text(""), Text(change, style=style))
             what = Text(_yielded(step), style=style)
         case TurnRefused():
-            head = (Text(str(step.number)), Text(step.role), Text("refused", style="bold red"), Text(""))
+            head = (Text(str(step.number)), Text(step.turn.role), Text("refused", style="bold red"), Text(""))
             what = Text(one_line(step.reason), style="red")
         case _:
             assert_never(step)

@@ -104,9 +104,9 @@ class ScriptedModel:
 
     def _next(self, request: Any) -> Reply:
         text = _last_text(request)
-        matching = (reply for pattern, reply in self.rules.items() if re.search(pattern, text))
-        for reply in matching:
-            return reply
+        for pattern, reply in self.rules.items():
+            if re.search(pattern, text):
+                return reply
         for reply in self._script:
             return reply
         raise ScriptEndedError(len(self.requests), len(self.replies), tuple(self.rules))

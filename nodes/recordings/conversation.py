@@ -16,6 +16,8 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Parsed, Provider, get_format
 
 _SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+"""What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
 _SOME = 120
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 
@@ -174,19 +176,7 @@ def _shortened(text: str) -> str:
 
 
 def _kind(value: object) -> str:
-    match value:
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-        case str():
-            return "text"
-        case bool():
-            return "true or false"
-        case None:
-            return "null"
-        case _:
-            return "a number"
+    return _KINDS.get(type(value), "a number")
 
 
 def _contents(messages: object) -> Iterator[object]:

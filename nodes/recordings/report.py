@@ -82,17 +82,12 @@ class TurnRefused:
     state: ContextState
     pressure: float
 
-    @property
-    def role(self) -> Role:
-        """Return who would have spoken."""
-        return self.turn.role
-
     def as_json(self) -> dict[str, Any]:
         """Return the step, JSON-ready."""
         return {
             "step": "refused",
             "turn": self.number,
-            "role": str(self.role),
+            "role": str(self.turn.role),
             "error": self.error,
             "reason": self.reason,
             "state": str(self.state),
