@@ -232,8 +232,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
+            # A terminal that does not know a sign gets a stand-in for it.
             stream.reconfigure(errors="replace")
     try:
+        # Not standalone: Click would print and end the process by itself.
         code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -249,6 +251,7 @@ def _explain(error: Exception) -> int:
     if isinstance(error, CommandError | PolycontextError):
         complain(str(error))
         return error.code if isinstance(error, CommandError) else USAGE
+    # What Click raises has its own words and its own exit code.
     explain = getattr(error, "format_message", None)
     if explain is None:
         complain(f"a fault of this program: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)")

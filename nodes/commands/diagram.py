@@ -37,6 +37,7 @@ def draw_into(page: Path) -> int:
         CommandError: the page cannot be read or written, or has no markers.
     """
     try:
+        # As bytes, since reading text would make every line end one of this system.
         text = page.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(USAGE, f"{page}: cannot be read: {error}") from None

@@ -7,7 +7,8 @@ them goes to standard error. A reader that goes away early (`| head`) is no faul
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,20 @@ def write_rich(renderable: "RenderableType") -> None:
 def tell(renderable: "RenderableType") -> None:
     """Write a text for people to standard error, unbroken."""
     _console(stderr=True).print(renderable, soft_wrap=True)
+
+
+@contextmanager
+def progress(what: str, total: float | None, *, shown: bool = True) -> Generator[Callable[[float], None]]:
+    """Show a bar on a terminal and take it away at the end; what is yielded moves it on."""
+    console = _console(stderr=True)
+    if not shown or not console.is_terminal:
+        yield lambda amount: None
+        return
+    from rich.progress import Progress  # noqa: PLC0415  slow to load, and nearly always for nothing
+
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda amount: bar.advance(task, amount)
 
 
 def _console(*, stderr: bool) -> "Console":

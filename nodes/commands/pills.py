@@ -91,7 +91,7 @@ def _typed(text: str, resolvers: Resolvers) -> PillDocument:
             except ContextNotFoundError:
                 continue
             except PillError:
-                pass
+                pass  # it is one of these, and resolving it says what is the matter
             return pill_type
         return PillType.FILE
 

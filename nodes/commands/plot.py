@@ -20,6 +20,7 @@ _COLOURS = {
     ContextState.PRESSURED: "#e53935",
     ContextState.COMPRESSED: "#1e88e5",
 }
+# Without a salt of its own, the ids in an SVG differ from run to run.
 _STYLE: Any = {"font.size": 10, "svg.hashsalt": "polycontext", "axes.spines.top": False, "axes.spines.right": False}
 
 
@@ -42,6 +43,7 @@ def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> N
     with rc_context(_STYLE), warnings.catch_warnings():
         # A title may hold signs that the font does not have: those show as boxes.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        # Not pyplot, which keeps every figure and may look for a screen.
         figure = Figure(figsize=(9.6, 4.4), layout="constrained")
         axes = figure.add_subplot()
         _draw_steps(axes, report)
@@ -88,14 +90,8 @@ def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colou
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:
     for y, name, colour in ((high, "high", "#e53935"), (low, "low", "#1e88e5"), (1.0, "budget", "#37474f")):
         axes.axhline(y, color=colour, linewidth=1, linestyle=(0, (5, 4)))
-        axes.annotate(
-            f"{name} {y:g}" if y < 1 else name,
-            (1.0, y),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, -3),
-            textcoords="offset points",
-            color=colour,
-        )
+        label = f"{name} {y:g}" if y < 1 else name
+        axes.annotate(label, (1.0, y), xycoords=("axes fraction", "data"), xytext=(4, -3), textcoords="offset points", color=colour)
 
 
 def _dress(axes: "Axes", report: ReplayReport) -> None:

@@ -70,6 +70,7 @@ def project_conversation(conversation: Conversation, options: ProjectOptions) ->
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:
     """Return messages ready to be sent (for Anthropic the system apart) and the report."""
     inline = Rendered(projection.messages, projection.system).inline()
+    # Anthropic takes the system beside the messages, everybody else among them.
     ready = hoist(inline) if conversation.provider is Provider.ANTHROPIC else Rendered(inline)
     return {"messages": ready.messages, "system": list(ready.system), "report": projection.report()}
 

@@ -1,15 +1,10 @@
 """`polycontext replay`: conversations through the machine, with a report."""
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define
-from rich.console import Console
-from rich.progress import Progress, TaskID
-
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, paper_width, saved, write_json, write_rich
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, paper_width, progress, saved, write_json, write_rich
 from polycontext.nodes.commands.plot import check_plot, save_plot
 from polycontext.nodes.commands.tables import Overview, replay_table
 from polycontext.nodes.recordings.conversation import Conversation, read_conversations
@@ -59,8 +54,11 @@ def replay_files(
     if plot is not None:
         check_plot(plot)
     conversations = _selected(read_conversations(names, provider), only)
-    with _progress(names, quiet=as_json and sys.stdout.isatty()) as bar:
-        reports = _replayed(conversations if plot is None else _single(conversations), settings, bar)
+    size = size_of(names)
+    # A bar on the terminal that the JSON goes to would be written into the middle of it.
+    shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
+    with progress("replaying", size, shown=shown) as advance:
+        reports = _replayed(conversations if plot is None else _single(conversations), settings, advance)
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None:
         return 0
@@ -88,10 +86,15 @@ def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
         yield conversation
 
 
-def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, bar: "_Bar") -> Iterator[ReplayReport]:
+def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], None]) -> Iterator[ReplayReport]:
+    """Yield a report of each; every turn advances the bar by its share of the conversation's bytes."""
     for conversation in conversations:
+
+        def on_turn(turns: int, size: int = conversation.size) -> None:
+            advance(size / turns)
+
         try:
-            report = replay_conversation(conversation, settings, bar.advancer(conversation))
+            report = replay_conversation(conversation, settings, on_turn)
         except ContextOverflowError as error:
             raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
         yield report
@@ -129,29 +132,3 @@ def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
     refused, conversation = report.refused[-1], report.conversation
     complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
     return FAULT
-
-
-@define
-class _Bar:
-    """Show how much of the input is done, in bytes; each turn moves it by its share of its document."""
-
-    progress: Progress | None = None
-    task: TaskID | None = None
-
-    def advancer(self, conversation: Conversation) -> Callable[[int], None]:
-        """Return what is called after each turn with the number of all turns."""
-        progress, task, size = self.progress, self.task, conversation.size
-        if progress is None or task is None:
-            return lambda turns: None
-        return lambda turns: progress.advance(task, size / turns)
-
-
-@contextmanager
-def _progress(names: Sequence[str], *, quiet: bool) -> Generator[_Bar]:
-    """Show a bar on a terminal if the input is long, and take it away at the end."""
-    console, total = Console(stderr=True), size_of(names)
-    if quiet or not console.is_terminal or (total is not None and total < LONG):
-        yield _Bar()
-        return
-    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        yield _Bar(progress, progress.add_task("replaying", total=total))

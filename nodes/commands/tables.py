@@ -71,6 +71,7 @@ class Overview:
         """Return the rows as a table with the sums below, for paper of `width` columns."""
         gap, sums = _gap_for(width), _Counts(*map(sum, zip(*self._counts, strict=True)))
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
+        # What the other columns leave: the title may be cut, numbers may not.
         room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
         for name, total in zip(_COUNTED, sums.cells(), strict=True):
@@ -128,6 +129,7 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
     chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
     for index in chosen:
         between = steps[last + 1 : index]
+        # A short gap is shown: it takes no more room than the line that would tell of it.
         yield from between if len(between) <= _SHORT_GAP else [len(between)]
         yield steps[index]
         last = index

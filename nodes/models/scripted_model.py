@@ -91,10 +91,12 @@ class ScriptedModel:
             BaseException: whatever the script says.
         """
         with self._lock:
+            # A copy, since the caller goes on with its list.
             self.requests.append(deepcopy(request))
             reply: Any = self._next(request)
         if isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
             raise reply
+        # Outside of the lock: a scripted function may ask the model again.
         said = reply(request) if callable(reply) else reply
         return deepcopy(dict(said) if isinstance(said, Mapping) else said)
 

@@ -86,6 +86,7 @@ class PromptBuilder:
     _library: TemplateLibrary = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        # Frozen, and yet it shows all templates in the fields that took the caller's own.
         library = merge([self._given(), *map(read_folder, self.folders), package_library()])
         loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
         object.__setattr__(self, "_library", library)
@@ -145,12 +146,14 @@ class PromptBuilder:
         closing = self._section("task", texts) if task and "task" not in template.names else ""
         if system_only:
             return _joined(system, closing)
+        # A prompt ends where the model goes on, which is behind results and not before them.
         _check_answered(output.window)
         return _fitted(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
 
     def _template(self, agent_type: str) -> Template:
         templates = self._library.system
         if check_text(agent_type, "agent_type") not in templates:
+            # The caller's line: behind this method and the one that builds a prompt.
             warnings.warn(_unknown_agent_type(agent_type, templates), stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 

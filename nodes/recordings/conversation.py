@@ -145,9 +145,10 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
         place = (*path, "messages")
         raise unreadable(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
+    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
-    name = value.get("id")
+    name = value.get("id")  # a number in some data sets
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
     further = _tools(document, path, tools)
     return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)

@@ -93,6 +93,7 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         InvalidDataError: not UTF-8, not JSON, or nothing at all; names source, line and column.
     """
     numbered = _numbered(lines)
+    # The first may take all there is; then the second loop finds nothing left.
     for line, data in numbered:
         text = _decoded(source, line, data)
         yield _first(source, line, text, numbered)
@@ -157,6 +158,7 @@ def _offset(text: str, path: Place) -> int:
 
 def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
     """Yield key or index, and offset, of everything in the list or object at `position`."""
+    # The text was parsed before, so it is well formed, and nothing is checked on the way.
     scan = json.JSONDecoder().raw_decode
     keyed, position, index = text[position] == "{", _skip(text, position + 1), 0
     while position < len(text) and text[position] not in "]}":

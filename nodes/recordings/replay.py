@@ -118,6 +118,7 @@ class _Run:
         except PolycontextError as error:
             reason = self._reason(turn, error)
             return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
+        # Read at once: the next turn moves the session on.
         steps = list(self._read_journal(number, before, revision))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
@@ -138,6 +139,7 @@ class _Run:
         """Yield the steps that the journal holds behind `revision`, starting from `window`."""
         events = self.session.events()[revision:]
         for event in events:
+            # The last event leads to the window that the session has; applying it once more would be work for nothing.
             before, window = window, self.session.window if event is events[-1] else apply_event(window, event)
             if isinstance(event, TurnEvent):
                 self._numbers[event.turn.resource_id] = number
@@ -167,6 +169,7 @@ class _Run:
             self.session.request(self.provider)
         except PolycontextError as error:
             return str(error)
+        # A model answers these; behind its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
         return None

@@ -197,6 +197,7 @@ class PrefixMeter:
         """Enter the request that `window` gives."""
         turns = _as_sent(window.all_turns(), provider)
         if self._last is not None:
+            # By identity: windows share the turns that nothing touched.
             common = takewhile(lambda pair: pair[0] is pair[1], zip(self._last, turns, strict=False))
             self._kept += sum(turn.tokens or 0 for turn, _ in common)
             self._sent += sum(turn.tokens or 0 for turn in self._last)
