@@ -74,12 +74,8 @@ def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
     for state in report.states[1:]:
         axes.plot([], [], color=_COLOURS[state], linewidth=6, alpha=0.7, label=str(state))
     steps = list(zip(points[1:-1], report.steps, strict=True))
-    _scatter(axes, [(x, y) for (x, y, _), step in steps if _saves(step)], "v", "#0d47a1", "compression")
+    _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, Compressed) and step.saves], "v", "#0d47a1", "compression")
     _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)], "x", "#b71c1c", "refused turn")
-
-
-def _saves(step: object) -> bool:
-    return isinstance(step, Compressed) and step.tokens_after < step.tokens_before
 
 
 def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colour: str, label: str) -> None:

@@ -87,14 +87,9 @@ def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
 
 
 def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], None]) -> Iterator[ReplayReport]:
-    """Yield a report of each; every turn advances the bar by its share of the conversation's bytes."""
     for conversation in conversations:
-
-        def on_turn(turns: int, size: int = conversation.size) -> None:
-            advance(size / turns)
-
         try:
-            report = replay_conversation(conversation, settings, on_turn)
+            report = replay_conversation(conversation, settings, advance)
         except ContextOverflowError as error:
             raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
         yield report

@@ -138,7 +138,7 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
 def _is_notable(step: ReplayStep) -> bool:
     match step:
         case Compressed():
-            return step.tokens_after < step.tokens_before
+            return step.saves
         case TurnRefused():
             return True
         case TurnTaken():
@@ -156,7 +156,7 @@ def _row(step: ReplayStep) -> tuple[Text, ...]:
             head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
             what = _remark(step)
         case Compressed():
-            style = "blue" if step.tokens_after < step.tokens_before else "dim"
+            style = "blue" if step.saves else "dim"
             change = f"{step.tokens_after - step.tokens_before:+d}"
             head = (Text(""), Text("compress", style=style), Text(""), Text(change, style=style))
             what = Text(_yielded(step), style=style)

@@ -19,7 +19,7 @@ _SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", 
 _KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 """What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
 _SOME = 120
-_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 @frozen
@@ -142,8 +142,8 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
         raise unreadable(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
-        place = (*path, "messages")
-        raise unreadable(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
+        line = document.line_of((*path, "messages"))
+        raise unreadable(document.source, line, "messages", f"{_kind(messages)} is no list", "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
     # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
     if system is not None:
@@ -158,8 +158,8 @@ def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[s
     if tools is None:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        place = (*path, "tools")
-        raise unreadable(document.source, document.line_of(place), "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
+        line = document.line_of((*path, "tools"))
+        raise unreadable(document.source, line, "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
     return tools
 
 
@@ -187,5 +187,4 @@ def _contents(messages: object) -> Iterator[object]:
 
 
 def _is_anthropic(block: object) -> bool:
-    kind = block.get("type") if isinstance(block, dict) else None
-    return isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS
+    return isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS

@@ -16,7 +16,7 @@ from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayR
 from polycontext.polynomial import ContextSession, Engine
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
-from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
+from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
@@ -38,7 +38,6 @@ class ReplaySettings:
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
     strict: bool = False
-    counter: TokenCounter | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
         """Return a new session for `conversation`, its tools taken off the budget.
@@ -52,14 +51,13 @@ class ReplaySettings:
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),
-            counter=self.counter,
         )
 
 
 def replay_conversation(
-    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[int], None] = lambda turns: None
+    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[float], None] = lambda size: None
 ) -> ReplayReport:
-    """Drive `conversation` through the machine and report every step; `on_turn` is called with the number of all turns.
+    """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
 
     A turn that the machine refuses is reported and skipped (with `strict` it ends the replay).
     A refused result leaves its call open, which would refuse everything behind it: a short
@@ -73,7 +71,7 @@ def replay_conversation(
     run = _Run(settings.session(conversation), parsed.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
-        on_turn(len(parsed.turns))
+        on_turn(conversation.size / len(parsed.turns))
         if refused and settings.strict:
             break
     return ReplayReport(

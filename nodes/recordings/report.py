@@ -58,6 +58,11 @@ class Compressed:
     state: ContextState
     pressure: float
 
+    @property
+    def saves(self) -> bool:
+        """Tell whether anything yielded; where nothing may any more, a compression only changes the state."""
+        return self.tokens_after < self.tokens_before
+
     def as_json(self) -> dict[str, Any]:
         """Return the step, JSON-ready."""
         return {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -225,10 +226,10 @@ def test_tools_take_their_share_of_the_budget() -> None:
 
 
 def test_progress_is_told_turn_by_turn() -> None:
-    """The callback hears of every turn, with the number of all."""
-    heard: list[int] = []
-    replay_conversation(conversation(chat(5)), ReplaySettings(), heard.append)
-    assert heard == [5] * 5
+    """The callback hears of every turn, each time of as many bytes; together they are those of the conversation."""
+    heard: list[float] = []
+    replay_conversation(evolve(conversation(chat(5)), size=1000), ReplaySettings(), heard.append)
+    assert heard == [200] * 5
 
 
 def test_a_report_is_json() -> None:
