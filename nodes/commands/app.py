@@ -124,9 +124,9 @@ def project(
     The report goes to standard error. With --json one object holds messages ready to be sent, system and report.
     Exit code 1 says that the budget cannot be met even with everything cut that may be.
     """
-    from polycontext.nodes.commands.project import ProjectOptions, project_file
+    from polycontext.nodes.commands.project import project_file
 
-    return project_file(file, ProjectOptions(budget, _provider(provider), as_json, keep_recent, query, repair))
+    return project_file(file, budget, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
 
 
 @_command(app, "polycontext diagram", "polycontext diagram --format dot --output machine.dot", "polycontext diagram --into README.md")

@@ -93,13 +93,12 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         InvalidDataError: not UTF-8, not JSON, or nothing at all; names source, line and column.
     """
     numbered = _numbered(lines)
-    # The first may take all there is; then the second loop finds nothing left.
-    for line, data in numbered:
-        text = _decoded(source, line, data)
-        yield _first(source, line, text, numbered)
-        break
-    else:
+    first = next(numbered, None)
+    if first is None:
         raise unreadable(source, None, None, "the file is empty", _JSON)
+    line, data = first
+    # It may take all lines there are; then the loop finds nothing left.
+    yield _first(source, line, _decoded(source, line, data), numbered)
     for line, data in numbered:
         yield _parsed(source, line, _decoded(source, line, data))
 
