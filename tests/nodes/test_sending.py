@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.commands.pill_buffers import SentMessage, asend_message, item_of, send_message
+from polycontext.nodes.sending import SentMessage, asend_message, item_of, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import ItemType, OrderError, PillDocument, ToolCall
 from polycontext.window.items import attachment_of

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from attrs import Factory, define, field, frozen
+from attrs import define, field, frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ItemType
@@ -64,22 +64,22 @@ async def asend_message(session: ContextSession, document: PillDocument, resolve
     return sending.sent(await session.aadd_user_turn(sending.message.text))
 
 
-def _items(sending: "_Sending") -> dict[Resolved, ContextItem]:
-    return {resolved: item_of(resolved) for resolved in sending.message.attachments}
-
-
 @define
 class _Sending:
     """Keep account of a message while it is sent."""
 
     session: ContextSession
     message: ResolvedMessage
-    items: dict[Resolved, ContextItem] = field(default=Factory(_items, takes_self=True))
+    items: dict[Resolved, ContextItem] = field(init=False)
     held: list[Resolved] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.items = {resolved: item_of(resolved) for resolved in self.message.attachments}
 
     def steps(self) -> Iterator[tuple[ContextItem, str]]:
         """Yield each item to attach and its source, noting whether the view holds it by then."""
         for resolved, item in self.items.items():
+            # Asked before it is attached: afterwards the view holds it either way.
             if self._stands(resolved):
                 self.held.append(resolved)
             yield item, resolved.source
@@ -87,6 +87,7 @@ class _Sending:
     def sent(self, output: ContextOutput) -> SentMessage:
         """Return what became of the message."""
         attached = tuple(each for each in self.items if each not in self.held)
+        # Asked at the end, since a later attachment may have made an earlier one yield.
         yielded = tuple(each for each in self.items if not self._stands(each))
         return SentMessage(self.message.text, attached, tuple(self.held), yielded, self.message.problems, output)
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.recordings.conversation import Conversation, conversations, detect_provider
-from polycontext.nodes.recordings.documents import Document, read_documents
-from polycontext.nodes.recordings.errors import ReadingError
-from polycontext.nodes.recordings.reading import read_conversations, size_of
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.recordings.conversation import Conversation, conversations, detect_provider, read_conversations
+from polycontext.nodes.recordings.documents import Document, read_documents, size_of
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user
@@ -118,7 +117,7 @@ def test_no_json_breaks_the_reader(value: object) -> None:
     try:
         for conversation in conversations(document):
             conversation.parse()
-    except ReadingError as error:
+    except InvalidDataError as error:
         assert str(error).startswith("any")
 
 
@@ -143,8 +142,8 @@ def test_the_line_of_a_place_that_is_not_there_is_that_of_what_holds_it() -> Non
 def test_a_refused_system_is_called_system(tmp_path: Path) -> None:
     """Errors count the messages of the file, whether or not a system leads them."""
     (conversation,) = read(tmp_path, {"system": "s", "messages": [user("a")]})
-    named = [conversation.refused(InvalidMessagesError("anthropic", index, "rule", "p", "l")).field for index in (None, 0, 1)]
-    assert named == ["messages", "system", "messages[0]"]
+    named = [conversation.refused(InvalidMessagesError("anthropic", index, "rule", "p", "l")).path for index in (None, 0, 1)]
+    assert named == [f"{tmp_path}/chat.json, line 1, {field}" for field in ("messages", "system", "messages[0]")]
 
 
 def test_the_size_of_the_input_is_known_for_files_only(tmp_path: Path) -> None:
@@ -166,7 +165,7 @@ def test_a_file_that_nobody_may_read_is_refused(tmp_path: Path) -> None:
     """The reason of the system is passed on."""
     path = saved(tmp_path, "chat.json", CHAT)
     path.chmod(0)
-    with pytest.raises(ReadingError, match="permission denied"):
+    with pytest.raises(InvalidDataError, match="permission denied"):
         list(read_conversations([str(path)]))
 
 
@@ -178,7 +177,7 @@ def test_a_disk_that_fails_midway_is_named(tmp_path: Path, monkeypatch: pytest.M
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(Path, "open", lambda *_: Failing())
-    with pytest.raises(ReadingError, match=r"chat.json: cannot be read: input/output error"):
+    with pytest.raises(InvalidDataError, match=r"chat.json: cannot be read: input/output error"):
         list(read_conversations(["chat.json"]))
 
 

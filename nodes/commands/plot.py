@@ -1,16 +1,13 @@
 """Pressure over the turns of a replay, as a picture. Needs the optional extra `plot`."""
 
 import warnings
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
-
-from polycontext.linearity import CallerError
-from polycontext.nodes.recordings.replay_report import ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, TurnRefused
+from polycontext.nodes.commands.output import USAGE, CommandError
+from polycontext.nodes.extras import require
+from polycontext.nodes.recordings.report import Compressed, ReplayReport, TurnRefused
 from polycontext.polynomial import ContextState
 
 if TYPE_CHECKING:
@@ -23,42 +20,30 @@ _COLOURS = {
     ContextState.PRESSURED: "#e53935",
     ContextState.COMPRESSED: "#1e88e5",
 }
+# Without a salt of its own, the ids in an SVG differ from run to run.
 _STYLE: Any = {"font.size": 10, "svg.hashsalt": "polycontext", "axes.spines.top": False, "axes.spines.right": False}
 
 
-@define(slots=False, eq=False)
-class PlotError(CallerError, ValueError):
-    """Refuse a plot: its file type, or a missing library."""
-
-    path: Path
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; legal: {self.legal}"
-
-
 def check_plot(path: Path) -> None:
-    """Raise `PlotError` if no plot could be written to `path`: before any work is done for it."""
+    """Make sure, before any work is done for it, that a plot could be written to `path`.
+
+    Raises:
+        CommandError: the file's type is none for a plot. MissingExtraError: matplotlib is not installed.
+    """
     if path.suffix.lower() not in SUFFIXES:
-        raise PlotError(path, "no file type for a plot", " or ".join(SUFFIXES))
-    if find_spec("matplotlib") is None:
-        raise PlotError(path, "a plot needs matplotlib", "install polycontext[plot]")
+        raise CommandError(USAGE, f"{path}: no file type for a plot; legal: {' or '.join(SUFFIXES)}")
+    require("matplotlib", extra="plot", purpose=f"drawing {path}")
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:
-    """Draw pressure over turns, coloured by state, the marks as lines, and save it; same report, same picture.
-
-    Raises:
-        PlotError: see `check_plot`.
-    """
-    check_plot(path)
+    """Draw pressure over turns, coloured by state, the marks as lines, and save it; same report, same picture."""
     from matplotlib import rc_context  # noqa: PLC0415  optional, and slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with rc_context(_STYLE), warnings.catch_warnings():
         # A title may hold signs that the font does not have: those show as boxes.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        # Not pyplot, which keeps every figure and may look for a screen.
         figure = Figure(figsize=(9.6, 4.4), layout="constrained")
         axes = figure.add_subplot()
         _draw_steps(axes, report)
@@ -89,12 +74,8 @@ def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
     for state in report.states[1:]:
         axes.plot([], [], color=_COLOURS[state], linewidth=6, alpha=0.7, label=str(state))
     steps = list(zip(points[1:-1], report.steps, strict=True))
-    _scatter(axes, [(x, y) for (x, y, _), step in steps if _saves(step)], "v", "#0d47a1", "compression")
+    _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, Compressed) and step.saves], "v", "#0d47a1", "compression")
     _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)], "x", "#b71c1c", "refused turn")
-
-
-def _saves(step: object) -> bool:
-    return isinstance(step, Compressed) and step.tokens_after < step.tokens_before
 
 
 def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colour: str, label: str) -> None:
@@ -105,14 +86,8 @@ def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colou
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:
     for y, name, colour in ((high, "high", "#e53935"), (low, "low", "#1e88e5"), (1.0, "budget", "#37474f")):
         axes.axhline(y, color=colour, linewidth=1, linestyle=(0, (5, 4)))
-        axes.annotate(
-            f"{name} {y:g}" if y < 1 else name,
-            (1.0, y),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, -3),
-            textcoords="offset points",
-            color=colour,
-        )
+        label = f"{name} {y:g}" if y < 1 else name
+        axes.annotate(label, (1.0, y), xycoords=("axes fraction", "data"), xytext=(4, -3), textcoords="offset points", color=colour)
 
 
 def _dress(axes: "Axes", report: ReplayReport) -> None:
