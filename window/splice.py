@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from attrs import define, frozen
 
 from polycontext.linearity import CallerError, LinearityMap
-from polycontext.window.atoms import open_after
-from polycontext.window.spine import Spine
-from polycontext.window.turn import Role, Turn
+from polycontext.window.turn import Turn
 
 
 @frozen
@@ -53,13 +51,3 @@ def spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:
         done = splice.stop
     result.extend(turns[done:])
     return result
-
-
-def rebuilt(turns: Sequence[Turn]) -> Spine:
-    """Build fresh columns; every turn passes the same order check as when it was appended."""
-    spine = Spine()
-    waiting: tuple[str, ...] = ()
-    for length, turn in enumerate(turns):
-        waiting = open_after(turn, waiting)
-        spine.extended(length, turn, turn.tokens or 0, joins=turn.role is Role.TOOL)
-    return spine

@@ -214,24 +214,26 @@ class Turn:
         What was checked stays checked: this is `evolve` without its price, paid for every turn.
         """
         turn = self._copy()
-        _set(turn, "resource_id", resource_id)
-        _set(turn, "tokens", tokens)
+        _put_id(turn, resource_id)
+        _put_tokens(turn, tokens)
         return turn
 
     def stamped(self, timestamp: datetime) -> "Turn":
         """Return the same turn with this time, not counted yet."""
         turn = self._copy()
-        _set(turn, "timestamp", _aware(timestamp))
-        _set(turn, "tokens", None)
+        _put_time(turn, _aware(timestamp))
+        _put_tokens(turn, None)
         return turn
 
     def _copy(self) -> "Turn":
         turn: Turn = object.__new__(Turn)
-        for name, value in zip(_FIELDS, _values(self), strict=True):
-            _set(turn, name, value)
+        for put, value in zip(_puts, _values(self), strict=True):
+            put(turn, value)
         return turn
 
 
 _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
-_set = object.__setattr__
+# The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each name up.
+_puts = tuple(Turn.__dict__[name].__set__ for name in _FIELDS)
+_put_id, _put_time, _put_tokens = (Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens"))

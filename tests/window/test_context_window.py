@@ -156,6 +156,13 @@ def test_resource_ids_are_unique_and_in_the_ledger(window: ContextWindow) -> Non
     assert window.serial == len(ids)
 
 
+@given(windows())
+def test_the_total_is_what_the_last_position_says(window: ContextWindow) -> None:
+    """`total_tokens` counts every turn, whatever the focus."""
+    assert window.total_tokens == window.seek(len(window)).tokens == sum(turn.tokens or 0 for turn in window.all_turns())
+    assert window.seek(0).total_tokens == window.total_tokens
+
+
 def test_a_taken_id_is_refused() -> None:
     """A turn may bring its id, but not one that another turn of the conversation has or had."""
     window = window_of(Turn(Role.USER, "x", resource_id="mine"))
