@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity.codec import decode, encode
 from polycontext.linearity.errors import DemotionError, UndroppableError, UnknownResourceError
+from polycontext.linearity.ledger_json import decode, encode
 from polycontext.linearity.resource_class import ResourceClass
 from polycontext.linearity.shared_store import SharedStore
 from polycontext.linearity.stats import LinearityStats
