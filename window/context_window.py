@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from attrs import frozen
 
-from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.linearity.column import Column
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_at_end
 from polycontext.window.errors import InvalidTurnError, PositionError
@@ -82,9 +82,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         preserved_share: float = 0.2,
     ) -> None:
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidTurnError("max_tokens", f"{max_tokens!r} is no window size", "a whole number of tokens, at least 1")
+            raise InvalidOptionError("max_tokens", max_tokens, "a whole number of tokens, at least 1")
         if not 0.0 <= preserved_share <= 1.0:
-            raise InvalidTurnError("preserved_share", f"{preserved_share!r} is no share of the window", "0.0 to 1.0")
+            raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
         self._contents = _Contents()
         self._position = 0
@@ -112,7 +112,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the same window focused on `position`; O(1)."""
         contents = self._contents
         if not 0 <= position <= contents.turns.length:
-            raise PositionError(position, contents.turns.length)
+            raise PositionError(position, "is outside the store", f"0..{contents.turns.length}")
         return self._with(contents, position)
 
     @property
@@ -288,7 +288,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         since the last compression.
 
         Raises:
-            SpliceError: runs that overlap or lie outside, new turns without id, count or class.
+            InvalidOptionError: runs that overlap or lie outside, new turns without id, count or class.
             OrderError: a call would be parted from its result.
         """
         old = self._contents

@@ -93,7 +93,7 @@ class StoreComonad(ABC, Generic[A_co]):
 
     def _check(self, position: int) -> int:
         if not 0 <= position <= self.last:
-            raise PositionError(position, self.last)
+            raise PositionError(position, "is outside the store", f"0..{self.last}")
         return position
 
 

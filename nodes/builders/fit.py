@@ -58,7 +58,7 @@ def fit(node: str, pieces: Sequence[Piece], task: str, budget: int, counter: Tok
 
     Raises:
         NodeBudgetError: what must stay takes more than `budget`.
-        InvalidTurnError: `budget` is no number of tokens.
+        InvalidOptionError: `budget` is no number of tokens.
     """
     window = _window(pieces, task, budget, counter)
     written = write_within(window, budget, _text, counter.count, _PROJECTOR)

@@ -13,8 +13,8 @@ from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_li
 from polycontext.nodes.commands.pill_buffers import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window.pills import (
+    CannotAttachError,
     Completer,
-    ContextNotFoundError,
     FileResolver,
     Pill,
     PillDocument,
@@ -111,8 +111,9 @@ def _typed(text: str, resolvers: Resolvers) -> PillDocument:
         for pill_type in (PillType.FILE, PillType.SYMBOL):
             try:
                 resolvers.resolve(Pill(name, pill_type))
-            except ContextNotFoundError:
-                continue
+            except CannotAttachError as error:
+                if error.is_missing:
+                    continue
             except PillError:
                 pass
             return pill_type

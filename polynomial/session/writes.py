@@ -90,7 +90,7 @@ class SessionWrites(SessionCore):
         named another item in this conversation goes in under a fresh one.
 
         Raises:
-            FormatterError: the registered formatter of a custom kind failed.
+            PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
         with self._lock:

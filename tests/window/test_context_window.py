@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens.counting import count_turn
 from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
@@ -64,7 +64,7 @@ BAD_WINDOWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", BAD_WINDOWS.values(), ids=BAD_WINDOWS.keys())
 def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None:
     """The budget is a whole number of tokens from 1 on, the share of constraints between 0 and 1."""
-    with pytest.raises(InvalidTurnError):
+    with pytest.raises(InvalidOptionError):
         ContextWindow(**options)
 
 
