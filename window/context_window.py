@@ -346,6 +346,13 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    # Nothing in a window ever changes, so a copy is the window itself.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
     def _key(self) -> tuple[object, ...]:
         c = self._contents
         facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression)
