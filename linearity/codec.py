@@ -6,11 +6,12 @@ is named with its path. No room imports this with its front door: a converter is
 when the first text is read or written.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from math import isfinite
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
 from attrs import NOTHING, fields, has
@@ -46,6 +47,7 @@ def strict_converter(*, complete: bool = False, sparse: Collection[type] = (), u
     converter.register_structure_hook_factory(has, lambda kind: _record_reader(kind, converter, complete=complete))
     # Records that are mappings as well would otherwise be written as such.
     converter.register_unstructure_hook_factory(has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse))
+    converter.register_structure_hook_func(_is_literal, _literal)
     converter.register_structure_hook_factory(_is_list, lambda kind: _list_reader(kind, converter))
     converter.register_structure_hook_factory(_is_table, lambda kind: _table_reader(kind, converter))
     converter.register_structure_hook_func(_is_json_object, lambda value, _: freeze_object(value))
@@ -117,7 +119,9 @@ def _place(error: BaseException, path: str) -> str:
 
 
 def _text(value: Any, kind: type) -> Any:
-    return check_text(value) if kind is str else _member(value, kind)
+    if kind is not str:
+        return _member(value, kind)
+    return value if type(value) is str and value.isascii() else check_text(value)
 
 
 def _whole(value: Any, kind: type) -> Any:
@@ -141,10 +145,15 @@ def _truth(value: Any, _: type[bool]) -> bool:
 
 
 def _member(value: object, kind: Any) -> Enum:
-    members: dict[str, Enum] = {_name_of(member): member for member in kind}
+    members = _members(kind)
     if not isinstance(value, str) or value not in members:
         raise InvalidDataError("", f"unknown {_shown(value)}", ", ".join(members))
     return members[value]
+
+
+@cache
+def _members(kind: type[Enum]) -> dict[str, Enum]:
+    return {_name_of(member): member for member in kind}
 
 
 def _name_of(member: Enum) -> str:
@@ -168,6 +177,17 @@ def _moment(value: object, _: type[datetime]) -> datetime:
     return moment
 
 
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _literal(value: object, kind: Any) -> object:
+    legal = get_args(kind)
+    if not any(type(value) is type(known) and value == known for known in legal):
+        raise InvalidDataError("", f"{_shown(value)} cannot be read", ", ".join(map(repr, legal)))
+    return value
+
+
 def _is_json_object(kind: Any) -> bool:
     return bool(kind == Mapping[str, Any]) or kind is FrozenDict or get_origin(kind) is FrozenDict
 
@@ -179,7 +199,7 @@ def _is_list(kind: Any) -> bool:
 def _list_reader(kind: Any, converter: Converter) -> Hook:
     make = list_structure_factory if get_origin(kind) is list else homogenous_tuple_structure_factory
     structure: Any = make(kind, converter)
-    return lambda value, _: structure(_checked(value, list | tuple, "a list"), kind)
+    return lambda value, _: structure(_checked(value, (list, tuple), "a list"), kind)
 
 
 def _is_table(kind: Any) -> bool:
@@ -227,17 +247,18 @@ def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
 
 
 def _record_writer(kind: Any, converter: Converter, *, sparse: bool) -> Callable[[Any], Any]:
-    for hint in get_type_hints(kind).values():
-        for enum in _enums_in(hint):
-            # By class, for the reason given in `strict_converter`.
+    for enum in _enums_in(*get_type_hints(kind).values()):
+        # By class, for the reason given in `strict_converter`; once, as it costs the converter all it has made so far.
+        if converter.get_unstructure_hook(enum) is not _name_of:
             converter.register_unstructure_hook(enum, _name_of)
     return make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=sparse, **_renamed(kind))
 
 
-def _enums_in(hint: Any) -> list[type[Enum]]:
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return [hint]
-    return [enum for inner in get_args(hint) for enum in _enums_in(inner)]
+def _enums_in(*hints: Any) -> Iterator[type[Enum]]:
+    for hint in hints:
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            yield hint
+        yield from _enums_in(*get_args(hint))
 
 
 def _configure_union(union: Any, tag: str, converter: Converter) -> None:

@@ -147,7 +147,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def total_tokens(self) -> int:
-        """Return the tokens of all turns, whatever the focus; O(1)."""
+        """Return the tokens of all turns, whatever the focus, in O(1)."""
         return self._contents.sums[self._contents.turns.length]
 
     @property

@@ -11,8 +11,9 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.nodes._quoting import one_line
-from polycontext.nodes._values import InvalidRecordError, check_text
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import check_text
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.prompts.errors import unknown_agent_type
 from polycontext.nodes.prompts.fitting import fit_prompt
 from polycontext.nodes.prompts.library import (
@@ -105,7 +106,7 @@ class PromptBuilder:
         Raises:
             MissingValueError: naming a value that the template names and nobody gave.
             EigenvectorError: a coordinate that is no number from 0 to 1.
-            InvalidRecordError: a value or a constraint that is no storable text.
+            InvalidDataError: a value or a constraint that is no storable text.
         """
         return self._system_prompt(self._template(agent_type), eigenvectors, constraints, _texts(values))
 
@@ -131,7 +132,7 @@ class PromptBuilder:
         Raises:
             InvalidMessagesError: calls are open.
             ContextOverflowError: over budget even after everything yielded that may.
-            MissingValueError, EigenvectorError, InvalidRecordError: as `build_system_prompt`.
+            MissingValueError, EigenvectorError, InvalidDataError: as `build_system_prompt`.
         """
         template = self._template(agent_type)
         texts = _texts(values if task is None else {**values, "task": task})
@@ -170,14 +171,14 @@ def _loaded(templates: Mapping[str, str], what: str, load: Callable[[str, str, s
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:
     """Return `values` as text; the persona is the builder's own to say."""
     if "persona" in values:
-        raise InvalidRecordError("persona", "is filled in by the builder", "a value of another name")
+        raise InvalidDataError("persona", "is filled in by the builder", "a value of another name")
     return {name: check_text(str(value) if isinstance(value, int | float) else value, name) for name, value in values.items()}
 
 
 def _list(constraints: Sequence[str]) -> str:
     """Return a list of one line each, so that no constraint can pose as a heading or as another constraint."""
     if isinstance(constraints, str):
-        raise InvalidRecordError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
+        raise InvalidDataError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
     lines = [one_line(check_text(constraint, f"constraints[{index}]")) for index, constraint in enumerate(constraints)]
     return "\n".join(f"- {line}" for line in lines if line)
 

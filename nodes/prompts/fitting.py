@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from polycontext.nodes._fitting import write_within
+from polycontext.nodes.fitting import write_within
 from polycontext.polynomial import ContextOverflowError
 from polycontext.pressure import ContextProjector
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn

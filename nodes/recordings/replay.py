@@ -7,6 +7,7 @@ list, as an agent would, so the report can say what would have been sent.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from attrs import define, evolve, field, frozen
 
@@ -14,13 +15,15 @@ from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
 from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
 from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
-from polycontext.polynomial import ContextSession, Engine
-from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal import conversation as journal
+from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
+Engine = Literal["table", "machine"]
 STAND_IN = "[result refused: too large]"
 """What stands for a result that did not go in."""
 
@@ -29,6 +32,7 @@ STAND_IN = "[result refused: too large]"
 class ReplaySettings:
     """Hold how a conversation is replayed: the budget in tokens, the marks of pressure, the engine.
 
+    The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
     `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
     """
 
@@ -47,14 +51,16 @@ class ReplaySettings:
         Raises:
             ContextOverflowError: the tools alone take the whole budget.
         """
-        return ContextSession(
+        session = ContextSession(
             self.max_tokens,
-            engine=self.engine,
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),
             counter=self.counter,
         )
+        if self.engine == "machine":
+            _ = session.machine
+        return session
 
 
 def replay_conversation(
@@ -113,13 +119,13 @@ class _Run:
 
     def _attempt(self, number: int, turn: Turn, *, stand_in: bool = False) -> TurnRefused | None:
         """Return why `turn` was refused, or None and the steps that it took."""
-        before, revision = self.session.window, self.session.revision
+        before = self.session.conversation
         try:
             self.session.add(turn)
         except PolycontextError as error:
             reason = self._reason(turn, error)
             return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
-        steps = list(self._read_journal(number, before, revision))
+        steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
         for step in steps:
@@ -135,16 +141,16 @@ class _Run:
             return f"its call was refused with turn {caller}"
         return str(error)
 
-    def _read_journal(self, number: int, window: ContextWindow, revision: int) -> Iterator[ReplayStep]:
-        """Yield the steps that the journal holds behind `revision`, starting from `window`."""
-        events = self.session.events()[revision:]
+    def _read_journal(self, number: int, conversation: journal.Conversation) -> Iterator[ReplayStep]:
+        """Yield the steps that the journal holds behind `conversation`."""
+        events = self.session.events(after=conversation.revision)
         for event in events:
-            before, window = window, self.session.window if event is events[-1] else apply_event(window, event)
+            before, conversation = conversation, self.session.conversation if event is events[-1] else journal.evolve(conversation, event)
             if isinstance(event, TurnEvent):
                 self._numbers[event.turn.resource_id] = number
-                yield TurnTaken(number, event.turn, event.resource_class, event.state, pressure_of(window))
+                yield TurnTaken(number, event.turn, event.resource_class, event.state, conversation.window.pressure)
             elif isinstance(event, CompressEvent):
-                yield self._compressed(event, before, window)
+                yield self._compressed(event, before.window, conversation.window)
 
     def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)

@@ -30,7 +30,6 @@ from polycontext.polynomial import (
     ContextInput,
     ContextPolicy,
     ContextSession,
-    Engine,
     InputKind,
     Lens,
     Operation,
@@ -160,10 +159,9 @@ _SECRETS = ("Undisclosed instructions.", "Confidential.")
 @st.composite
 def sessions(draw: st.DrawFn) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
-    engine: Engine = draw(st.sampled_from(["machine", "table"]))
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
     session = ContextSession(
-        draw(SESSION_BUDGETS), counter=FAST, engine=engine, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
+        draw(SESSION_BUDGETS), counter=FAST, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
     )
     head: list[Move] = [(Turn("system", draw(st.sampled_from(_SECRETS))), None)] if draw(st.booleans()) else []
     task: list[Move] = [(Turn("user", draw(PROSE)), None)]

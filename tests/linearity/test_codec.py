@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum, IntEnum, StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from attrs import field, frozen
@@ -246,6 +246,22 @@ def test_a_complete_record_needs_its_defaults_too() -> None:
     """Where a converter is complete, a field at its default may not be missing."""
     with pytest.raises(InvalidDataError, match=r"^\$\.count: is missing; legal: an object with name, count"):
         structured(WHOLE, {"name": "a"}, Inner)
+
+
+@frozen
+class Stamped:
+    """Say what it is and which version of it."""
+
+    schema: Literal["stamp"]
+    version: Literal[1, 2]
+
+
+def test_a_literal_is_compared_with_its_type() -> None:
+    """One of the values that are legal passes; what is merely equal to one does not."""
+    assert structured(CONVERTER, {"schema": "stamp", "version": 2}, Stamped) == Stamped("stamp", 2)
+    for version in (3, True, 1.0, "1", [1]):
+        with pytest.raises(InvalidDataError, match=r"^\$\.version: .* cannot be read; legal: 1, 2$"):
+            structured(CONVERTER, {"schema": "stamp", "version": version}, Stamped)
 
 
 @frozen

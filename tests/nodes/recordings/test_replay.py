@@ -14,10 +14,10 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes.recordings.conversation import Conversation, conversations
 from polycontext.nodes.recordings.documents import Document
 from polycontext.nodes.recordings.reading import read_conversations
-from polycontext.nodes.recordings.replay import STAND_IN, ReplaySettings, replay_conversation
+from polycontext.nodes.recordings.replay import STAND_IN, Engine, ReplaySettings, replay_conversation
 from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
 from polycontext.nodes.recordings.replay_steps import Compressed, TurnRefused, TurnTaken, ranges
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
