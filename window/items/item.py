@@ -15,7 +15,6 @@ from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import INTEGERS, check_text
-from polycontext.window.items.metadata import checked_metadata
 
 _ID = re.compile(r"ctx-([0-9]+)")
 _MOST_DIGITS = 4000
@@ -120,6 +119,14 @@ def _content(value: object) -> str:
     return check_text(value, "item.content")
 
 
+def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if values is None:
+        return None
+    from polycontext.window.items.metadata import checked_metadata  # noqa: PLC0415 - for those who attach something
+
+    return checked_metadata(values)
+
+
 def _id(value: object) -> str:
     if not isinstance(value, str) or not _ID.fullmatch(value):
         raise InvalidDataError("item.id", f"{value!r:.60} is no id", "ctx-N, such as ctx-42")
@@ -150,7 +157,7 @@ class ContextItem:
 
     content: str = field(converter=_content)
     type: ItemType = field(default=ItemType.CODE, converter=check_item_type)
-    metadata: Mapping[str, Any] | None = field(default=None, converter=checked_metadata, hash=False)
+    metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
     universal_time: int = field(factory=_now, converter=universal_time, alias="timestamp", kw_only=True)
     """Creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
     id: str = field(factory=lambda: next(ITEM_IDS), converter=_id, kw_only=True)

@@ -16,8 +16,8 @@ FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", 
 _PATH = "item.metadata"
 _SEPARATORS = re.compile(r"[\W_]+")
 _LIKENESS = 0.85
-_CALLER = 4
-"""Whoever makes or reads an item stands so many frames above the warning."""
+_READER, _MAKER = 4, 5
+"""Whoever reads or makes an item stands so many frames above the warning."""
 
 
 class MetadataWarning(UserWarning):
@@ -43,7 +43,7 @@ class ItemMetadata(Mapping[str, Any]):
         return repr(dict(self._values))
 
 
-def checked_metadata(values: Mapping[str, Any] | None) -> ItemMetadata | None:
+def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
     """Return metadata as a caller may give them; what was checked before is returned as it is.
 
     Known keys: ``filename`` and ``package`` are text, ``start_line`` and ``end_line`` whole
@@ -53,15 +53,15 @@ def checked_metadata(values: Mapping[str, Any] | None) -> ItemMetadata | None:
     Raises:
         InvalidDataError: no mapping, no JSON data, a known key with a wrong value.
     """
-    if values is None or isinstance(values, ItemMetadata):
+    if isinstance(values, ItemMetadata):
         return values
-    metadata = read_metadata(values)
+    metadata = read_metadata(values, stacklevel=_MAKER)
     if problem := _backwards(metadata):
         raise InvalidDataError(f"{_PATH}.{END_LINE}", problem, "a line from start_line on")
     return metadata
 
 
-def read_metadata(values: Mapping[str, Any]) -> ItemMetadata:
+def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> ItemMetadata:
     """Return metadata as a document may hold them: as `checked_metadata`, but lines may run backwards.
 
     The JSON Schema cannot forbid that, and an editor's point may stand before its mark.
@@ -72,7 +72,7 @@ def read_metadata(values: Mapping[str, Any]) -> ItemMetadata:
             raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
     for key in metadata.keys() - _KNOWN.keys():
         if known := _meant(key):
-            warnings.warn(f"metadata key {key!r:.60} is not known; did you mean {known!r}?", MetadataWarning, stacklevel=_CALLER)
+            warnings.warn(f"metadata key {key!r:.60} is not known; did you mean {known!r}?", MetadataWarning, stacklevel=stacklevel)
     return metadata
 
 

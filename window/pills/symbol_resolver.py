@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.items.definitions import Definition, definitions
+from polycontext.window.items.python_source import Definition, definitions
 from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, PillError, Reason
 from polycontext.window.pills.file_resolver import FileResolver, as_paths
 from polycontext.window.pills.pill import PillType, check_name
