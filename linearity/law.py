@@ -91,6 +91,15 @@ def holds(condition: bool, claim: str, found: object, **inputs: object) -> None:
         raise LawViolation(_caller(), found, claim, inputs)
 
 
+def refusal_of(attempt: Callable[[], object]) -> type[PolycontextError] | None:
+    """Return the kind of error that refuses `attempt`, None where it is accepted."""
+    try:
+        attempt()
+    except PolycontextError as error:
+        return type(error)
+    return None
+
+
 def _caller() -> str:
     frame = inspect.currentframe()
     outer = frame.f_back.f_back if frame and frame.f_back else None

@@ -18,7 +18,7 @@ from polycontext.linearity.law import Law
 from polycontext.nodes.commands.console import paper_width, write_rich
 from polycontext.nodes.commands.law_subject import Subject, load_subject
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
-from polycontext.nodes.testing.drawing import NOTHING
+from polycontext.nodes.testing.law_inputs import NOTHING
 from polycontext.nodes.testing.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
 
 STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
@@ -44,7 +44,7 @@ def check_laws(options: LawOptions) -> int:
     """Run the laws asked for and print their verdicts; return the exit code: 1 if one is broken.
 
     Raises:
-        CommandError: no such room or law. SubjectError: a subject that laws cannot be run on.
+        CommandError: no such room or law. InvalidDataError: a subject that laws cannot be run on.
     """
     laws = _named(all_laws(_rooms(options)), options)
     subject = load_subject(options.subject) if options.subject is not None else None

@@ -12,7 +12,7 @@ from attrs import frozen
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.nodes.testing.conversations import (
+from polycontext.nodes.testing.talk import (
     BUDGETS,
     CLASSES,
     FAST,
@@ -171,11 +171,11 @@ def sessions(draw: st.DrawFn) -> ContextSession:
     for turn, resource_class in moves:
         _attempt(partial(session.add, turn, resource_class))
         if draw(st.integers(0, 9)) == 0:
-            _attempt(draw(st.sampled_from(_deeds(session))))
+            _attempt(draw(st.sampled_from(_whatever_else(session))))
     return session
 
 
-def _deeds(session: ContextSession) -> list[Callable[[], object]]:
+def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     return [
         lambda: session.compress(0.1),
@@ -188,9 +188,9 @@ def _deeds(session: ContextSession) -> list[Callable[[], object]]:
     ]
 
 
-def _attempt(deed: Callable[[], object]) -> None:
+def _attempt(act: Callable[[], object]) -> None:
     """Do it, or be refused."""
     try:
-        deed()
+        act()
     except PolycontextError:
         return

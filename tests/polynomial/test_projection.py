@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity.classifying.constraints import states_constraint
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ReachError
@@ -30,7 +31,6 @@ from tests.polynomial.conversations import (
     user,
     words,
 )
-from tests.strategies import FAST, Move
 
 BUDGETS = st.sampled_from([60, 150, 300, 1000, 5000])
 EXACT = TiktokenCounter()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import filled, texts, windows
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.spine import Spine
-from tests.strategies import filled, texts, windows
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import Band, EigenvectorError, TemplateError, band_of
 from polycontext.nodes.prompts.persona import read_persona
-from tests.strategies import ANY_TEXT
+from polycontext.nodes.testing import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
 from polycontext.window.providers import Provider, UnknownProviderError, get_format
@@ -18,7 +19,6 @@ from tests.polynomial.conversations import (
     whole,
     words,
 )
-from tests.strategies import FAST, Move
 
 
 @pytest.mark.parametrize("provider", Provider)

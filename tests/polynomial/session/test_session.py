@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -37,7 +38,6 @@ from tests.polynomial.conversations import (
     whole,
     words,
 )
-from tests.strategies import FAST, Move
 
 ACCUMULATING, PRESSURED, COMPRESSED = ContextState.ACCUMULATING, ContextState.PRESSURED, ContextState.COMPRESSED
 engines = pytest.mark.parametrize("engine", ["machine", "table"])

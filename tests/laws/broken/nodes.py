@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from polycontext.nodes import ComponentRenderer, MessageProps, laws
+from polycontext.nodes import ComponentRenderer, MessageProps
+from polycontext.nodes.laws import readers
+from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.laws.breaking import breaks
-from tests.strategies import FAST
 
 OPENAI = get_format("openai")
 
@@ -83,34 +84,19 @@ class Sharing(ContextSession):
         return self.kept
 
 
-@breaks(laws.what_leaves_is_valid)
-def test_a_session_that_orphans_calls() -> None:
-    """No provider takes them."""
-    laws.what_leaves_is_valid(lived(Orphaning(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_is_valid)
-def test_a_session_that_refuses_without_a_reason() -> None:
-    """There was something to say, and room for it."""
-    laws.what_leaves_is_valid(lived(Refusing(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_is_within_budget)
-def test_a_session_that_says_too_much() -> None:
-    """The request is over its budget."""
-    laws.what_leaves_is_within_budget(lived(Verbose(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_says_what_the_view_says)
-def test_a_session_that_leaves_a_message_out() -> None:
-    """The view holds more."""
-    laws.what_leaves_says_what_the_view_says(lived(Terse(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_says_what_the_view_says)
-def test_a_session_that_leaves_results_out() -> None:
-    """Calls and results are counted too."""
-    laws.what_leaves_says_what_the_view_says(lived(Flattening(500, counter=FAST)), OPENAI)
+breaks(readers.what_leaves_is_valid, "a session that orphans calls", lambda law: law(lived(Orphaning(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_valid, "a session that refuses without a reason", lambda law: law(lived(Refusing(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_within_budget, "a session that says too much", lambda law: law(lived(Verbose(500, counter=FAST)), OPENAI))
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves a message out",
+    lambda law: law(lived(Terse(500, counter=FAST)), OPENAI),
+)
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves results out",
+    lambda law: law(lived(Flattening(500, counter=FAST)), OPENAI),
+)
 
 
 class Flattening(ContextSession):
@@ -122,10 +108,9 @@ class Flattening(ContextSession):
         return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
 
 
-@breaks(laws.what_leaves_is_the_readers_own)
-def test_a_session_that_shares_its_messages() -> None:
-    """One reader spoils them for all."""
-    laws.what_leaves_is_the_readers_own(lived(Sharing(500, counter=FAST)), OPENAI)
+breaks(
+    readers.what_leaves_is_the_readers_own, "a session that shares its messages", lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI)
+)
 
 
 # --- props ------------------------------------------------------------------------
@@ -198,55 +183,32 @@ class Numbered:
         return {**ComponentRenderer().render_chat(session), "painting": self.paintings}
 
 
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_system_turns() -> None:
-    """Instructions reach the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Indiscreet())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_results() -> None:
-    """What a tool found reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Showing())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_arguments() -> None:
-    """A key reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Explaining())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_gists() -> None:
-    """How the past was summarised reaches the browser."""
-    laws.nothing_private_reaches_props(squeezed(), Quoting())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_attached_files() -> None:
-    """What the user handed to the model reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Opening())
-
-
-@breaks(laws.props_say_what_was_said)
-def test_a_renderer_that_has_the_user_say_attached_files() -> None:
-    """Nobody said a file."""
-    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Opening())
-
-
-@breaks(laws.props_say_what_was_said)
-def test_a_renderer_that_clips() -> None:
-    """Half a word is another word."""
-    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Clipping())
-
-
-@breaks(laws.rendering_changes_nothing)
-def test_a_renderer_that_clears() -> None:
-    """Nothing is left to read."""
-    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Meddling())
-
-
-@breaks(laws.rendering_changes_nothing)
-def test_a_renderer_that_counts() -> None:
-    """A browser would draw it anew every time."""
-    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Numbered())
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows system turns",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Indiscreet()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows results",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Showing()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows arguments",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Explaining()),
+)
+breaks(readers.nothing_private_reaches_props, "a renderer that shows gists", lambda law: law(squeezed(), Quoting()))
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(
+    readers.props_say_what_was_said,
+    "a renderer that has the user say attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(readers.props_say_what_was_said, "a renderer that clips", lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()))
+breaks(readers.rendering_changes_nothing, "a renderer that clears", lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()))
+breaks(readers.rendering_changes_nothing, "a renderer that counts", lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()))

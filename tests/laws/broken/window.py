@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import pytest
 from attrs import evolve
 
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn, laws
+from polycontext.nodes.testing import FAST
+from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
+from polycontext.window.laws import stores, windows
 from polycontext.window.spine import Spine
-from tests.laws.breaking import breaks
-from tests.strategies import FAST
+from tests.laws.breaking import breaks, obeys
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
 CALLS = Turn("assistant", None, tool_calls=(ToolCall("a", "weather"), ToolCall("b", "hotels")))
@@ -180,110 +180,63 @@ class Amnesiac(ContextWindow):
         return type(self)(self.max_tokens, counter=self.counter)
 
 
-@breaks(laws.extend_extract_is_identity)
-def test_a_window_whose_extend_drops_the_last_position() -> None:
-    """A trajectory must reach the newest turn."""
-    laws.extend_extract_is_identity(window_of(Cropped, USER, ANSWER))
+breaks(
+    stores.extend_extract_is_identity, "a window whose extend drops the last position", lambda law: law(window_of(Cropped, USER, ANSWER))
+)
+breaks(windows.append_shows_the_turn, "a window that trims what is said", lambda law: law(window_of(Trimming), USER))
+breaks(
+    windows.append_keeps_what_was_there,
+    "an append that evicts or mutates",
+    lambda law: law(window_of(Evicting, USER, ANSWER), USER),
+    lambda law: law(window_of(Mutable, USER, ANSWER), USER),
+)
+breaks(
+    windows.append_ignores_the_focus,
+    "an append that drops what is behind the focus",
+    lambda law: law(window_of(Rewinding, USER, ANSWER), USER, 1),
+)
 
 
-@breaks(laws.append_shows_the_turn)
-def test_a_window_that_trims_what_is_said() -> None:
-    """What was said must be there word for word."""
-    laws.append_shows_the_turn(window_of(Trimming), USER)
-
-
-@breaks(laws.append_keeps_what_was_there)
-@pytest.mark.parametrize("kind", [Evicting, Mutable])
-def test_an_append_that_evicts_or_mutates(kind: type[ContextWindow]) -> None:
-    """Nothing may leave, and the old window must stay as it was."""
-    laws.append_keeps_what_was_there(window_of(kind, USER, ANSWER), USER)
-
-
-@breaks(laws.append_ignores_the_focus)
-def test_an_append_that_drops_what_is_behind_the_focus() -> None:
-    """Looking back must not be going back."""
-    laws.append_ignores_the_focus(window_of(Rewinding, USER, ANSWER), USER, 1)
-
-
-@breaks(laws.forks_share_nothing_but_the_past)
-def test_two_futures_in_one_list() -> None:
-    """What one branch appends must not show in the other."""
+def forgetful_of_forks() -> ContextWindow:
+    """Return a window whose futures are written into one list."""
     window = ContextWindow(1_000, counter=FAST)
     window._contents = evolve(window._contents, spine=OneFuture())
-    laws.forks_share_nothing_but_the_past(window, USER, ANSWER)
+    return window
 
 
-@breaks(laws.calls_are_answered_before_anything_else)
-def test_an_orphan_that_is_let_in() -> None:
-    """A result without its call must be refused, not made to fit."""
-    laws.calls_are_answered_before_anything_else(window_of(Lax, USER), RESULTS[0])
+breaks(windows.forks_share_nothing_but_the_past, "two futures in one list", lambda law: law(forgetful_of_forks(), USER, ANSWER))
+breaks(windows.calls_are_answered_before_anything_else, "an orphan that is let in", lambda law: law(window_of(Lax, USER), RESULTS[0]))
+breaks(
+    windows.calls_are_answered_before_anything_else,
+    "a refusal that leaves a trace",
+    lambda law: law(window_of(Stumbling, USER), RESULTS[0]),
+)
+breaks(windows.every_turn_has_an_id_of_its_own_and_a_class, "a turn that is there twice", lambda law: law(window_of(Repeating, USER)))
+breaks(
+    windows.every_turn_has_an_id_of_its_own_and_a_class,
+    "turns whose classes were lost",
+    lambda law: law(window_of(Lost, USER, ANSWER).splice([Splice(0, 1)])),
+)
+breaks(windows.sums_equal_recounting, "sums that drift", lambda law: law(window_of(Drifting, USER, ANSWER)))
+breaks(windows.a_turn_is_counted_once, "a window that counts messages", lambda law: law(window_of(Flat), USER))
+breaks(
+    windows.atoms_partition_the_turns,
+    "atoms that leave out a turn or its bill",
+    lambda law: law(window_of(Skipping, USER, ANSWER)),
+    lambda law: law(window_of(Uncounted, USER, ANSWER)),
+)
+breaks(windows.atoms_are_never_split, "atoms that part calls from results", lambda law: law(window_of(Splitting, USER, CALLS, *RESULTS)))
+breaks(windows.atoms_are_never_split, "an open atom that passes for closed", lambda law: law(window_of(Closing, USER, CALLS, RESULTS[0])))
+breaks(
+    windows.splicing_cuts_the_run_alone,
+    "a splice that loses the ledger or more turns",
+    lambda law: law(window_of(Lost, USER, ANSWER), 0),
+    lambda law: law(window_of(Greedy, USER, ANSWER), 0),
+)
+breaks(windows.clearing_keeps_the_ledger, "a clear that forgets", lambda law: law(window_of(Amnesiac, USER)))
 
 
-@breaks(laws.calls_are_answered_before_anything_else)
-def test_a_refusal_that_leaves_a_trace() -> None:
-    """A refused turn must change nothing, the focus neither."""
-    laws.calls_are_answered_before_anything_else(window_of(Stumbling, USER), RESULTS[0])
-
-
-@breaks(laws.every_turn_has_an_id_of_its_own_and_a_class)
-def test_a_turn_that_is_there_twice() -> None:
-    """An id must name one turn."""
-    laws.every_turn_has_an_id_of_its_own_and_a_class(window_of(Repeating, USER))
-
-
-@breaks(laws.every_turn_has_an_id_of_its_own_and_a_class)
-def test_turns_whose_classes_were_lost() -> None:
-    """A turn must have a class, also after a splice."""
-    laws.every_turn_has_an_id_of_its_own_and_a_class(window_of(Lost, USER, ANSWER).splice([Splice(0, 1)]))
-
-
-@breaks(laws.sums_equal_recounting)
-def test_sums_that_drift() -> None:
-    """One token too much is one too much."""
-    laws.sums_equal_recounting(window_of(Drifting, USER, ANSWER))
-
-
-@breaks(laws.a_turn_is_counted_once)
-def test_a_window_that_counts_messages() -> None:
-    """A turn must cost what the counter says."""
-    laws.a_turn_is_counted_once(window_of(Flat), USER)
-
-
-@breaks(laws.atoms_partition_the_turns)
-@pytest.mark.parametrize("kind", [Skipping, Uncounted])
-def test_atoms_that_leave_out_a_turn_or_its_bill(kind: type[ContextWindow]) -> None:
-    """All turns and all tokens must be in the atoms."""
-    laws.atoms_partition_the_turns(window_of(kind, USER, ANSWER))
-
-
-@breaks(laws.atoms_are_never_split)
-def test_atoms_that_part_calls_from_results() -> None:
-    """An atom of calls must hold their results."""
-    laws.atoms_are_never_split(window_of(Splitting, USER, CALLS, *RESULTS))
-
-
-@breaks(laws.atoms_are_never_split)
-def test_an_open_atom_that_passes_for_closed() -> None:
-    """A call without a result must keep its atom open."""
-    laws.atoms_are_never_split(window_of(Closing, USER, CALLS, RESULTS[0]))
-
-
-@breaks(laws.splicing_cuts_the_run_alone)
-@pytest.mark.parametrize("kind", [Lost, Greedy])
-def test_a_splice_that_loses_the_ledger_or_more_turns(kind: type[ContextWindow]) -> None:
-    """A compression must not cost the ledger, nor a turn that was not yielded."""
-    laws.splicing_cuts_the_run_alone(window_of(kind, USER, ANSWER), 0)
-
-
-@breaks(laws.clearing_keeps_the_ledger)
-def test_a_clear_that_forgets() -> None:
-    """Ids must not return, and classes must stay known."""
-    laws.clearing_keeps_the_ledger(window_of(Amnesiac, USER))
-
-
-def test_what_is_unbroken_passes_the_same_laws() -> None:
-    """The windows above fail for their fault alone: the same laws accept the same inputs without it."""
-    window = window_of(ContextWindow, USER, CALLS, RESULTS[0])
-    laws.calls_are_answered_before_anything_else(window, RESULTS[0])
-    laws.atoms_are_never_split(window)
-    laws.splicing_cuts_the_run_alone(window, 0)
+TOOLS = (USER, CALLS, RESULTS[0])
+obeys(windows.calls_are_answered_before_anything_else, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS), RESULTS[0]))
+obeys(windows.atoms_are_never_split, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS)))
+obeys(windows.splicing_cuts_the_run_alone, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS), 0))
