@@ -101,6 +101,7 @@ def refusal_of(attempt: Callable[[], object]) -> type[PolycontextError] | None:
 
 
 def _caller() -> str:
+    # Two frames up: `agree` or `holds` asks, and the law that called it is meant.
     frame = inspect.currentframe()
     outer = frame.f_back.f_back if frame and frame.f_back else None
     return outer.f_code.co_name if outer else "law"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.errors import InvalidDataError
-from polycontext.nodes.testing.law_inputs import Strategies
+from polycontext.nodes.testing.law_inputs import Strategies, focused_anywhere
 from polycontext.nodes.testing.structures import ledgers
 from polycontext.nodes.testing.talk import Move, conversations
 from polycontext.polynomial import ContextSession, PolyAgent
@@ -122,21 +122,6 @@ def _has(value: Any, method: str, *arguments: object) -> bool:
     return callable(function) and _takes(function, *arguments)
 
 
-# --- what fits ------------------------------------------------------------
-
-
-def _counts(value: Any) -> bool:
-    return _has(value, "count", "text") and not isinstance(value, Sequence | StoreComonad)
-
-
-def _compresses(value: Any) -> bool:
-    return _has(value, "compress", None, 0.5) and not isinstance(value, ContextSession)
-
-
-def _classifies(value: Any) -> bool:
-    return callable(value) and _takes(value, "user", "text", {})
-
-
 # --- what is drawn --------------------------------------------------------
 
 
@@ -168,7 +153,7 @@ def _continued(window: ContextWindow) -> Strategies:
     windows = st.just(window)
     if not window.open_calls:
         windows |= conversations(max_atoms=6).map(after)
-    focused = windows.flatmap(lambda grown: st.just(grown) | st.integers(0, len(grown)).map(grown.seek))
+    focused = windows.flatmap(focused_anywhere)
     return {"window": focused, "store": focused}
 
 
@@ -180,10 +165,16 @@ KINDS: Final = (
     Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
     Kind("a ledger (LinearityMap)", lambda value: isinstance(value, LinearityMap), _with_history),
-    Kind("a counter (count(text))", _counts, _fixed("counter")),
-    Kind("a classifier (called with role, content, metadata)", _classifies, _fixed("classifier")),
+    Kind("a counter (count(text))", lambda v: _has(v, "count", "text") and not isinstance(v, Sequence | StoreComonad), _fixed("counter")),
+    Kind(
+        "a classifier (called with role, content, metadata)", lambda v: callable(v) and _takes(v, "user", "text", {}), _fixed("classifier")
+    ),
     Kind("a summariser (summarise(turns, max_tokens, *, counter, query))", lambda v: isinstance(v, Summariser), _fixed("summariser")),
-    Kind("a projector (compress(window, target))", _compresses, _fixed("projector")),
+    Kind(
+        "a projector (compress(window, target))",
+        lambda v: _has(v, "compress", None, 0.5) and not isinstance(v, ContextSession),
+        _fixed("projector"),
+    ),
     Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),
 )
 """What laws are about, in the order of the rooms."""

@@ -51,17 +51,13 @@ def check_laws(options: LawOptions) -> int:
     if subject is not None:
         laws = _about(laws, subject)
     with _own_storage(), _progress(laws, options.examples) as watch:
-        verdicts = [watch.ended(_run(law, subject, options, watch)) for law in laws]
+        bound = NOTHING if subject is None else subject.bound
+        verdicts = [watch.ended(run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)) for law in laws]
     if options.as_json:
         write_json(_as_json(verdicts, options, subject), indent=2)
     else:
         write_rich(_table(verdicts, subject))
     return 0 if all(verdict.ok for verdict in verdicts) else FAULT
-
-
-def _run(law: Law, subject: Subject | None, options: LawOptions, watch: "_Watch") -> Verdict:
-    bound = NOTHING if subject is None else subject.bound
-    return run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)
 
 
 # --- which laws -----------------------------------------------------------
@@ -135,7 +131,8 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
         table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
         table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
-    return Group(*_heading(subject), table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
+    heading = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
+    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
 
 
 def _room_left(verdicts: Sequence[Verdict]) -> int:
@@ -155,10 +152,6 @@ def _problem(verdict: Verdict, room: int) -> Text:
     text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
     text.truncate(room, overflow="ellipsis")
     return text
-
-
-def _heading(subject: Subject | None) -> list[RenderableType]:
-    return [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
 
 
 def _broken(verdict: Verdict) -> list[RenderableType]:

@@ -76,13 +76,15 @@ def _requests(known: Known) -> st.SearchStrategy[list[tuple[str, ResourceClass]]
 # --- windows --------------------------------------------------------------
 
 
-def _focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
+def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
+    """Draw the window as it is, or focused elsewhere."""
     return st.just(window) | st.integers(0, len(window)).map(window.seek)
 
 
-_LIVED = talk.lived_windows().flatmap(_focused_anywhere)
+_LIVED = talk.lived_windows().flatmap(focused_anywhere)
 _ANY = talk.windows() | talk.windows(max_atoms=6) | _LIVED  # lived ones are dear to make
-_SMALL = machines.small_windows().flatmap(_focused_anywhere)
+_SMALL = machines.small_windows().flatmap(focused_anywhere)
+# Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
 _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=talk.FAST))
 
 
@@ -175,81 +177,66 @@ def _other_engines(known: Known) -> st.SearchStrategy[Any]:
     return st.sampled_from([engine for engine in (ContextMachine, TableMachine) if engine is not known.get("machine")])
 
 
-PARAMETERS: Final[Drawings] = MappingProxyType(
-    {
-        # what is told to do something, before what it is done to
-        "machine": _one_of(ContextMachine, TableMachine),
-        "other_machine": _other_engines,
-        "polynomial": _one_of(CONTEXT_POLYNOMIAL),
-        "policy": _always(machines.POLICIES),
-        "identity": _one_of(CONTEXT_OPERAD.identity()),
-        "operation": _always(machines.OPERATIONS),
-        "operations": _always(st.lists(machines.OPERATIONS, min_size=1, max_size=5)),
-        "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
-        "project": _one_of(project),
-        "projector": _always(structures.projectors()),
-        "planner": _always(structures.projectors()),
-        # linearity
-        "ledger": _always(structures.ledgers()),
-        "resource_id": _known_ids,
-        "other_id": _known_ids,
-        "resource_class": _always(structures.RESOURCE_CLASSES),
-        "other_class": _always(structures.RESOURCE_CLASSES),
-        "requests": _requests,
-        "classifier": _one_of(default_classifier),
-        "role": _one_of(*(role.value for role in Role), "other"),
-        "content": _always(_CONTENTS),
-        "metadata": _always(st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS)),
-        # window
-        "store": _always(structures.stores()),
-        "window": _windows,
-        "other_window": _always(talk.windows(max_atoms=4)),
-        "third_window": _always(talk.windows(max_atoms=4)),
-        "view": _one_of(*structures.READINGS),
-        "other_view": _one_of(*structures.READINGS),
-        "position": _positions,
-        "other_position": _positions,
-        "positions": lambda known: st.lists(_positions(known), max_size=4),
-        "turn": _next_turns,
-        "other_turn": _next_turns,
-        "counter": _counters,
-        "text": _always(talk.TEXTS),
-        "wire": _one_of(*(get_format(provider) for provider in Provider)),
-        # pressure
-        "first_view": _views,
-        "second_view": _views,
-        "third_view": _views,
-        "ceiling": _views,
-        "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
-        "plan": _always(structures.plans()),
-        "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
-        "target": _always(talk.TARGETS),
-        "other_target": _always(talk.TARGETS),
-        "targets": _always(st.lists(talk.TARGETS, min_size=1, max_size=6)),
-        "summariser": _one_of(ExtractiveSummariser()),
-        "offline_summariser": _one_of(ExtractiveSummariser()),
-        "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),
-        "turns": _conversations,
-        # polynomial and nodes
-        "combine": _always(machines.COMBINATORS),
-        "parallel": _one_of(parallel),
-        "coproduct": _one_of(coproduct),
-        "product": _one_of(product),
-        "sequential": _one_of(sequential),
-        "through": _one_of(through),
-        "lens": _always(machines.lenses()),
-        "other_lens": _always(machines.lenses()),
-        "third_lens": _always(machines.lenses()),
-        "third_agent": _always(machines.agents()),
-        "other_agent": _always(machines.agents()),
-        "agent": _agents,
-        "choices": _always(machines.CHOICES),
-        "inputs": _always(machines.machine_inputs()),
-        "session": _always(machines.sessions()),
-        "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
-        "renderer": _one_of(ComponentRenderer()),
-    }
-)
+_DRAWINGS: Final[Drawings] = {
+    # what is told to do something, before what it is done to
+    "machine": _one_of(ContextMachine, TableMachine),
+    "other_machine": _other_engines,
+    "polynomial": _one_of(CONTEXT_POLYNOMIAL),
+    "policy": _always(machines.POLICIES),
+    "identity": _one_of(CONTEXT_OPERAD.identity()),
+    "operation": _always(machines.OPERATIONS),
+    "operations": _always(st.lists(machines.OPERATIONS, min_size=1, max_size=5)),
+    "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
+    "project": _one_of(project),
+    "projector planner": _always(structures.projectors()),
+    # linearity
+    "ledger": _always(structures.ledgers()),
+    "resource_id other_id": _known_ids,
+    "resource_class other_class": _always(structures.RESOURCE_CLASSES),
+    "requests": _requests,
+    "classifier": _one_of(default_classifier),
+    "role": _one_of(*(role.value for role in Role), "other"),
+    "content": _always(_CONTENTS),
+    "metadata": _always(st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS)),
+    # window
+    "store": _always(structures.stores()),
+    "window": _windows,
+    "other_window third_window": _always(talk.windows(max_atoms=4)),
+    "view other_view": _one_of(*structures.READINGS),
+    "position other_position": _positions,
+    "positions": lambda known: st.lists(_positions(known), max_size=4),
+    "turn other_turn": _next_turns,
+    "counter": _counters,
+    "text": _always(talk.TEXTS),
+    "wire": _one_of(*(get_format(provider) for provider in Provider)),
+    # pressure
+    "first_view second_view third_view ceiling": _views,
+    "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
+    "plan": _always(structures.plans()),
+    "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
+    "target other_target": _always(talk.TARGETS),
+    "targets": _always(st.lists(talk.TARGETS, min_size=1, max_size=6)),
+    "summariser offline_summariser": _one_of(ExtractiveSummariser()),
+    # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
+    "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),
+    "turns": _conversations,
+    # polynomial and nodes
+    "combine": _always(machines.COMBINATORS),
+    "parallel": _one_of(parallel),
+    "coproduct": _one_of(coproduct),
+    "product": _one_of(product),
+    "sequential": _one_of(sequential),
+    "through": _one_of(through),
+    "lens other_lens third_lens": _always(machines.lenses()),
+    "third_agent other_agent": _always(machines.agents()),
+    "agent": _agents,
+    "choices": _always(machines.CHOICES),
+    "inputs": _always(machines.machine_inputs()),
+    "session": _always(machines.sessions()),
+    "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
+    "renderer": _one_of(ComponentRenderer()),
+}
+PARAMETERS: Final[Drawings] = MappingProxyType({name: drawing for names, drawing in _DRAWINGS.items() for name in names.split()})
 """How to draw each parameter that a law may have, in the order in which they are drawn."""
 
 WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(

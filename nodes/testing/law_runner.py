@@ -34,10 +34,6 @@ Progress = Callable[[Law, int], None]
 """Is called before each example, with the law and the number of examples before it."""
 
 
-def _quiet(law: Law, tried: int) -> None:
-    pass
-
-
 @frozen
 class Counterexample:
     """Show the smallest inputs found that break a law, and both sides; or what was raised instead of an answer."""
@@ -82,7 +78,7 @@ def run_law(
     *,
     bound: Strategies = NOTHING,
     seed: int | None = None,
-    progress: Progress = _quiet,
+    progress: Progress = lambda law, tried: None,
 ) -> Verdict:
     """Try `law` on so many inputs and return the verdict; what the law or its subject raises is part of it.
 

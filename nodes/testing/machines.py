@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import frozen
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.nodes.testing.shown import Named
 from polycontext.nodes.testing.talk import (
     BUDGETS,
     CLASSES,
@@ -50,23 +50,9 @@ AnyAgent = PolyAgent[Any, Any, Any]
 AnyLens = Lens[Any, Any, Any, Any]
 
 
-@frozen
-class Rows:
-    """Hold a finite agent as a table: for each position and input the next position and the output."""
-
-    rows: Mapping[int, Mapping[int, tuple[int, int]]]
-
-    def directions(self, position: int) -> frozenset[int]:
-        """Return the inputs that the table has at `position`."""
-        return frozenset(self.rows[position])
-
-    def transition(self, position: int, input: int) -> tuple[int, int]:
-        """Look it up; raise KeyError for what is not there."""
-        return self.rows[position][input]
-
-    def agent(self) -> AnyAgent:
-        """Return the agent."""
-        return PolyAgent(frozenset(self.rows), self.directions, self.transition)
+def agent_of(rows: Mapping[int, Mapping[int, tuple[int, int]]]) -> AnyAgent:
+    """Return the finite agent of a table: for each position and input the next position and the output."""
+    return PolyAgent(frozenset(rows), lambda position: frozenset(rows[position]), lambda position, input: rows[position][input])
 
 
 @st.composite
@@ -75,7 +61,7 @@ def agents(draw: st.DrawFn) -> AnyAgent:
     size = draw(st.integers(1, 3))
     steps = st.tuples(st.integers(0, size - 1), NUMBERS)
     rows = {position: draw(st.dictionaries(NUMBERS, steps, max_size=3)) for position in range(size)}
-    return Rows(rows).agent()
+    return agent_of(rows)
 
 
 COMBINATORS = st.sampled_from([parallel, coproduct, product, sequential])
@@ -86,20 +72,14 @@ def composites() -> st.SearchStrategy[AnyAgent]:
     return agents() | st.builds(lambda combine, first, second: combine(first, second), COMBINATORS, agents(), agents())
 
 
-@frozen
-class Relabelling:
-    """Look a label up; what is not in the table stays."""
-
-    labels: Mapping[Any, Any]
-
-    def __call__(self, value: Any) -> Any:
-        """Return the new label of `value`."""
-        return self.labels.get(value, value)
+def relabelling(labels: Mapping[Any, Any]) -> Named:
+    """Return the function that looks a label up; what is not in the table stays."""
+    return Named(f"relabel {labels}", lambda value: labels.get(value, value))
 
 
 def lenses() -> st.SearchStrategy[AnyLens]:
     """Draw a lens over numbers: outputs relabelled, some inputs renamed, others shut out."""
-    labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(Relabelling)
+    labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(relabelling)
     return st.builds(Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3))))
 
 

@@ -1,10 +1,12 @@
 """Values as a counterexample shows them: what is in a window, which function it was, and no more than can be read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, StrEnum
 from functools import singledispatch
 from typing import Any
+
+from attrs import frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
@@ -17,6 +19,21 @@ LONGEST = 2_000
 
 _TEXT = 120
 _ITEMS = 12
+
+
+@frozen(repr=False)
+class Named:
+    """Be a function that a counterexample can show by name."""
+
+    name: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Apply the function."""
+        return self.function(value)
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 def shown(value: object) -> str:

@@ -1,33 +1,17 @@
 """Ledgers, stores, views and plans as Hypothesis strategies: what the laws of the three lower rooms are about."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
 
-from attrs import frozen
 from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap, ResourceClass, Tag
+from polycontext.nodes.testing.shown import Named
 from polycontext.nodes.testing.talk import Head, lived_windows, reaches, windows
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View, plan_at
 from polycontext.window import Store
 from polycontext.window.store import StoreComonad
-
-
-@frozen(repr=False)
-class Named:
-    """Be a function that a counterexample can show by name."""
-
-    name: str
-    function: Callable[[Any], Any]
-
-    def __call__(self, value: Any) -> Any:
-        """Apply the function."""
-        return self.function(value)
-
-    def __repr__(self) -> str:
-        return self.name
-
 
 # --- ledgers --------------------------------------------------------------
 

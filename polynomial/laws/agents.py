@@ -5,6 +5,7 @@ Every agent's inputs are their own directions. The combinator is an input of its
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from attrs import frozen
@@ -21,6 +22,8 @@ Combine = Callable[[AnyAgent, AnyAgent], AnyAgent]
 AnyLens = Lens[Any, Any, Any, Any]
 Through = Callable[[AnyAgent, AnyLens], AnyAgent]
 Rename = Callable[[Any], Any]
+
+first_of, second_of, untagged = itemgetter(0), itemgetter(1), attrgetter("value")
 
 _REFUSALS = (PolycontextError, LookupError, TypeError, ValueError, AttributeError)
 
@@ -350,18 +353,3 @@ def right_sum(tagged: Any) -> Any:
     if isinstance(tagged, Right):
         return Right(tagged)
     return tagged.value if isinstance(tagged.value, Left) else Right(Left(tagged.value.value))
-
-
-def first_of(pair: Any) -> Any:
-    """Return a of (a, b)."""
-    return pair[0]
-
-
-def second_of(pair: Any) -> Any:
-    """Return b of (a, b)."""
-    return pair[1]
-
-
-def untagged(tagged: Any) -> Any:
-    """Return the value without its summand."""
-    return tagged.value

@@ -32,12 +32,13 @@ def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None
 def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes passes its own check, for turns whose calls are paired and of which at least one is the user's."""
     messages = wire.render(turns).messages
-    agree(_problem(wire, messages), None, provider=wire.provider, turns=turns, messages=messages)
+    agree(fault_of(wire, messages, allow_open_tail=True), None, provider=wire.provider, turns=turns, messages=messages)
 
 
-def _problem(wire: WireFormat, messages: Sequence[Message]) -> str | None:
+def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False) -> str | None:
+    """Return what a provider would find wrong, None where it takes the messages; calls may wait for results where it is said so."""
     try:
-        wire.check(messages, allow_open_tail=True)
+        wire.check(messages, allow_open_tail=allow_open_tail)
     except InvalidMessagesError as error:
         return str(error)
     return None

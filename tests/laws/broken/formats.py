@@ -26,7 +26,6 @@ class Moody:
         self.answers = count(1_000, -100)
 
     def count(self, text: str) -> int:
-        """Count down."""
         return next(self.answers)
 
 
@@ -34,7 +33,6 @@ class Charging(EstimatingCounter):
     """Charge for nothing."""
 
     def count(self, text: str) -> int:
-        """Add one."""
         return super().count(text) + 1
 
 

@@ -18,7 +18,6 @@ class Lowering(LinearityMap):
     """Promote to anything, downward too, as a ledger made anew at each compression would."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Forget the old class."""
         return type(self)().tag(resource_id, resource_class)
 
 
@@ -26,7 +25,6 @@ class LastWordWins(LinearityMap):
     """Let a tag replace a higher one."""
 
     def tag(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Start over with the new class."""
         return type(self)._restored({**dict(self.items()), resource_id: Tag(resource_class)}.items(), self.stats())
 
 
@@ -34,7 +32,6 @@ class Overshooting(LinearityMap):
     """Raise one class further than asked, but never twice."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Go to the top."""
         return super().promote(resource_id, PRESERVED)
 
 
@@ -42,7 +39,6 @@ class Climbing(LinearityMap):
     """Climb a single class each time, whatever class was asked for."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Take the next step, if there is one."""
         return super().promote(resource_id, ResourceClass(min(self.get(resource_id) + 1, PRESERVED)))
 
 
@@ -50,7 +46,6 @@ class Contrary(LinearityMap):
     """Give the less the more is asked for."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Turn the request around."""
         return super().promote(resource_id, REQUIRED if resource_class is PRESERVED else PRESERVED)
 
 
@@ -58,7 +53,6 @@ class Uncounted(LinearityMap):
     """Count nothing."""
 
     def stats(self) -> LinearityStats:
-        """Report an empty ledger."""
         return LinearityStats()
 
 
@@ -66,7 +60,6 @@ class Forgetful(LinearityMap):
     """Write everything but the counters."""
 
     def to_json(self) -> dict[str, Any]:
-        """Lose the drops."""
         return {**super().to_json(), "drops": 0}
 
 
@@ -74,7 +67,6 @@ class Restless(LinearityMap):
     """Count every tagging, a repeated one too."""
 
     def tag(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Count a drop that was none."""
         return evolve(super().tag(resource_id, resource_class), _stats=self.stats().tagged(resource_class).dropped())
 
 
@@ -82,7 +74,6 @@ class Erasing(LinearityMap):
     """Drop the tag along with the resource."""
 
     def drop(self, resource_id: str) -> Self:
-        """Start over."""
         return evolve(type(self)(), _stats=self.stats().dropped())
 
 
@@ -90,7 +81,6 @@ class Everywhere(LinearityMap):
     """Put the first id into every part."""
 
     def partition(self) -> dict[ResourceClass, tuple[str, ...]]:
-        """List it thrice."""
         return {each: tuple(self)[:1] for each in ResourceClass}
 
 
@@ -98,7 +88,6 @@ class Partial(LinearityMap):
     """Answer for many ids at once, and leave the last one out."""
 
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
-        """Forget one."""
         return super().classes_of(resource_ids)[:-1]
 
 
@@ -106,7 +95,6 @@ class Meddling(LinearityMap):
     """Change the tag in place, so that the ledger it came from changes too."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        """Write over the old tag."""
         self._store._tags[list(self).index(resource_id)] = Tag(resource_class)
         return self
 

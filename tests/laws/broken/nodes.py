@@ -44,7 +44,6 @@ class Orphaning(ContextSession):
     """Hand out calls without their results."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Leave the results out."""
         return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
 
 
@@ -52,7 +51,6 @@ class Refusing(ContextSession):
     """Hand out nothing."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Find fault with everything."""
         raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
 
 
@@ -60,7 +58,6 @@ class Verbose(ContextSession):
     """Hand out more than there is room for."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Add a long speech."""
         speech = {"role": "user", "content": "word " * 2_000}
         return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
 
@@ -69,7 +66,6 @@ class Terse(ContextSession):
     """Hand out less than the view."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Leave the last message out."""
         return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
 
 
@@ -79,7 +75,6 @@ class Sharing(ContextSession):
     kept: Rendered | None = None
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Make it once."""
         self.kept = self.kept or super().request(provider, allow_open=allow_open)
         return self.kept
 
@@ -103,7 +98,6 @@ class Flattening(ContextSession):
     """Hand out the view without its calls and results."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Keep plain messages only, and say what the results said."""
         plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
         return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
 
@@ -132,7 +126,6 @@ class Explaining(ComponentRenderer):
     """Show which tool was called with what."""
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Add the calls."""
         calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
         return {**super().render_chat(session), "calls": calls}
 
@@ -165,7 +158,6 @@ class Meddling:
     """Press the button while painting it."""
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Clear what it shows."""
         props = ComponentRenderer().render_chat(session)
         session.clear()
         return props
@@ -178,7 +170,6 @@ class Numbered:
     paintings: int = 0
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Count this one."""
         self.paintings += 1
         return {**ComponentRenderer().render_chat(session), "painting": self.paintings}
 

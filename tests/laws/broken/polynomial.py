@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.testing import FAST, filled
-from polycontext.nodes.testing.machines import AnyAgent, AnyLens, Relabelling, Rows
+from polycontext.nodes.testing.machines import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,
@@ -47,13 +47,13 @@ from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.breaking import breaks
 
-WALKER = Rows({0: {0: (1, 2)}, 1: {0: (0, 1), 1: (1, 0)}}).agent()
+WALKER = agent_of({0: {0: (1, 2)}, 1: {0: (0, 1), 1: (1, 0)}})
 """Moves on every 0, and puts out something else than it takes."""
-TAKER = Rows({0: {0: (0, 0), 1: (1, 1), 2: (0, 2)}, 1: {0: (0, 1), 1: (1, 2), 2: (1, 0)}}).agent()
+TAKER = agent_of({0: {0: (0, 0), 1: (1, 1), 2: (0, 2)}, 1: {0: (0, 1), 1: (1, 2), 2: (1, 0)}})
 """Takes everything everywhere."""
 
 CHOICES = [0, 1, 0, 0, 1]
-SWAP: AnyLens = Lens(Relabelling({0: 1, 1: 0}), Relabelling({0: 1, 1: 0}), frozenset({0, 1, 2}))
+SWAP: AnyLens = Lens(relabelling({0: 1, 1: 0}), relabelling({0: 1, 1: 0}), frozenset({0, 1, 2}))
 
 
 def with_transition(agent: AnyAgent, transition: Callable[[Any, Any], tuple[Any, Any]]) -> AnyAgent:
@@ -74,7 +74,7 @@ breaks(
     "an agent that accepts more than its directions",
     lambda law: law(PolyAgent(frozenset({0, 1}), lambda s: frozenset({s}), lambda s, a: (a, a))),
 )
-breaks(agents.directions_are_exactly_what_is_accepted, "an agent that leads nowhere", lambda law: law(Rows({0: {0: (7, 0)}}).agent()))
+breaks(agents.directions_are_exactly_what_is_accepted, "an agent that leads nowhere", lambda law: law(agent_of({0: {0: (7, 0)}})))
 
 
 def hopeful(first: AnyAgent, second: AnyAgent) -> AnyAgent:
@@ -210,7 +210,6 @@ class Forgetful(Lens[Any, Any, Any, Any]):
     """Forget the outputs of the lens outside."""
 
     def then(self, outer: Lens[Any, Any, Any, Any]) -> Lens[Any, Any, Any, Any]:
-        """Compose the inputs only."""
         return evolve(Lens(self.push, self.pull, self.domain).then(outer), push=self.push)
 
 
@@ -247,7 +246,6 @@ class Hasty(Operation):
     """Compose without applying what is inside."""
 
     def compose(self, *inner: Operation) -> Operation:
-        """Keep the arity, forget the rest."""
         return Operation(self.name, sum(op.arity for op in inner), lambda *windows: self.function(*windows[: self.arity]))
 
 
@@ -262,7 +260,6 @@ class Unsummed(Operation):
     """Compose without adding up."""
 
     def compose(self, *inner: Operation) -> Operation:
-        """Keep the own arity."""
         return evolve(super().compose(*inner), arity=self.arity)
 
 
@@ -273,7 +270,6 @@ class Greedy(Operation):
     """Take more than is asked for."""
 
     def __call__(self, *windows: ContextWindow) -> ContextWindow:
-        """Drop what is too much."""
         return Operation(self.name, self.arity, self.function)(*windows[: self.arity])
 
 
@@ -337,7 +333,6 @@ class Changed(TableMachine):
     table = redirected(ContextState.ACCUMULATING, InputKind.COMPRESS, ContextState.ACCUMULATING)
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
-        """Look it up in the other table."""
         step = Step(context_input, self.window, self.policy)
         target = run(self.table, self.context_state, step)
         self.restore(target, step.output(target).window)
@@ -354,7 +349,6 @@ class Dirty(TableMachine):
     """Lose the window to an input that is refused."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
-        """Clean up too early."""
         try:
             return super().advance(context_input)
         except PolycontextError:
@@ -391,7 +385,6 @@ class Amnesiac(ContextSession):
     """Lose an event."""
 
     def events(self) -> tuple[Event, ...]:
-        """Leave out the last one."""
         return super().events()[:-1]
 
 
@@ -401,7 +394,6 @@ class Unsaved(ContextSession):
     left_out = "signals"
 
     def to_json(self) -> str:
-        """Leave a field out."""
         saved = json.loads(super().to_json())
         saved.pop(self.left_out)
         return json.dumps(saved)

@@ -62,7 +62,6 @@ class Highest(View):
     """Meet in the higher fidelity of each atom."""
 
     def meet(self, other: View) -> "Highest":
-        """Return the higher fidelity of each atom."""
         return Highest({atom: max(fidelity, other.fidelities[atom]) for atom, fidelity in self.fidelities.items()})
 
 
@@ -70,7 +69,6 @@ class Apart(View):
     """Meet in how far the fidelities are apart."""
 
     def meet(self, other: View) -> "Apart":
-        """Return the difference of each atom's fidelities."""
         return Apart({atom: Fidelity(abs(fidelity - other.fidelities[atom])) for atom, fidelity in self.fidelities.items()})
 
 
@@ -78,7 +76,6 @@ class Stubborn(View):
     """Meet nobody."""
 
     def meet(self, other: View) -> "Stubborn":
-        """Return this view."""
         return self
 
 
@@ -86,7 +83,6 @@ class Eager(View):
     """Meet one step below where the others would."""
 
     def meet(self, other: View) -> "Eager":
-        """Return one step less of each atom."""
         lower = super().meet(other).fidelities
         return Eager({atom: Fidelity(max(fidelity - 1, 0)) for atom, fidelity in lower.items()})
 
@@ -95,7 +91,6 @@ class Brittle(View):
     """Lose everything where nothing was lost before."""
 
     def meet(self, other: View) -> "Brittle":
-        """Return nothing where all was held."""
         whole = set(self.fidelities.values()) == {VERBATIM}
         return Brittle(dict.fromkeys(self.fidelities, DROPPED)) if whole else super().meet(other)
 
@@ -169,7 +164,6 @@ class Overdoing(ContextProjector):
     """Take one plan too harsh."""
 
     def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
-        """Return the plan after the gentlest."""
         chain = self.ladder(window)
         return plan_at(chain, min(chain.gentlest(tokens) + 1, len(chain.tokens) - 1), tokens)
 
@@ -178,7 +172,6 @@ class Backwards(ContextProjector):
     """Keep what should go: a low target gets a gentle plan."""
 
     def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        """Return the plan for what should go."""
         return super().plan_for(window, 1.0 - target)
 
 
@@ -186,7 +179,6 @@ class Shortsighted(ContextProjector):
     """Plan for what is in focus, not for the whole window."""
 
     def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        """Return the plan for the turns up to the focus."""
         return super().plan_for(window, target if window.pressure > target else 1.0)
 
 
@@ -224,7 +216,6 @@ class Gullible(ContextProjector):
     """Accept any summary: a published original took one that was longer than what it stood for."""
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
-        """Return the compression with a long text in every gist."""
         done = super().commit(window, fulfilment)
         gists = [(place, turn) for place, turn in enumerate(done.window.all_turns()) if turn.is_gist]
         after = done.window.splice([Splice(place, place + 1, (_retold(turn),)) for place, turn in gists])
@@ -240,7 +231,6 @@ class Idle(ContextProjector):
     """Report a compression and hand back the window as it was."""
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
-        """Return the report with the old window."""
         return evolve(super().compress(window, target), window=window)
 
 
@@ -248,7 +238,6 @@ class Overreaching(ContextProjector):
     """Report one plan and carry out a harsher one."""
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
-        """Return the report with the window of another plan."""
         return evolve(super().compress(window, target), window=super().compress(window, 0.0).window)
 
 
@@ -300,7 +289,6 @@ class By:
     change: Callable[[ContextWindow], ContextWindow]
 
     def compress(self, window: ContextWindow, target: float, /) -> Made:
-        """Return the changed window."""
         return Made(self.change(window))
 
 
@@ -476,7 +464,6 @@ class Moody:
         self.moods = count()
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return the number of the call."""
         return str(next(self.moods))
 
 

@@ -23,7 +23,6 @@ class Forgetful(Letters):
     """Forget the focus when duplicated."""
 
     def duplicate(self) -> Store[Self]:
-        """Start at the beginning."""
         return Store(self.seek, self.last, 0)
 
 
@@ -31,7 +30,6 @@ class Unmoved(Letters):
     """Show the same store at every position of the duplicate."""
 
     def duplicate(self) -> Store[Self]:
-        """Leave the focus where it is."""
         return Store(lambda _: self, self.last, self.pos)
 
 
@@ -39,7 +37,6 @@ class Cropped(Letters):
     """Lose the last position when extended."""
 
     def extend(self, function: Callable[[Self], Any]) -> Store[Any]:
-        """Stop one too early."""
         return Store(lambda position: function(self.seek(position)), self.last - 1, min(self.pos, self.last - 1))
 
 
@@ -47,7 +44,6 @@ class Ahead(Letters):
     """Look one position too far when extended."""
 
     def extend(self, function: Callable[[Self], Any]) -> Store[Any]:
-        """Apply the function next door."""
         return Store(lambda position: function(self.seek(min(position + 1, self.last))), self.last, self.pos)
 
 
@@ -55,7 +51,6 @@ class Stuck(Letters):
     """Apply the function to the same focus again and again when extended."""
 
     def extend(self, function: Callable[[Self], Any]) -> Store[Any]:
-        """Never move."""
         return Store(lambda _: function(self), self.last, self.pos)
 
 
@@ -63,7 +58,6 @@ class Reversing(Letters):
     """Turn around when mapped."""
 
     def map(self, function: Callable[[Any], Any]) -> "Reversing":
-        """Count from the end."""
         return Reversing(lambda position: function(self.peek(self.last - position)), self.last, self.pos)
 
 
@@ -74,7 +68,6 @@ class Short(Letters):
         return iter([self.peek(position) for position in range(self.last)])
 
     def map(self, function: Callable[[Any], Any]) -> "Short":
-        """Stay of this kind."""
         return Short(lambda position: function(self.peek(position)), self.last, self.pos)
 
 
@@ -82,7 +75,6 @@ class OffByOne(Letters):
     """Seek one position too far."""
 
     def seek(self, position: int) -> Self:
-        """Miscount."""
         return super().seek(min(position + 1, self.last))
 
 
@@ -90,7 +82,6 @@ class Relative(Letters):
     """Take positions as steps from the focus."""
 
     def seek(self, position: int) -> Self:
-        """Walk on."""
         return super().seek((self.pos + position) % (self.last + 1))
 
 
@@ -98,7 +89,6 @@ class Moving(Letters):
     """Move in place."""
 
     def seek(self, position: int) -> Self:
-        """Change what everybody holds."""
         self._pos = position
         return self
 
@@ -107,7 +97,6 @@ class Blind(Letters):
     """Look at the start whatever the focus."""
 
     def extract(self) -> Any:
-        """Ignore the focus."""
         return self.peek(0)
 
 
@@ -115,7 +104,6 @@ class Restarting(Letters):
     """Move relative to the start."""
 
     def seeks(self, move: Callable[[int], int]) -> Self:
-        """Ignore the focus."""
         return self.seek(move(0))
 
 
@@ -123,7 +111,6 @@ class Tidy(Letters):
     """Look at each position once, in order, whatever was asked."""
 
     def experiment(self, positions: Callable[[int], Iterable[int]]) -> list[Any]:
-        """Sort, and drop what repeats."""
         return [self.peek(position) for position in sorted(set(positions(self.pos)))]
 
 
@@ -131,7 +118,6 @@ class Wrapping(Letters):
     """Count from the end what is before the start."""
 
     def peek(self, position: int) -> Any:
-        """Go around."""
         return super().peek(position % (self.last + 1))
 
 
@@ -139,7 +125,6 @@ class Exclusive(Letters):
     """Take the last position for the end."""
 
     def seek(self, position: int) -> Self:
-        """Refuse it."""
         return super().seek(position if position < self.last else position + 1)
 
 

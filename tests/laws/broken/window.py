@@ -29,7 +29,6 @@ class Cropped(ContextWindow):
     """Lose the newest turn when extended."""
 
     def extend(self, function: Callable[[Self], Any]) -> Store[Any]:
-        """Stop one too early."""
         return Store(lambda position: function(self.seek(position)), self.last - 1, min(self.pos, self.last - 1))
 
 
@@ -37,7 +36,6 @@ class Trimming(ContextWindow):
     """Silently cut what is appended, to ten characters."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Keep the start."""
         return super().append(evolve(turn, content=turn.text[:10]), resource_class)
 
 
@@ -45,7 +43,6 @@ class Evicting(ContextWindow):
     """Keep the last two turns, as a message buffer does."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Drop the oldest turn."""
         return super().append(turn, resource_class).splice([Splice(0, max(0, len(self) - 1))])
 
 
@@ -53,7 +50,6 @@ class Mutable(ContextWindow):
     """Append in place."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Change what everybody holds."""
         after = super().append(turn, resource_class)
         self._contents, self._position = after._contents, after._position
         return self
@@ -63,7 +59,6 @@ class Rewinding(ContextWindow):
     """Go on from the focus, dropping what is behind it."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Forget the future first."""
         return self.splice([Splice(self.pos, len(self))])._really_append(turn, resource_class)
 
     def _really_append(self, turn: Turn, resource_class: ResourceClass | None) -> Self:
@@ -74,7 +69,6 @@ class OneFuture(Spine):
     """Write where the window ends, over what another has written there."""
 
     def extended(self, length: int, turn: Turn, tokens: int, *, joins: bool) -> Self:
-        """Fork never."""
         del self.turns[length:], self.sums[length + 1 :], self.starts[length:]
         return super().extended(length, turn, tokens, joins=joins)
 
@@ -83,7 +77,6 @@ class Lax(ContextWindow):
     """Take a result that nobody waits for as something the user said."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Make it fit."""
         orphan = turn.role is Role.TOOL and turn.tool_call_id not in self.open_calls
         return super().append(Turn(Role.USER, turn.text) if orphan else turn, resource_class)
 
@@ -92,7 +85,6 @@ class Stumbling(ContextWindow):
     """Fall back to the start when something is refused."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Move first, check then."""
         self._position = 0
         return super().append(turn, resource_class)
 
@@ -101,7 +93,6 @@ class Repeating(ContextWindow):
     """Show the first turn twice."""
 
     def all_turns(self) -> tuple[Turn, ...]:
-        """Stutter."""
         return super().all_turns()[:1] * 2
 
 
@@ -109,7 +100,6 @@ class Lost(ContextWindow):
     """Begin a new ledger at each compression, as a published original did."""
 
     def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
-        """Lose the map."""
         after = super().splice(splices, linearity=linearity, compressed=compressed)
         return after._with(evolve(after._contents, linearity=LinearityMap()))
 
@@ -118,7 +108,6 @@ class Greedy(ContextWindow):
     """Cut one turn more than asked for."""
 
     def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
-        """Go on to the end."""
         longer = [evolve(each, stop=len(self)) for each in splices]
         return super().splice(longer, linearity=linearity, compressed=compressed)
 
@@ -128,7 +117,6 @@ class Drifting(ContextWindow):
 
     @property
     def tokens(self) -> int:
-        """Miscount."""
         return super().tokens + (self.pos > 1)
 
 
@@ -136,7 +124,6 @@ class Flat(ContextWindow):
     """Count every turn as one token."""
 
     def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Count messages instead of tokens."""
         return super().append(turn.with_tokens(1), resource_class)
 
 
@@ -144,7 +131,6 @@ class Uncounted(ContextWindow):
     """Bill nothing for an atom."""
 
     def atoms(self) -> tuple[Atom, ...]:
-        """Forget the bill."""
         return tuple(evolve(atom, tokens=0) for atom in super().atoms())
 
 
@@ -152,7 +138,6 @@ class Skipping(ContextWindow):
     """Leave out the last atom."""
 
     def atoms(self) -> tuple[Atom, ...]:
-        """Stop too early."""
         return super().atoms()[:-1]
 
 
@@ -160,7 +145,6 @@ class Splitting(ContextWindow):
     """Make an atom of every turn."""
 
     def atoms(self) -> tuple[Atom, ...]:
-        """Part calls from their results."""
         return tuple(Atom(index, index + 1, (turn,), turn.tokens or 0, is_open=False) for index, turn in enumerate(self.all_turns()))
 
 
@@ -168,7 +152,6 @@ class Closing(ContextWindow):
     """Call every atom complete."""
 
     def atoms(self) -> tuple[Atom, ...]:
-        """Overlook what is open."""
         return tuple(evolve(atom, is_open=False) for atom in super().atoms())
 
 
@@ -176,7 +159,6 @@ class Amnesiac(ContextWindow):
     """Forget everything when cleared, so that ids return."""
 
     def cleared(self) -> Self:
-        """Start over."""
         return type(self)(self.max_tokens, counter=self.counter)
 
 
