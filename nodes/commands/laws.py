@@ -131,7 +131,7 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
         table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
         table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
-    heading = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
+    heading: list[RenderableType] = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
     return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
 
 
