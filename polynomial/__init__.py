@@ -1,6 +1,6 @@
 """Who moves it? The machine, its transition function, polynomial and operad, session, journal, projection."""
 
-from polycontext.polynomial.algebra.context_polynomial import CONTEXT_POLYNOMIAL
+from polycontext.polynomial.algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position, context_polynomial
 from polycontext.polynomial.algebra.operad import CONTEXT_OPERAD, ArityError, Operad, Operation, UnknownOperationError
 from polycontext.polynomial.algebra.poly_agent import (
     DirectionError,
@@ -17,19 +17,18 @@ from polycontext.polynomial.algebra.poly_agent import (
 from polycontext.polynomial.errors import (
     ContextOverflowError,
     ContextPressureError,
+    EngineError,
     IllegalDirectionError,
-    InputError,
-    SessionOptionError,
-    SnapshotError,
+    SessionWriteError,
 )
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.journal.events import Event, replay
+from polycontext.polynomial.journal.conversation import Conversation, evolve, replay
+from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from polycontext.polynomial.projection import Projection, project
 from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.session.core import Engine
 from polycontext.polynomial.session.delivery import deliver
 from polycontext.polynomial.session.plugins import MissingPluginError
 from polycontext.polynomial.state import ContextState, InputKind
@@ -48,11 +47,11 @@ __all__ = [
     "ContextPressureError",
     "ContextSession",
     "ContextState",
+    "Conversation",
     "DirectionError",
-    "Engine",
+    "EngineError",
     "Event",
     "IllegalDirectionError",
-    "InputError",
     "InputKind",
     "Left",
     "Lens",
@@ -61,16 +60,18 @@ __all__ = [
     "Operation",
     "PinError",
     "PolyAgent",
+    "Position",
     "Projection",
     "Right",
-    "SessionOptionError",
-    "SnapshotError",
+    "SessionWriteError",
     "TableMachine",
     "UnknownOperationError",
     "Verification",
+    "context_polynomial",
     "context_transition",
     "coproduct",
     "deliver",
+    "evolve",
     "parallel",
     "product",
     "project",

@@ -2,7 +2,8 @@
 
 from attrs import define
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, ResourceClass
+from polycontext.pressure.fidelity import Fidelity
 
 
 @define(slots=False, eq=False)
@@ -25,3 +26,19 @@ class TargetError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return f"target pressure {self.target!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"
+
+
+@define(slots=False, eq=False)
+class FloorError(CallerError, ValueError):
+    """Refuse a compression that leaves less of an atom than its class allows; `resource_id` is that of its first turn."""
+
+    resource_id: str
+    resource_class: ResourceClass
+    fidelity: Fidelity
+    floor: Fidelity
+
+    def __str__(self) -> str:
+        return (
+            f"compression refused: atom {self.resource_id!r} would be {self.fidelity.name}, its class {self.resource_class.name} demands "
+            f"{self.floor.name}; legal: a fulfilment that keeps every atom at or above the floor of its class"
+        )

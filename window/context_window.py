@@ -145,6 +145,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.spine.sums[self._position]
 
     @property
+    def total_tokens(self) -> int:
+        """Return the tokens of all turns, whatever the focus, in O(1)."""
+        return self._contents.spine.sums[self._contents.length]
+
+    @property
     def pressure(self) -> float:
         """Return tokens up to the focus / max tokens, in O(1)."""
         return self.tokens / self._rules.max_tokens

@@ -90,7 +90,7 @@ _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: Con
 
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
     """Draw any window; one that has lived where it is compressed, a small one where it is multiplied, an empty one where an engine begins."""
-    if "policy" in known:
+    if known.keys() & {"policy", "polynomial"}:
         return _EMPTY
     if known.keys() & {"operation", "merge"}:
         return _SMALL
@@ -231,7 +231,7 @@ _DRAWINGS: Final[Drawings] = {
     "third_agent other_agent": _always(machines.agents()),
     "agent": _agents,
     "choices": _always(machines.CHOICES),
-    "inputs": _always(machines.machine_inputs()),
+    "inputs other_inputs": _always(machines.machine_inputs()),
     "session": _always(machines.sessions()),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),

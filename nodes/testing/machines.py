@@ -30,7 +30,6 @@ from polycontext.polynomial import (
     ContextInput,
     ContextPolicy,
     ContextSession,
-    Engine,
     InputKind,
     Lens,
     Operation,
@@ -124,10 +123,13 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
     return st.one_of(plain, plain, plain, calling, answers, answers, named)
 
 
+_PROMOTIONS = st.builds(ContextInput.promote, st.sampled_from(["t1", "t2", "unknown"]), st.sampled_from(ResourceClass))
+
+
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
-    """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, clearings."""
+    """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, promotions, clearings."""
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
-    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear())
+    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear()) | _PROMOTIONS
     more = st.one_of(_turn_inputs(), _turn_inputs(), _turn_inputs(), others)
     first = st.builds(ContextInput.user_turn, PROSE)
     return st.lists(more, max_size=14) | st.builds(lambda one, rest: [one, *rest], first, st.lists(more, max_size=14))
@@ -140,10 +142,9 @@ _SECRETS = ("Undisclosed instructions.", "Confidential.")
 @st.composite
 def sessions(draw: st.DrawFn) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
-    engine: Engine = draw(st.sampled_from(["machine", "table"]))
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
     session = ContextSession(
-        draw(SESSION_BUDGETS), counter=FAST, engine=engine, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
+        draw(SESSION_BUDGETS), counter=FAST, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
     )
     head: list[Move] = [(Turn("system", draw(st.sampled_from(_SECRETS))), None)] if draw(st.booleans()) else []
     task: list[Move] = [(Turn("user", draw(PROSE)), None)]

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.polynomial.algebra.poly_agent import Those
 from polycontext.pressure import View
 from polycontext.window import ContextWindow, Store, ToolCall, Turn
 from polycontext.window.providers import WireFormat
@@ -140,6 +141,8 @@ def _(value: View) -> str:
 
 @_shown.register(PolyAgent)
 def _(value: PolyAgent[Any, Any, Any]) -> str:
+    if isinstance(value.positions, Those):
+        return "an agent of positions that are too many to list"
     if len(value.positions) > _ITEMS:
         return f"an agent of {len(value.positions)} positions"
     moves = [f"{_shown(s)} {_shown(a)} -> {_moved(value, s, a)}" for s in _sorted(value.positions) for a in _sorted(value.directions(s))]

@@ -7,6 +7,7 @@ from attrs import frozen
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.window import ContextWindow
 
 
 @frozen
@@ -16,7 +17,7 @@ class Row:
     target: ContextState
     validators: tuple[Callable[[Step], None], ...]
     guards: tuple[Callable[[Step], bool], ...]
-    actions: tuple[Callable[[Step], None], ...]
+    actions: tuple[Callable[[Step], ContextWindow], ...]
 
 
 Table = Mapping[ContextState, Mapping[InputKind, tuple[Row, ...]]]

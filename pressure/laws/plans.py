@@ -9,8 +9,7 @@ from polycontext.pressure.ladder import Ladder
 from polycontext.pressure.laws.projectors import PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
 from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.plan import Plan, plan_at
-from polycontext.pressure.projector import ContextProjector
-from polycontext.pressure.result import CompressionResult
+from polycontext.pressure.projector import CompressionResult, ContextProjector
 from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import strategies as st
@@ -148,3 +148,14 @@ def recorded(name: str) -> Iterator[list[Message]]:
 
 
 RECORDINGS = ["tau_airline_gpt4o", "swebench_mini"]
+
+
+Engine = Literal["machine", "table"]
+"""Whether a live machine follows the session, or nobody looks."""
+
+
+def with_engine(engine: Engine, session: ContextSession) -> ContextSession:
+    """Return `session`, followed by a live machine from now on if `engine` says so."""
+    if engine == "machine":
+        assert session.machine.context_state == session.state
+    return session

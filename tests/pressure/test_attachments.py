@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
-from polycontext.pressure.extractive.outline import outline_body
+from polycontext.pressure.extractive.summariser import outline_body
 from polycontext.pressure.laws import plans, projectors
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any
 
@@ -36,14 +37,15 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial.laws import agents, machines, operads, projections
+from polycontext.polynomial.algebra.context_polynomial import Position
+from polycontext.polynomial.laws import agents, machines, operads, polynomials, projections
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
-from polycontext.pressure import Signals
-from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.pressure import ContextProjector, Signals
+from polycontext.window import ContextWindow, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.breaking import breaks
 
@@ -61,7 +63,7 @@ def with_transition(agent: AnyAgent, transition: Callable[[Any, Any], tuple[Any,
     return PolyAgent(agent.positions, agent.directions, transition, agent.direction)
 
 
-def with_directions(agent: AnyAgent, directions: Callable[[Any], frozenset[Any]]) -> AnyAgent:
+def with_directions(agent: AnyAgent, directions: Callable[[Any], AbstractSet[Any]]) -> AnyAgent:
     """Return `agent` with other directions."""
     return PolyAgent(agent.positions, directions, agent.transition, agent.direction)
 
@@ -371,21 +373,46 @@ breaks(machines.the_state_is_what_the_guards_say, "a machine that compresses in 
 breaks(machines.the_state_is_what_the_guards_say, "a machine that does not cool down", lambda law: law(Restless, EMPTY, POLICY, TALK))
 
 
-def lacking() -> PolyAgent[ContextState, ContextInput, ContextOutput]:
+class Sinking(TableMachine):
+    """Lose the first turn to a compression, whatever its class."""
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        output = super().advance(context_input)
+        if context_input.kind is InputKind.COMPRESS:
+            self.restore(self.context_state, self.window.splice([Splice(0, 1)]))
+        return output
+
+
+breaks(
+    machines.no_compression_goes_below_a_floor,
+    "a machine that drops what is PRESERVED",
+    lambda law: law(Sinking, ContextProjector(), EMPTY, POLICY, TALK),
+)
+
+
+def lacking() -> PolyAgent[Position, ContextInput, ContextOutput]:
     """Return the polynomial, unable to compress."""
-    return evolve(CONTEXT_POLYNOMIAL, directions=lambda state: VALID_DIRECTIONS[state] - {InputKind.COMPRESS})
+    return evolve(CONTEXT_POLYNOMIAL, directions=lambda position: VALID_DIRECTIONS[position.state] - {InputKind.COMPRESS})
 
 
-breaks(machines.the_polynomial_moves_as_the_table, "a direction is missing", lambda law: law(lacking(), EMPTY, POLICY, TALK))
+breaks(machines.the_polynomial_moves_as_the_table, "a direction is missing", lambda law: law(lacking(), EMPTY, TALK))
 
 # --- sessions ---------------------------------------------------------------------
+
+
+class Deaf(ContextSession):
+    """Show a machine that has followed nothing."""
+
+    @property
+    def machine(self) -> ContextMachine:
+        return ContextMachine(EMPTY)
 
 
 class Amnesiac(ContextSession):
     """Lose an event."""
 
-    def events(self) -> tuple[Event, ...]:
-        return super().events()[:-1]
+    def events(self, after: int = 0) -> tuple[Event, ...]:
+        return super().events(after)[:-1]
 
 
 class Unsaved(ContextSession):
@@ -410,7 +437,57 @@ def lived(session: ContextSession) -> ContextSession:
 breaks(
     machines.replaying_the_journal_gives_the_session, "a journal that loses an event", lambda law: law(lived(Amnesiac(500, counter=FAST)))
 )
+breaks(
+    machines.the_live_machine_stands_where_the_session_stands,
+    "a machine that does not follow",
+    lambda law: law(lived(Deaf(500, counter=FAST)), []),
+)
 breaks(machines.json_keeps_the_session, "a saved session that lost its signals", lambda law: law(lived(Unsaved(500, counter=FAST))))
+
+
+# --- the context polynomial among other agents ------------------------------------
+
+
+def shy(first: AnyAgent, second: AnyAgent) -> AnyAgent:
+    """Combine in parallel, but let the second stand still beside a composite."""
+    whole = parallel(first, second)
+
+    def transition(position: Any, input: Any) -> tuple[Any, Any]:
+        after, outputs = whole.transition(position, input)
+        return (after[0], position[1] if isinstance(position[0], tuple) else after[1]), outputs
+
+    return with_transition(whole, transition)
+
+
+def left_handed(first: AnyAgent, second: AnyAgent) -> AnyAgent:
+    """Add, but let what stands to the right stand still."""
+    whole = coproduct(first, second)
+
+    def transition(position: Any, input: Any) -> tuple[Any, Any]:
+        after, output = whole.transition(position, input)
+        return position if isinstance(position, Right) else after, output
+
+    return with_transition(whole, transition)
+
+
+def unheard(first: AnyAgent, second: AnyAgent) -> AnyAgent:
+    """Combine in sequence, but let the second stand still."""
+    whole = sequential(first, second)
+
+    def transition(position: Any, input: Any) -> tuple[Any, Any]:
+        after, output = whole.transition(position, input)
+        return (after[0], position[1]), output
+
+    return with_transition(whole, transition)
+
+
+BOTH = (CONTEXT_POLYNOMIAL, EMPTY, TALK, TALK)
+breaks(polynomials.parallel_conversations_run_side_by_side, "one conversation stands still", lambda law: law(limping, *BOTH))
+breaks(polynomials.parallel_conversations_may_be_bracketed, "a composite is shown respect", lambda law: law(shy, *BOTH))
+breaks(polynomials.a_product_of_conversations_moves_one_at_a_time, "both move at once", lambda law: law(together, *BOTH))
+breaks(polynomials.a_sum_of_conversations_is_one_of_them, "one side stands still", lambda law: law(left_handed, *BOTH[:3]))
+breaks(polynomials.a_conversation_feeds_another, "the other does not listen", lambda law: law(unheard, through, *BOTH[:3]))
+breaks(polynomials.the_identity_lens_shows_the_same_conversation, "outputs are reworded", lambda law: law(rewording, *BOTH[:3]))
 
 
 # --- projections ------------------------------------------------------------------

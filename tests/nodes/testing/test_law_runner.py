@@ -240,7 +240,11 @@ class Shy:
             law_subjects.door,
             "an agent of positions {'open', 'shut'} that takes ['open' 'close' -> ('shut', 'click'), 'shut' 'open' -> ('open', 'creak')]",
         ),
-        (parallel(parallel(CONTEXT_POLYNOMIAL, law_subjects.door), law_subjects.door), "an agent of 16 positions"),
+        (
+            parallel(parallel(law_subjects.door, law_subjects.door), parallel(law_subjects.door, law_subjects.door)),
+            "an agent of 16 positions",
+        ),
+        (CONTEXT_POLYNOMIAL, "an agent of positions that are too many to list"),
         ((ResourceClass.REQUIRED, Role.USER), "(ResourceClass.REQUIRED, Role.USER)"),
         (({"b", "a"}, [1], (2,), {"k": b"v"}), "({'a', 'b'}, [1], (2,), {'k': b'v'})"),
         (law_subjects.moody, "tests.nodes.testing.law_subjects.moody"),
@@ -263,7 +267,8 @@ def test_long_values_are_cut() -> None:
 
 def test_an_agent_that_raises_is_shown_all_the_same() -> None:
     """What a move of an agent raises stands in its place."""
-    deaf: PolyAgent[int, str, str] = PolyAgent(frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: {}[position])
+    silent: dict[int, tuple[int, str]] = {}
+    deaf: PolyAgent[int, str, str] = PolyAgent(frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: silent[position])
     assert shown(deaf) == "an agent of positions {0} that takes [0 'a' -> KeyError]"
 
 

@@ -81,7 +81,7 @@ def needs_stand_ins(session: ContextSession) -> bool:
 @given(moves=session_moves())
 def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, moves: list[Move]) -> None:
     """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
-    session = ContextSession(300, counter=FAST, engine="table")
+    session = ContextSession(300, counter=FAST)
     for turn, resource_class in moves:
         try:
             session.add(turn, resource_class)
@@ -101,7 +101,7 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, m
 @given(session_moves())
 def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
     """At the end all PRESERVED turns of the log stand in the view, unchanged and in order."""
-    session = ContextSession(400, counter=FAST, engine="table")
+    session = ContextSession(400, counter=FAST)
     for turn, resource_class in moves:
         try:
             session.add(turn, resource_class)

@@ -1,0 +1,332 @@
+"""What is JSON data, judged once and frozen: the only place that decides it.
+
+Whatever a caller hands in (metadata, messages, records) is copied here in one pass.
+Behind this door nothing can change, and no writer can fail on it: `orjson` and
+`json` both write what was taken, and every strict reader reads it back exactly.
+
+An error names the place of the first fault, such as ``metadata.a[3].b``. A room that
+raises an error class of its own passes it as `fault`: anything that makes an exception
+of path, what and legal.
+"""
+
+import re
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from math import isfinite
+from operator import is_
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from polycontext.linearity.errors import InvalidDataError
+
+V = TypeVar("V")
+
+Fault = Callable[[str, str, str], Exception]
+"""Makes the exception of a fault: where it is, what is wrong, what would be legal."""
+
+MAX_DEPTH = 100
+"""Levels of objects and lists in one another. Real data stay below ten; orjson writes 254, and what is judged here is written inside of other records."""
+
+INTEGERS = range(-(2**63), 2**64)
+"""The integers that orjson writes and strict readers keep exactly."""
+
+STORABLE = "text that encodes as UTF-8"
+"""What is legal where a text holds a lone surrogate."""
+
+_JSON = "str, finite number, bool, None, list, mapping"
+_PLAIN_KEY = re.compile(r"[\w-]{1,60}")
+_SHOWN = 60
+
+
+class FrozenDict(Mapping[str, V]):
+    """Hold a mapping that nobody can change: shared instead of copied, pickled, hashed where its values can be.
+
+    Equal to any mapping of equal items; a list inside of what was given is a tuple here.
+
+    >>> soup = FrozenDict({"salt": 1})
+    >>> soup == {"salt": 1}, soup
+    (True, {'salt': 1})
+    >>> soup["salt"] = 2
+    Traceback (most recent call last):
+    TypeError: 'FrozenDict' object does not support item assignment
+    """
+
+    __slots__ = ("_items",)
+    _items: dict[str, V]
+
+    def __new__(cls, items: Mapping[str, V] | None = None) -> "FrozenDict[V]":
+        """Copy `items`; their values must be immutable, which `freeze` sees to and this does not."""
+        return _owned(dict(items or {}))
+
+    def __getitem__(self, key: str) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    # What follows to `values` comes with Mapping; the dict's own are many times faster.
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def keys(self) -> KeysView[str]:
+        """Return the keys, in order."""
+        return self._items.keys()
+
+    def items(self) -> ItemsView[str, V]:
+        """Return keys and values, in order."""
+        return self._items.items()
+
+    def values(self) -> ValuesView[V]:
+        """Return the values, in order."""
+        return self._items.values()
+
+    def plain(self) -> dict[str, V]:
+        """Return a dict of the same items, one level deep; `thawed` goes all the way down."""
+        return self._items.copy()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FrozenDict):
+            return bool(self._items == other._items)
+        return self._items == dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name!r} cannot be set: the mapping is frozen")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name!r} cannot be deleted: the mapping is frozen")
+
+    def __copy__(self) -> "FrozenDict[V]":
+        return self
+
+    def __deepcopy__(self, _memo: object) -> "FrozenDict[V]":
+        return self
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, V]]]:
+        return FrozenDict, (self._items,)
+
+
+_new = object.__new__
+_set_items = FrozenDict.__dict__["_items"].__set__
+
+
+def _owned(items: dict[str, V]) -> FrozenDict[V]:
+    """Return a mapping that owns `items`: nobody else may hold them."""
+    frozen: FrozenDict[V] = _new(FrozenDict)
+    _set_items(frozen, items)
+    return frozen
+
+
+EMPTY: FrozenDict[Any] = _owned({})
+"""The mapping of nothing: the common case, made once."""
+
+
+def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
+    """Return JSON data immutable: objects are `FrozenDict`, lists tuples; what is frozen already is returned itself.
+
+    Subclasses of str, int and float become plain, a tuple is a list.
+    Laws: ``freeze(thawed(freeze(x))) == freeze(x)``, and ``freeze(freeze(x)) is freeze(x)``.
+
+    Raises:
+        InvalidDataError: or what `fault` makes: another type, a key that is no text, a lone
+            surrogate, a number that is not finite or not in `INTEGERS`, more than
+            `MAX_DEPTH` levels (which a value that holds itself has as well).
+
+    >>> freeze({"a": [1, {"b": "c"}]})
+    {'a': (1, {'b': 'c'})}
+    >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
+    Traceback (most recent call last):
+    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data; legal: str, finite number, bool, None, list, mapping
+    """
+    try:
+        return _taken(value, MAX_DEPTH, _FROZEN)
+    except _FaultError as found:
+        raise found.at(path, fault) from None
+
+
+def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH) -> FrozenDict[Any]:
+    """Return a JSON object frozen, as `freeze` does; anything else than a mapping is a fault.
+
+    `levels` are more than `MAX_DEPTH` where the object wraps data of that depth.
+
+    >>> freeze_object({}) is EMPTY
+    True
+    """
+    if type(value) is not dict and not isinstance(value, Mapping):
+        raise fault(path, f"{type(value).__name__} is no object", "a mapping of JSON data")
+    try:
+        return _frozen_object(_taken_object(value, levels - 1, _FROZEN), value)
+    except _FaultError as found:
+        raise found.at(path, fault) from None
+
+
+def copied(value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS) -> Any:
+    """Return a private copy of JSON data as plain dicts and lists, judged as `freeze` judges.
+
+    `integers` may be wider where no orjson writes the copy: ``range(-(2**1024), 2**1024)``.
+    """
+    try:
+        return _taken(value, MAX_DEPTH, _FROZEN._replace(objects=_as_is, lists=_as_is, integers=integers))
+    except _FaultError as found:
+        raise found.at(path, fault) from None
+
+
+def thawed(value: Any) -> Any:
+    """Return frozen JSON data as the dicts and lists that a writer takes; also what ``orjson.dumps(value, default=thawed)`` needs.
+
+    >>> thawed(freeze({"a": [1, 2]}))
+    {'a': [1, 2]}
+    """
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [thawed(item) for item in value]
+    return {key: thawed(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) -> str:
+    """Return `text` as a plain str if it can be stored as UTF-8; raise what `fault` makes otherwise.
+
+    >>> check_text("text " + chr(0xDC80), "content")
+    Traceback (most recent call last):
+    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5; legal: text that encodes as UTF-8
+    """
+    if type(text) is str and text.isascii():
+        return text
+    try:
+        return _text(text)
+    except _FaultError as found:
+        raise found.at(path, fault) from None
+
+
+def under(path: str, step: str | int) -> str:
+    """Return the path of what stands in `path` at a key or an index.
+
+    >>> under("metadata", "a"), under("", "a"), under("a", 3), under("a", "b c")
+    ('metadata.a', 'a', 'a[3]', "a['b c']")
+    """
+    if isinstance(step, int):
+        return f"{path}[{step}]"
+    # Long and odd keys are cut and escaped, so that a path can be printed anywhere.
+    if not _PLAIN_KEY.fullmatch(step):
+        return f"{path}[{step[:_SHOWN]!a}]"
+    return f"{path}.{step}" if path else step
+
+
+class _FaultError(Exception):
+    """Carry a fault up to the one who knows the path; the steps are found on the way, innermost first."""
+
+    def __init__(self, what: str, legal: str = _JSON) -> None:
+        super().__init__(what)
+        self.what, self.legal = what, legal
+        self.steps: list[str | int] = []
+
+    def at(self, path: str, fault: Fault) -> Exception:
+        for step in reversed(self.steps):
+            path = under(path, step)
+        return fault(path, self.what, self.legal)
+
+
+class _Form(NamedTuple):
+    """What objects and lists are made into (given the new one and the one it is made of), and which integers may stay."""
+
+    objects: Callable[[dict[str, Any], Any], Any]
+    lists: Callable[[list[Any], Any], Any]
+    integers: range
+
+
+def _as_is(made: Any, _given: object) -> Any:
+    return made
+
+
+def _frozen_object(made: dict[str, Any], given: Any) -> FrozenDict[Any]:
+    if type(given) is FrozenDict and all(map(is_, made.values(), given.values())):
+        return given
+    return _owned(made) if made else EMPTY
+
+
+def _frozen_list(made: list[Any], given: Any) -> tuple[Any, ...]:
+    return given if type(given) is tuple and all(map(is_, made, given)) else tuple(made)
+
+
+_FROZEN = _Form(_frozen_object, _frozen_list, INTEGERS)
+
+
+def _taken(value: Any, levels: int, form: _Form) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int):
+        return _integer(value, form.integers)
+    if isinstance(value, float):
+        return _finite(value)
+    is_list = isinstance(value, (list, tuple))
+    if not is_list and not isinstance(value, (dict, Mapping)):  # naming dict spares most values the slow look at an abstract class
+        raise _FaultError(f"{type(value).__name__} is not JSON data")
+    if not levels:
+        raise _FaultError("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
+    if is_list:
+        return form.lists(_taken_list(value, levels - 1, form), value)
+    return form.objects(_taken_object(value, levels - 1, form), value)
+
+
+def _taken_object(value: Mapping[Any, Any], levels: int, form: _Form) -> dict[str, Any]:
+    items: dict[str, Any] = {}
+    key: object = None
+    try:
+        for key, item in value.items():
+            # Most of what an object holds is plain text: it is not worth a call.
+            name = key if type(key) is str and key.isascii() else _key(key)
+            items[name] = item if type(item) is str and item.isascii() else _taken(item, levels, form)
+    except _FaultError as found:
+        found.steps.append(key if isinstance(key, str) else f"{type(key).__name__} key")
+        raise
+    return items
+
+
+def _taken_list(value: list[Any] | tuple[Any, ...], levels: int, form: _Form) -> list[Any]:
+    items: list[Any] = []
+    try:
+        for item in value:
+            items.append(item if type(item) is str and item.isascii() else _taken(item, levels, form))  # noqa: PERF401  the error needs to know how far it came
+    except _FaultError as found:
+        found.steps.append(len(items))
+        raise
+    return items
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise _FaultError(f"a key is {type(key).__name__}, not text", "text")
+    return _text(key)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _FaultError(f"{type(value).__name__} is not text", "str")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise _FaultError(f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}", STORABLE) from None
+    return str.__str__(value)
+
+
+def _integer(value: int, legal: range) -> int:
+    number = int.__index__(value)  # a subclass would be searched for in the range, one number after the other
+    if number not in legal:
+        bound = legal.stop.bit_length() - 1
+        raise _FaultError(f"an integer of {number.bit_length()} bits", f"-2**{legal.start.bit_length() - 1}..2**{bound} - 1")
+    return number
+
+
+def _finite(value: float) -> float:
+    if not isfinite(value):
+        raise _FaultError(f"{float.__float__(value)!r} is not JSON data", "a finite number")
+    return float.__float__(value)
