@@ -1,13 +1,14 @@
 """Sending a message with pills: their content is fetched, attached where it is new, and the user's words come last."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field, frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.window import ContextItem, ItemType
+from polycontext.polynomial.session.attaching import held_attachment
+from polycontext.window import ContextItem, ContextWindow, ItemType
 from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 
 _ITEM_TYPES = {PillType.FILE: ItemType.FILE, PillType.SYMBOL: ItemType.CODE, PillType.BUFFER: ItemType.TEXT}
@@ -43,25 +44,19 @@ def send_message(session: ContextSession, document: PillDocument, resolvers: Ite
     the message, which is sent all the same: show `problems`, and let the user remove
     or update the pill, before or after; `resolve_document` alone finds them without sending.
 
+    Attachments and the user's words are one commit.
+
     Raises:
-        Whatever `ContextSession.attach` and `add_user_turn` raise. Each of them counts by itself: what
-        was attached by then stays, and sending again does not attach it twice.
+        Whatever `ContextSession.send_message` raises; nothing was attached then.
     """
     sending = _Sending(session, resolve_document(document, resolvers))
-    for item, source in sending.steps():
-        session.attach(item, source=source)
-    return sending.sent(session.add_user_turn(sending.message.text))
+    return sending.sent(session.send_message(sending.message.text, sending.items_with_sources()))
 
 
 async def asend_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
-    """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`.
-
-    Other tasks may write between an attachment and the user turn.
-    """
+    """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
     sending = _Sending(session, await asyncio.to_thread(resolve_document, document, resolvers))
-    for item, source in sending.steps():
-        await session.aattach(item, source=source)
-    return sending.sent(await session.aadd_user_turn(sending.message.text))
+    return sending.sent(await session.asend_message(sending.message.text, sending.items_with_sources()))
 
 
 @define
@@ -71,25 +66,23 @@ class _Sending:
     session: ContextSession
     message: ResolvedMessage
     items: dict[Resolved, ContextItem] = field(init=False)
-    held: list[Resolved] = field(factory=list)
+    before: ContextWindow = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.items = {resolved: item_of(resolved) for resolved in self.message.attachments}
+        self.before = self.session.window
 
-    def steps(self) -> Iterator[tuple[ContextItem, str]]:
-        """Yield each item to attach and its source, noting whether the view holds it by then."""
-        for resolved, item in self.items.items():
-            # Asked before it is attached: afterwards the view holds it either way.
-            if self._stands(resolved):
-                self.held.append(resolved)
-            yield item, resolved.source
+    def items_with_sources(self) -> list[tuple[ContextItem, str | None]]:
+        """Return the items to attach, each with where it comes from."""
+        return [(item, resolved.source) for resolved, item in self.items.items()]
 
     def sent(self, output: ContextOutput) -> SentMessage:
         """Return what became of the message."""
-        attached = tuple(each for each in self.items if each not in self.held)
+        held = tuple(each for each in self.items if self._stands(self.before, each))
+        attached = tuple(each for each in self.items if each not in held)
         # Asked at the end, since a later attachment may have made an earlier one yield.
-        yielded = tuple(each for each in self.items if not self._stands(each))
-        return SentMessage(self.message.text, attached, tuple(self.held), yielded, self.message.problems, output)
+        yielded = tuple(each for each in self.items if not self._stands(output.window, each))
+        return SentMessage(self.message.text, attached, held, yielded, self.message.problems, output)
 
-    def _stands(self, resolved: Resolved) -> bool:
-        return self.session.attached(self.items[resolved], source=resolved.source) is not None
+    def _stands(self, window: ContextWindow, resolved: Resolved) -> bool:
+        return held_attachment(window, self.items[resolved], resolved.source) is not None

@@ -13,13 +13,12 @@ from attrs import evolve
 
 from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.inputs import ContextOutput, as_tool_call
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.attaching import held_attachment
-from polycontext.polynomial.session.calls import as_tool_call
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
@@ -236,7 +235,7 @@ class ContextSession:
         named another item in this conversation goes in under a fresh one.
 
         Raises:
-            FormatterError: the registered formatter of a custom kind failed.
+            PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
         return self._write(_attach(item, source, resource_class), expected_revision)

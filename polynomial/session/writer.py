@@ -164,6 +164,8 @@ class Writer:
         return True
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
+        if not self.companions:
+            return {}
         now = {name: written(companion.to_data(), name) for name, companion in self.companions.items()}
         return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
@@ -173,6 +175,8 @@ class Writer:
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
             if self.conversation is base:
                 self.conversation = after
+                if self._live is None:
+                    return
                 for step, event in zip(decision.steps, decision.events, strict=True):
                     self._follow(step, event)
 
@@ -216,7 +220,8 @@ class Writer:
         except Exception:  # noqa: BLE001 - whatever a listener raises is its own affair
             _LOG.exception("a listener of the machine failed at %s; the input stays accepted", step.input.kind)
             machine.restore(event.state, _made(step))
-        if isinstance(self._live, FollowingMachine) and (machine.context_state, machine.window) != (event.state, _made(step)):
+        # By identity: comparing windows would look at every turn again.
+        if machine.context_state is not event.state or machine.window is not _made(step):
             self._live = EngineError(step.input.kind, event.state, machine.context_state)
         if isinstance(self._live, EngineError):
             _LOG.error("%s", self._live)

@@ -1,15 +1,15 @@
 """Broken windows, each of which a law rejects."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from attrs import evolve
 
 from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.column import Column
 from polycontext.nodes.testing import FAST
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
 from polycontext.window.laws import stores, windows
-from polycontext.window.spine import Spine
 from tests.laws.breaking import breaks, obeys
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
@@ -65,12 +65,17 @@ class Rewinding(ContextWindow):
         return super().append(turn, resource_class)
 
 
-class OneFuture(Spine):
+class OneFuture(Column[Turn]):
     """Write where the window ends, over what another has written there."""
 
-    def extended(self, length: int, turn: Turn, tokens: int, *, joins: bool) -> Self:
-        del self.turns[length:], self.sums[length + 1 :], self.starts[length:]
-        return super().extended(length, turn, tokens, joins=joins)
+    written: ClassVar[list[Turn]] = []
+
+    def appended(self, item: Turn) -> Self:
+        self.written[self.length :] = [item]
+        return super().appended(item)
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(self.written[: self.length])
 
 
 class Lax(ContextWindow):
@@ -101,7 +106,7 @@ class Lost(ContextWindow):
 
     def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
         after = super().splice(splices, linearity=linearity, compressed=compressed)
-        return after._with(evolve(after._contents, linearity=LinearityMap()))
+        return after._with(after._contents._replace(linearity=LinearityMap()))
 
 
 class Greedy(ContextWindow):
@@ -182,7 +187,7 @@ breaks(
 def forgetful_of_forks() -> ContextWindow:
     """Return a window whose futures are written into one list."""
     window = ContextWindow(1_000, counter=FAST)
-    window._contents = evolve(window._contents, spine=OneFuture())
+    window._contents = window._contents._replace(turns=OneFuture())
     return window
 
 

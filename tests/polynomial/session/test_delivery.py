@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.testing import FAST, Move
-from polycontext.polynomial import ContextSession, deliver
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.delivery import deliver
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.polynomial.conversations import WORDS, session_moves
