@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.nodes.testing import FAST, Move, conversations, filled
 from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS, chat, words
-from tests.strategies import FAST, Move, conversations, filled
 
 APPEND = CONTEXT_OPERAD.operation("append", Turn("user", "hello"))
 REPLY = CONTEXT_OPERAD.operation("append", Turn("assistant", "hi"))

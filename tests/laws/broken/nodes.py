@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from polycontext.nodes import ComponentRenderer, MessageProps, laws
+from polycontext.nodes import ComponentRenderer, MessageProps
+from polycontext.nodes.laws import readers
+from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.laws.breaking import breaks
-from tests.strategies import FAST
 
 OPENAI = get_format("openai")
 
@@ -43,7 +44,6 @@ class Orphaning(ContextSession):
     """Hand out calls without their results."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Leave the results out."""
         return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
 
 
@@ -51,7 +51,6 @@ class Refusing(ContextSession):
     """Hand out nothing."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Find fault with everything."""
         raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
 
 
@@ -59,7 +58,6 @@ class Verbose(ContextSession):
     """Hand out more than there is room for."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Add a long speech."""
         speech = {"role": "user", "content": "word " * 2_000}
         return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
 
@@ -68,7 +66,6 @@ class Terse(ContextSession):
     """Hand out less than the view."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Leave the last message out."""
         return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
 
 
@@ -78,54 +75,36 @@ class Sharing(ContextSession):
     kept: Rendered | None = None
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Make it once."""
         self.kept = self.kept or super().request(provider, allow_open=allow_open)
         return self.kept
 
 
-@breaks(laws.what_leaves_is_valid)
-def test_a_session_that_orphans_calls() -> None:
-    """No provider takes them."""
-    laws.what_leaves_is_valid(lived(Orphaning(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_is_valid)
-def test_a_session_that_refuses_without_a_reason() -> None:
-    """There was something to say, and room for it."""
-    laws.what_leaves_is_valid(lived(Refusing(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_is_within_budget)
-def test_a_session_that_says_too_much() -> None:
-    """The request is over its budget."""
-    laws.what_leaves_is_within_budget(lived(Verbose(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_says_what_the_view_says)
-def test_a_session_that_leaves_a_message_out() -> None:
-    """The view holds more."""
-    laws.what_leaves_says_what_the_view_says(lived(Terse(500, counter=FAST)), OPENAI)
-
-
-@breaks(laws.what_leaves_says_what_the_view_says)
-def test_a_session_that_leaves_results_out() -> None:
-    """Calls and results are counted too."""
-    laws.what_leaves_says_what_the_view_says(lived(Flattening(500, counter=FAST)), OPENAI)
+breaks(readers.what_leaves_is_valid, "a session that orphans calls", lambda law: law(lived(Orphaning(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_valid, "a session that refuses without a reason", lambda law: law(lived(Refusing(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_within_budget, "a session that says too much", lambda law: law(lived(Verbose(500, counter=FAST)), OPENAI))
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves a message out",
+    lambda law: law(lived(Terse(500, counter=FAST)), OPENAI),
+)
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves results out",
+    lambda law: law(lived(Flattening(500, counter=FAST)), OPENAI),
+)
 
 
 class Flattening(ContextSession):
     """Hand out the view without its calls and results."""
 
     def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Keep plain messages only, and say what the results said."""
         plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
         return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
 
 
-@breaks(laws.what_leaves_is_the_readers_own)
-def test_a_session_that_shares_its_messages() -> None:
-    """One reader spoils them for all."""
-    laws.what_leaves_is_the_readers_own(lived(Sharing(500, counter=FAST)), OPENAI)
+breaks(
+    readers.what_leaves_is_the_readers_own, "a session that shares its messages", lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI)
+)
 
 
 # --- props ------------------------------------------------------------------------
@@ -147,7 +126,6 @@ class Explaining(ComponentRenderer):
     """Show which tool was called with what."""
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Add the calls."""
         calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
         return {**super().render_chat(session), "calls": calls}
 
@@ -180,7 +158,6 @@ class Meddling:
     """Press the button while painting it."""
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Clear what it shows."""
         props = ComponentRenderer().render_chat(session)
         session.clear()
         return props
@@ -193,60 +170,36 @@ class Numbered:
     paintings: int = 0
 
     def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Count this one."""
         self.paintings += 1
         return {**ComponentRenderer().render_chat(session), "painting": self.paintings}
 
 
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_system_turns() -> None:
-    """Instructions reach the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Indiscreet())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_results() -> None:
-    """What a tool found reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Showing())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_arguments() -> None:
-    """A key reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Explaining())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_gists() -> None:
-    """How the past was summarised reaches the browser."""
-    laws.nothing_private_reaches_props(squeezed(), Quoting())
-
-
-@breaks(laws.nothing_private_reaches_props)
-def test_a_renderer_that_shows_attached_files() -> None:
-    """What the user handed to the model reaches the browser."""
-    laws.nothing_private_reaches_props(lived(ContextSession(500, counter=FAST)), Opening())
-
-
-@breaks(laws.props_say_what_was_said)
-def test_a_renderer_that_has_the_user_say_attached_files() -> None:
-    """Nobody said a file."""
-    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Opening())
-
-
-@breaks(laws.props_say_what_was_said)
-def test_a_renderer_that_clips() -> None:
-    """Half a word is another word."""
-    laws.props_say_what_was_said(lived(ContextSession(500, counter=FAST)), Clipping())
-
-
-@breaks(laws.rendering_changes_nothing)
-def test_a_renderer_that_clears() -> None:
-    """Nothing is left to read."""
-    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Meddling())
-
-
-@breaks(laws.rendering_changes_nothing)
-def test_a_renderer_that_counts() -> None:
-    """A browser would draw it anew every time."""
-    laws.rendering_changes_nothing(lived(ContextSession(500, counter=FAST)), Numbered())
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows system turns",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Indiscreet()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows results",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Showing()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows arguments",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Explaining()),
+)
+breaks(readers.nothing_private_reaches_props, "a renderer that shows gists", lambda law: law(squeezed(), Quoting()))
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(
+    readers.props_say_what_was_said,
+    "a renderer that has the user say attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(readers.props_say_what_was_said, "a renderer that clips", lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()))
+breaks(readers.rendering_changes_nothing, "a renderer that clears", lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()))
+breaks(readers.rendering_changes_nothing, "a renderer that counts", lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()))

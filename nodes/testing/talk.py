@@ -4,9 +4,11 @@ A conversation is a list of moves, a turn with the class its caller gives it (No
 the classifier decides). Every conversation drawn here is legal: whatever refuses one is at fault.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from attrs import evolve
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
@@ -135,6 +137,40 @@ def conversations(draw: st.DrawFn, *, max_atoms: int = 12, classes: st.SearchStr
             moves.append((turn, draw(classes)))
         moment += draw(GAPS)
     return moves
+
+
+# --- what a message format has to write -----------------------------------
+
+_WIRE_TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", " ", "\n", "done ", "<|endoftext|>", "日本", "Book UA100."]))
+_WIRE_CALL_IDS = st.sampled_from(["call_1", "call_2", "toolu_01A", "f:1", "f_1", "functions.eval:301", "é"])
+_WIRE_ARGUMENTS = st.one_of(
+    st.sampled_from(["{}", "", "not json", "[1]", "null", '{"x": NaN}', '{"x": 1e999}', '{"s": "\\ud800"}', "[" * 2000]),
+    st.dictionaries(st.text(max_size=3), st.integers() | _WIRE_TEXTS, max_size=3).map(json.dumps),
+)
+
+
+@st.composite
+def _wire_calls(draw: st.DrawFn) -> list[Turn]:
+    """Draw an assistant turn that calls and its results, in any order."""
+    ids = draw(st.lists(_WIRE_CALL_IDS, min_size=1, max_size=3, unique=True))
+    calls = [ToolCall(call_id, draw(st.sampled_from(["search", "book", "n" * 250])), draw(_WIRE_ARGUMENTS)) for call_id in ids]
+    results = [Turn(Role.TOOL, draw(_WIRE_TEXTS), tool_call_id=call_id) for call_id in draw(st.permutations(ids))]
+    return [Turn(Role.ASSISTANT, draw(st.none() | _WIRE_TEXTS), tool_calls=tuple(calls)), *results]
+
+
+@st.composite
+def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
+    """Draw turns whose ids, names and arguments no provider likes, the user first after system turns; with `open_tail` calls may be open."""
+    words = st.builds(lambda role, text: [Turn(role, text)], st.sampled_from(["user", "assistant", "system"]), _WIRE_TEXTS)
+    head = [Turn("system", text) for text in draw(st.lists(_WIRE_TEXTS, max_size=2))]
+    body = draw(st.lists(words | _wire_calls(), max_size=6))
+    tail = draw(_wire_calls()) if open_tail else []
+    kept = draw(st.integers(1, len(tail))) if tail else 0
+    turns = [*head, Turn("user", draw(_WIRE_TEXTS)), *(turn for atom in body for turn in atom), *tail[:kept]]
+    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(turns)]
+
+
+# --- windows --------------------------------------------------------------
 
 
 def filled(moves: Iterable[Move], max_tokens: int = 1_000, *, counter: TokenCounter = FAST, preserved_share: float = 0.2) -> ContextWindow:
