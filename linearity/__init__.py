@@ -1,24 +1,19 @@
 """What may be done to it? Resource classes, their ledger, and the rules that classify."""
 
-from polycontext.linearity.classifying.classifier import Classifier, default_classifier
+from polycontext.linearity.classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
 from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
-from polycontext.linearity.classifying.small_talk import is_acknowledgement, is_empty_result
 from polycontext.linearity.errors import (
     CallerError,
     CollaboratorError,
     DemotionError,
     InvalidDataError,
     InvalidOptionError,
-    InvalidTagError,
-    LedgerFormatError,
     PolycontextError,
-    UndroppableError,
     UnknownNameError,
     UnknownResourceError,
 )
 from polycontext.linearity.ledger import LinearityMap
-from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.stats import LinearityStats
+from polycontext.linearity.resource_class import LinearityStats, ResourceClass
 from polycontext.linearity.tag import UNIX_EPOCH, Tag
 
 __all__ = [
@@ -29,14 +24,11 @@ __all__ = [
     "DemotionError",
     "InvalidDataError",
     "InvalidOptionError",
-    "InvalidTagError",
-    "LedgerFormatError",
     "LinearityMap",
     "LinearityStats",
     "PolycontextError",
     "ResourceClass",
     "Tag",
-    "UndroppableError",
     "UnknownNameError",
     "UnknownResourceError",
     "constraint_sentences",

@@ -1,125 +1,277 @@
-"""The ledger as JSON-ready data, and back, trusting nothing that it reads."""
+"""One strict codec for everything that is read from outside. This module is the only one that knows cattrs.
 
-from collections.abc import Iterable
+A room makes a converter with `strict_converter`, once, reads with `structured` and writes
+with `to_text`. Nothing is coerced, nothing unknown passes, and of all faults the first
+is named with its path. No room imports this with its front door: a converter is made
+when the first text is read or written.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Any, cast
+from enum import Enum
+from functools import cache
+from math import isfinite
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from attrs import evolve
+import orjson
+from attrs import NOTHING, fields, has
+from cattrs import AttributeValidationNote, ClassValidationError, Converter, IterableValidationError, IterableValidationNote
+from cattrs.cols import homogenous_tuple_structure_factory, list_structure_factory, mapping_structure_factory
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from polycontext.linearity.errors import InvalidTagError, LedgerFormatError
-from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.stats import LinearityStats
-from polycontext.linearity.tag import Tag, check_resource_id
+from polycontext.linearity.errors import InvalidDataError
+from polycontext.linearity.json_data import INTEGERS, Fault, FrozenDict, check_text, freeze_object, thawed, under
 
-SCHEMA = "polycontext.linearity"
-SCHEMA_VERSION = 1
-
-_LEDGER_KEYS = ("schema", "version", "promotions", "drops", "tags")
-_TAG_KEYS = ("id", "class", "provenance", "rationale", "when")
-_KEYS_OF_FIELDS = {"resource_id": "id"}
-_CLASSES = {resource_class.name: resource_class for resource_class in ResourceClass}
-
-
-def encode(items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> dict[str, Any]:
-    """Return a ledger's items, in order, and its counters as JSON-ready data; counts a class follow from the items."""
-    tags = [_encode_tag(resource_id, tag) for resource_id, tag in items]
-    return {"schema": SCHEMA, "version": SCHEMA_VERSION, "promotions": stats.promotions, "drops": stats.drops, "tags": tags}
+T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
 
 
-def decode(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
-    """Return the items and counters that `encode` wrote.
+def strict_converter(*, complete: bool = False, sparse: Collection[type] = (), unions: Mapping[Any, str] | None = None) -> Converter:
+    """Return a converter that coerces nothing, and refuses a record with an unknown or a missing field.
+
+    Records are attrs classes; a field that ends in an underscore (`class_`) is written without it.
+    Datetimes are ISO 8601 with a time zone. An enum of texts is written by value, any other by name.
+    ``Mapping[str, Any]`` and `FrozenDict` hold JSON data, judged by `freeze`.
+
+    Args:
+        complete: a field that has a default must stand there as well, so that no default fills in for what was lost.
+        sparse: the records of which a field at its default is not written.
+        unions: union types, each with the key under which the name of the class stands.
+    """
+    converter = Converter()
+    # The hooks of str and int get their subclasses too: an enum of strings would otherwise be taken for a string.
+    for kind, hook in ((str, _text), (int, _whole), (float, _number), (bool, _truth), (Enum, _member)):
+        converter.register_structure_hook(kind, hook)
+    converter.register_structure_hook(datetime, _moment)
+    converter.register_unstructure_hook(datetime, datetime.isoformat)
+    converter.register_structure_hook_factory(has, lambda kind: _record_reader(kind, converter, complete=complete))
+    # Records that are mappings as well would otherwise be written as such.
+    converter.register_unstructure_hook_factory(has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse))
+    converter.register_structure_hook_func(_is_literal, _literal)
+    converter.register_structure_hook_factory(_is_list, lambda kind: _list_reader(kind, converter))
+    converter.register_structure_hook_factory(_is_table, lambda kind: _table_reader(kind, converter))
+    converter.register_structure_hook_func(_is_json_object, lambda value, _: freeze_object(value))
+    converter.register_unstructure_hook_func(_is_json_object, thawed)
+    for union, tag in (unions or {}).items():
+        _configure_union(union, tag, converter)
+    return converter
+
+
+def structured(
+    converter: Converter, data: object, kind: type[T], *, path: str = "$", legal: str = "", fault: Fault = InvalidDataError
+) -> T:
+    """Read a `kind` from JSON data; `path` is what the data are called.
 
     Raises:
-        LedgerFormatError: naming the path of the first fault: a missing,
-            unknown or wrongly typed field, another schema or version, a
-            repeated id, counters that no history of these tags can have.
+        InvalidDataError: or what `fault` makes, of the first fault; `legal` is what it says where the record itself refused.
     """
-    record = _record(data, "$", _LEDGER_KEYS)
-    _check_equal(record["schema"], SCHEMA, "$.schema")
-    _check_equal(record["version"], SCHEMA_VERSION, "$.version")
-    tags = record["tags"]
-    if not isinstance(tags, list):
-        raise LedgerFormatError("$.tags", f"{type(tags).__name__} is not a list", "a list of tags")
-    items = [_decode_tag(tag, f"$.tags[{index}]") for index, tag in enumerate(cast("list[object]", tags))]
-    _check_ids_differ(items)
-    return items, _decode_stats(record, items)
-
-
-def _encode_tag(resource_id: str, tag: Tag) -> dict[str, Any]:
-    return {
-        "id": resource_id,
-        "class": tag.resource_class.name,
-        "provenance": tag.provenance,
-        "rationale": tag.rationale,
-        "when": tag.when.isoformat(),
-    }
-
-
-def _decode_tag(data: object, path: str) -> tuple[str, Tag]:
-    record = _record(data, path, _TAG_KEYS)
-    texts = {key: _text(record[key], f"{path}.{key}") for key in _TAG_KEYS}
-    if texts["class"] not in _CLASSES:
-        where = f"{path}.class"
-        raise LedgerFormatError(where, f"unknown class {texts['class']!r}", ", ".join(_CLASSES))
-    when = _moment(texts["when"], f"{path}.when")
     try:
-        tag = Tag(_CLASSES[texts["class"]], provenance=texts["provenance"], rationale=texts["rationale"], when=when)
-        return check_resource_id(texts["id"]), tag
-    except InvalidTagError as error:
-        where = f"{path}.{_KEYS_OF_FIELDS.get(error.field, error.field)}"
-        raise LedgerFormatError(where, error.problem, error.legal) from None
+        return converter.structure(data, kind)
+    except (ClassValidationError, IterableValidationError, TypeError, ValueError, KeyError) as error:
+        raise fault(*_first_fault(error, path, legal or f"the fields of {getattr(kind, '__name__', kind)}")) from None
 
 
-def _decode_stats(record: dict[str, object], items: Iterable[tuple[str, Tag]]) -> LinearityStats:
-    stats = LinearityStats()
-    for _, tag in items:
-        stats = stats.tagged(tag.resource_class)
-    promotions = _counter(record["promotions"], "$.promotions", most=stats.required + 2 * stats.preserved)
-    drops = _counter(record["drops"], "$.drops", most=None if stats.droppable or promotions else 0)
-    return evolve(stats, promotions=promotions, drops=drops)
+def to_text(converter: Converter, value: object, kind: Any = None) -> str:
+    """Return `value` as JSON text; `kind` is its type where that is a union."""
+    return orjson.dumps(converter.unstructure(value, kind or type(value))).decode()
 
 
-def _record(data: object, path: str, keys: tuple[str, ...]) -> dict[str, object]:
+def json_object(
+    text: str | bytes, *, path: str = "$", legal: str = "the text of a JSON object", fault: Fault = InvalidDataError
+) -> dict[str, Any]:
+    """Read a JSON object from text.
+
+    Raises:
+        InvalidDataError: or what `fault` makes: no JSON, or not an object.
+
+    >>> json_object('{"a": 1}')
+    {'a': 1}
+    >>> json_object("[]")
+    Traceback (most recent call last):
+    polycontext.linearity.errors.InvalidDataError: $: list is not an object; legal: the text of a JSON object
+    """
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise fault(path, f"not JSON ({error})", legal) from None
     if not isinstance(data, dict):
-        raise LedgerFormatError(path, f"{type(data).__name__} is not an object", f"an object with {', '.join(keys)}")
-    record = cast("dict[str, object]", data)
-    for key in (*keys, *record):
-        if key not in record or key not in keys:
-            where = f"{path}.{key}"
-            raise LedgerFormatError(where, "is missing" if key in keys else "is unknown", f"an object with {', '.join(keys)}")
-    return record
+        raise fault(path, f"{type(data).__name__} is not an object", legal)
+    return data
 
 
-def _check_equal(value: object, expected: str | int, path: str) -> None:
-    if type(value) is not type(expected) or value != expected:
-        raise LedgerFormatError(path, f"{value!r} cannot be read", repr(expected))
+def _first_fault(error: BaseException, path: str, legal: str) -> tuple[str, str, str]:
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        first = error.exceptions[0]
+        return _first_fault(first, _place(first, path), legal)
+    if isinstance(error, InvalidDataError):
+        inner = error.path
+        return f"{path}.{inner}" if inner and not inner.startswith("[") else f"{path}{inner}", error.what, error.legal
+    return path, str(error) or type(error).__name__, legal
 
 
-def _check_ids_differ(items: Iterable[tuple[str, Tag]]) -> None:
-    seen: dict[str, int] = {}
-    for index, (resource_id, _) in enumerate(items):
-        if resource_id in seen:
-            where, problem = f"$.tags[{index}].id", f"{resource_id!r} is the id of $.tags[{seen[resource_id]}] already"
-            raise LedgerFormatError(where, problem, "every id once")
-        seen[resource_id] = index
+def _place(error: BaseException, path: str) -> str:
+    for note in getattr(error, "__notes__", ()):
+        if isinstance(note, AttributeValidationNote):
+            return under(path, _written(note.name))
+        if isinstance(note, IterableValidationNote):
+            return under(path, note.index if isinstance(note.index, int) else str(note.index))
+    return path
 
 
-def _counter(value: object, path: str, *, most: int | None) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise LedgerFormatError(path, f"{value!r} is not a count", "a whole number from 0")
-    if most is not None and value > most:
-        raise LedgerFormatError(path, f"{value} is more than these tags can have seen", f"0..{most}")
+def _text(value: Any, kind: type) -> Any:
+    if kind is not str:
+        return _member(value, kind)
+    return value if type(value) is str and value.isascii() else check_text(value)
+
+
+def _whole(value: Any, kind: type) -> Any:
+    if kind is not int:
+        return _member(value, kind)
+    if type(value) is not int or value not in INTEGERS:
+        raise InvalidDataError("", f"{_shown(value)} is not a whole number of 64 bits", f"{INTEGERS.start}..{INTEGERS.stop - 1}")
     return value
 
 
-def _text(value: object, path: str) -> str:
+def _number(value: Any, _: type[float]) -> float:
+    if type(value) not in (int, float) or not isfinite(value):
+        raise InvalidDataError("", f"{_shown(value)} is not a number", "a finite number")
+    return float(value)
+
+
+def _truth(value: Any, _: type[bool]) -> bool:
+    if type(value) is not bool:
+        raise InvalidDataError("", f"{_shown(value)} is not a truth value", "true or false")
+    return value
+
+
+def _member(value: object, kind: Any) -> Enum:
+    members = _members(kind)
+    if not isinstance(value, str) or value not in members:
+        raise InvalidDataError("", f"unknown {_shown(value)}", ", ".join(members))
+    return members[value]
+
+
+@cache
+def _members(kind: type[Enum]) -> dict[str, Enum]:
+    return {_name_of(member): member for member in kind}
+
+
+def _name_of(member: Enum) -> str:
+    return member.value if isinstance(member, str) else member.name
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.60}" if isinstance(value, str | int | float) else type(value).__name__
+
+
+def _moment(value: object, _: type[datetime]) -> datetime:
+    legal = "ISO 8601 with a time zone, such as 2026-01-31T12:00:00+00:00"
     if not isinstance(value, str):
-        raise LedgerFormatError(path, f"{type(value).__name__} is not text", "str")
+        raise InvalidDataError("", f"{type(value).__name__} is not text", legal)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise InvalidDataError("", f"{value!r:.60} is not a moment", legal) from None
+    if moment.utcoffset() is None:
+        raise InvalidDataError("", f"{value!r:.60} is without a time zone", legal)
+    return moment
+
+
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _literal(value: object, kind: Any) -> object:
+    legal = get_args(kind)
+    if not any(type(value) is type(known) and value == known for known in legal):
+        raise InvalidDataError("", f"{_shown(value)} cannot be read", ", ".join(map(repr, legal)))
     return value
 
 
-def _moment(text: str, path: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise LedgerFormatError(path, f"{text!r} is not a moment", "ISO 8601 with a time zone, such as 2026-01-31T12:00:00+00:00") from None
+def _is_json_object(kind: Any) -> bool:
+    return bool(kind == Mapping[str, Any]) or kind is FrozenDict or get_origin(kind) is FrozenDict
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) in (list, tuple)
+
+
+def _list_reader(kind: Any, converter: Converter) -> Hook:
+    make = list_structure_factory if get_origin(kind) is list else homogenous_tuple_structure_factory
+    structure: Any = make(kind, converter)
+    return lambda value, _: structure(_checked(value, (list, tuple), "a list"), kind)
+
+
+def _is_table(kind: Any) -> bool:
+    return get_origin(kind) in (dict, Mapping) and not _is_json_object(kind)
+
+
+def _table_reader(kind: Any, converter: Converter) -> Hook:
+    structure: Any = mapping_structure_factory(kind, converter)
+    return lambda value, _: structure(_checked(value, Mapping, "an object"), kind)
+
+
+def _checked(value: object, kind: Any, name: str) -> Any:
+    if not isinstance(value, kind):
+        raise InvalidDataError("", f"{type(value).__name__} is not {name}", name)
+    return value
+
+
+def _written(name: str) -> str:
+    return name.removesuffix("_")
+
+
+def _renamed(kind: Any) -> Any:
+    return {field.name: override(rename=_written(field.name)) for field in fields(kind) if field.name.endswith("_")}
+
+
+def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
+    structure: Any = make_dict_structure_fn(kind, converter, _cattrs_use_linecache=False, **_renamed(kind))
+    known = {_written(field.name): field.default is NOTHING or complete for field in fields(kind) if field.init}
+    names = frozenset(known)
+    needed = [name for name, is_needed in known.items() if is_needed]
+    legal = f"an object with {', '.join(known)}"
+
+    def read_record(value: Any, _: object) -> Any:
+        if not isinstance(value, (dict, Mapping)):
+            raise InvalidDataError("", f"{type(value).__name__} is not an object", legal)
+        for name in needed:
+            if name not in value:
+                raise InvalidDataError(name, "is missing", legal)
+        if not names.issuperset(value):
+            unknown = next(key for key in value if key not in names)
+            raise InvalidDataError(under("", str(unknown)), "is unknown", legal)
+        return structure(value, kind)
+
+    return read_record
+
+
+def _record_writer(kind: Any, converter: Converter, *, sparse: bool) -> Callable[[Any], Any]:
+    for enum in _enums_in(*get_type_hints(kind).values()):
+        # By class, for the reason given in `strict_converter`; once, as it costs the converter all it has made so far.
+        if converter.get_unstructure_hook(enum) is not _name_of:
+            converter.register_unstructure_hook(enum, _name_of)
+    return make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=sparse, **_renamed(kind))
+
+
+def _enums_in(*hints: Any) -> Iterator[type[Enum]]:
+    for hint in hints:
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            yield hint
+        yield from _enums_in(*get_args(hint))
+
+
+def _configure_union(union: Any, tag: str, converter: Converter) -> None:
+    kinds = {kind.__name__: kind for kind in get_args(union)}
+
+    def read_member(value: object, _: object) -> Any:
+        record = _checked(value, Mapping, "an object")
+        if tag not in record:
+            raise InvalidDataError(tag, "is missing", ", ".join(kinds))
+        name, rest = record[tag], {key: item for key, item in record.items() if key != tag}
+        if not isinstance(name, str) or name not in kinds:
+            raise InvalidDataError(tag, f"unknown {_shown(name)}", ", ".join(kinds))
+        return converter.structure(rest, kinds[name])
+
+    converter.register_structure_hook(union, read_member)
+    converter.register_unstructure_hook(union, lambda member: {**converter.unstructure(member), tag: type(member).__name__})

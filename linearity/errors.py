@@ -27,14 +27,14 @@ class CollaboratorError(PolycontextError):
 
 @define(slots=False, eq=False)
 class InvalidDataError(CallerError, ValueError):
-    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``."""
+    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``; empty where that is the value itself."""
 
     path: str
     what: str
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.what}; legal: {self.legal}"
+        return f"{self.path or 'value'}: {self.what}; legal: {self.legal}"
 
 
 @define(slots=False, eq=False)
@@ -64,18 +64,6 @@ class UnknownNameError(CallerError, KeyError):
 
 
 @define(slots=False, eq=False)
-class InvalidTagError(CallerError, ValueError):
-    """Refuse a tag that could not be stored or that says nothing."""
-
-    field: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"tag field {self.field!r}: {self.problem}; legal: {self.legal}"
-
-
-@define(slots=False, eq=False)
 class DemotionError(CallerError, ValueError):
     """Refuse to lower a class, or to promote to the class a resource already has."""
 
@@ -98,28 +86,3 @@ class UnknownResourceError(CallerError, KeyError):
     def __str__(self) -> str:
         legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: an id that was tagged before"
         return f"resource {self.resource_id!r} is not in the ledger; {legal}"
-
-
-@define(slots=False, eq=False)
-class UndroppableError(CallerError, ValueError):
-    """Refuse that a resource leaves the view although its class forbids it."""
-
-    resource_id: str
-    resource_class: ResourceClass
-
-    def __str__(self) -> str:
-        return (
-            f"resource {self.resource_id!r} is {self.resource_class.name} and may not leave the view; legal: dropping DROPPABLE resources"
-        )
-
-
-@define(slots=False, eq=False)
-class LedgerFormatError(CallerError, ValueError):
-    """Refuse data that is no ledger; `path` names the place, such as ``$.tags[3].when``."""
-
-    path: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; legal: {self.legal}"

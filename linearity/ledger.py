@@ -7,16 +7,18 @@ next one. This one is a value: changing it returns another, the old one stays.
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity.codec import decode, encode
-from polycontext.linearity.errors import DemotionError, UndroppableError, UnknownResourceError
-from polycontext.linearity.resource_class import ResourceClass
+from polycontext.linearity.errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
+from polycontext.linearity.resource_class import LinearityStats, ResourceClass
 from polycontext.linearity.shared_store import SharedStore, Version
-from polycontext.linearity.stats import LinearityStats
 from polycontext.linearity.tag import UNIX_EPOCH, Tag, check_resource_id
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the ledger.
 _NEAR_MISS_IDS = 500
@@ -62,7 +64,7 @@ class LinearityMap:
 
         Raises:
             DemotionError: the id is known with a higher class.
-            InvalidTagError: an empty or unstorable id or text, no class, a naive `when`.
+            InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
         """
         known = self._store.find(self._version, check_resource_id(resource_id))
         tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when)
@@ -88,12 +90,12 @@ class LinearityMap:
         """Return a map that counts one more departure from the view; the tag stays.
 
         Raises:
-            UndroppableError: the resource is not DROPPABLE.
+            InvalidOptionError: the resource is not DROPPABLE.
             UnknownResourceError: the id was never tagged.
         """
         resource_class = self.get(resource_id)
         if resource_class is not ResourceClass.DROPPABLE:
-            raise UndroppableError(resource_id, resource_class)
+            raise InvalidOptionError("resource_id", resource_id, f"the id of a DROPPABLE resource, this one is {resource_class.name}")
         return evolve(self, _stats=self._stats.dropped())
 
     def get(self, resource_id: str) -> ResourceClass:
@@ -140,12 +142,17 @@ class LinearityMap:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
-        return encode(self.items(), self._stats)
+        return _written(self.items(), self._stats)
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        """Return the ledger that `to_json` wrote; raise `LedgerFormatError` naming the path of the first fault."""
-        return cls._restored(*decode(data))
+        """Return the ledger that `to_json` wrote.
+
+        Raises:
+            InvalidDataError: naming the path of the first fault: a missing, unknown or wrongly typed field, another
+                schema or version, a repeated id, counters that no history of these tags can have.
+        """
+        return cls._restored(*_read(data))
 
     def _raised(self, resource_id: str, known: Tag, tag: Tag) -> Self:
         if tag.resource_class <= known.resource_class:
@@ -198,3 +205,72 @@ class LinearityMap:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._restored, (tuple(self.items()), self._stats)
+
+
+@frozen
+class _WrittenTag:
+    id: str
+    class_: ResourceClass
+    provenance: str
+    rationale: str
+    when: datetime
+
+
+@frozen
+class _WrittenLedger:
+    schema: Literal["polycontext.linearity"]
+    version: Literal[1]
+    promotions: int
+    drops: int
+    tags: tuple[_WrittenTag, ...]
+
+
+@cache
+def _converter() -> "Converter":
+    from polycontext.linearity.codec import strict_converter  # noqa: PLC0415  not loaded with the room
+
+    return strict_converter(complete=True)
+
+
+def _written(items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> dict[str, Any]:
+    tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when) for name, tag in items)
+    data: dict[str, Any] = _converter().unstructure(_WrittenLedger("polycontext.linearity", 1, stats.promotions, stats.drops, tags))
+    return data
+
+
+def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
+    from polycontext.linearity.codec import structured  # noqa: PLC0415  not loaded with the room
+
+    ledger = structured(_converter(), data, _WrittenLedger)
+    items: dict[str, Tag] = {}
+    for index, written in enumerate(ledger.tags):
+        if not written.id or written.id in items:
+            what = f"{written.id!r} is the id of an earlier tag" if written.id else "is empty"
+            where = f"$.tags[{index}].id"
+            raise InvalidDataError(where, what, "a non-empty string, every id once")
+        items[written.id] = _tag(written, f"$.tags[{index}]")
+    return list(items.items()), _read_stats(ledger)
+
+
+def _tag(written: _WrittenTag, path: str) -> Tag:
+    try:
+        return Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when)
+    except InvalidDataError as error:
+        where = f"{path}.{error.path}"
+        raise InvalidDataError(where, error.what, error.legal) from None
+
+
+def _read_stats(ledger: _WrittenLedger) -> LinearityStats:
+    """Return the counters; counts a class follow from the tags, and bound how much can have happened to them."""
+    stats = LinearityStats()
+    for written in ledger.tags:
+        stats = stats.tagged(written.class_)
+    _check_count("promotions", ledger.promotions, stats.required + 2 * stats.preserved)
+    _check_count("drops", ledger.drops, None if stats.droppable or ledger.promotions else 0)
+    return evolve(stats, promotions=ledger.promotions, drops=ledger.drops)
+
+
+def _check_count(name: str, count: int, most: int | None) -> None:
+    if count < 0 or (most is not None and count > most):
+        where, legal = f"$.{name}", "a whole number from 0" if most is None else f"0..{most}"
+        raise InvalidDataError(where, f"{count} is not what these tags can have seen", legal)

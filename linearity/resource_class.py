@@ -1,6 +1,9 @@
-"""What may be done to a turn: nothing, a summary, or anything."""
+"""What may be done to a turn: nothing, a summary, or anything; and how many turns of a ledger are of which class."""
 
+from collections.abc import Mapping
 from enum import IntEnum
+
+from attrs import evolve, frozen
 
 
 class ResourceClass(IntEnum):
@@ -18,3 +21,60 @@ class ResourceClass(IntEnum):
 
     PRESERVED = 2
     """Stays word for word: system prompts, the task, standing constraints."""
+
+
+@frozen
+class LinearityStats:
+    """Count resources a class, promotions and drops, kept up to date and never counted again (design §4, seed 004 §4.1 `self.context.linearity.stats`).
+
+    `drops` counts departures from the view: a resource that was recalled and
+    dropped again counts twice.
+
+    >>> LinearityStats(droppable=1, required=3).droppable_ratio
+    0.25
+    """
+
+    droppable: int = 0
+    required: int = 0
+    preserved: int = 0
+    promotions: int = 0
+    drops: int = 0
+
+    @property
+    def total(self) -> int:
+        """Return the number of resources."""
+        return self.droppable + self.required + self.preserved
+
+    @property
+    def droppable_ratio(self) -> float:
+        """Return the share of DROPPABLE resources, 0.0 for an empty ledger."""
+        return self.droppable / self.total if self.total else 0.0
+
+    @property
+    def counts(self) -> Mapping[ResourceClass, int]:
+        """Return the number of resources of every class, lowest class first."""
+        return dict(zip(ResourceClass, self._by_class(), strict=True))
+
+    def tagged(self, resource_class: ResourceClass) -> "LinearityStats":
+        """Return the stats after one more resource of `resource_class`."""
+        counts = self._by_class()
+        counts[resource_class] += 1
+        return self._with(counts, self.promotions)
+
+    def promoted(self, old: ResourceClass, new: ResourceClass) -> "LinearityStats":
+        """Return the stats after one resource rose from `old` to `new`."""
+        counts = self._by_class()
+        counts[old] -= 1
+        counts[new] += 1
+        return self._with(counts, self.promotions + 1)
+
+    def dropped(self) -> "LinearityStats":
+        """Return the stats after one resource left the view."""
+        return evolve(self, drops=self.drops + 1)
+
+    def _with(self, counts: list[int], promotions: int) -> "LinearityStats":
+        droppable, required, preserved = counts
+        return LinearityStats(droppable, required, preserved, promotions, self.drops)
+
+    def _by_class(self) -> list[int]:
+        return [self.droppable, self.required, self.preserved]

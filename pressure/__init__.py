@@ -1,17 +1,14 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
-from polycontext.pressure.edit import Edit, apply_edit
 from polycontext.pressure.errors import ConflictError, FloorError, TargetError
-from polycontext.pressure.extractive.extractive_summariser import ExtractiveSummariser
+from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 from polycontext.pressure.fidelity import Fidelity, floor_of
+from polycontext.pressure.fulfilment import AsyncSummariser, Fulfilment, Rejection, Summariser
 from polycontext.pressure.gist import is_gist_text
-from polycontext.pressure.gisting import Rejection
 from polycontext.pressure.ladder import Ladder
 from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
-from polycontext.pressure.projector import ContextProjector, Fulfilment
+from polycontext.pressure.projector import CompressionResult, ContextProjector
 from polycontext.pressure.reach import Reach, ReachError
-from polycontext.pressure.result import CompressionResult
-from polycontext.pressure.summariser import AsyncSummariser, Summariser
 from polycontext.pressure.threshold import (
     NO_SIGNALS,
     AdaptiveThreshold,
@@ -23,7 +20,7 @@ from polycontext.pressure.threshold import (
     pressure_of,
     tokens_at,
 )
-from polycontext.pressure.view import DifferentLogsError, View, compress_view, expand_view, view_of
+from polycontext.pressure.view import DifferentLogsError, Edit, View, apply_edit, compress_view, expand_view, view_of
 
 __all__ = [
     "NO_SIGNALS",

@@ -1,12 +1,13 @@
-"""What a gist looks like: its frame, its allowance, and how it is made and recognised."""
+"""What a gist looks like: its frame, its allowance, and how it is made and recognised; and the outline of an attachment."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from polycontext.window import Role, Turn
-from polycontext.window.items import attachment_of
+from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window.items import OutlineEntry, attached_outline, attachment_of
 
+_CUT = "\n …"
 HEADER = "[Summary of"
 _SUMMARY_HEADER = re.compile(r"\[Summary of \d+ earlier messages?\]\n")
 _DIGEST = "[Cut to its essentials; the full result is in the log]"
@@ -75,3 +76,31 @@ def all_source_ids(turns: Iterable[Turn]) -> tuple[str, ...]:
 def is_summary(turn: Turn) -> bool:
     """Tell whether `turn` is a gist that stands alone (not a digest inside an atom)."""
     return turn.is_gist and turn.role is Role.USER
+
+
+def outlined(turn: Turn, counter: TokenCounter) -> Turn:
+    """Return what a summary of many turns should read instead of `turn`: the outline of an attachment that has one, else `turn` itself."""
+    outline = attached_outline(turn)
+    if not outline:
+        return turn
+    read = summary_turn(
+        summary_text(next(shorter_outlines(attachment_head(turn), outline)), 1), [turn], (turn.resource_id,), turn.resource_id
+    )
+    return read.with_tokens(count_turn(counter, read))
+
+
+def attachment_head(turn: Turn) -> str:
+    """Return the line that names what `turn` attached."""
+    attachment = attachment_of(turn)
+    assert attachment is not None
+    return f"attached {attachment.type} {attachment.name}:"
+
+
+def shorter_outlines(head: str, outline: Sequence[OutlineEntry]) -> Iterator[str]:
+    """Yield ever shorter texts; lines below the head are set in, so that they stay one piece when gists are folded."""
+    lines: list[str] = []
+    for depth in range(max(entry.depth for entry in outline), -1, -1):
+        lines = [f"\n {'  ' * entry.depth}{entry.text}" for entry in outline if entry.depth <= depth]
+        yield head + "".join(lines)
+    while lines := lines[: len(lines) * 7 // 8]:
+        yield head + "".join(lines) + _CUT

@@ -17,9 +17,8 @@ from operator import neg
 
 from attrs import define, field, frozen
 
-from polycontext.pressure.columns import Columns, Kind, columns_of
 from polycontext.pressure.gist import MIN_GIST_TOKENS, gist_allowance, pointer_turn
-from polycontext.pressure.reach import Reach
+from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
 from polycontext.window import ContextWindow, TokenCounter, Turn, count_turn
 
 

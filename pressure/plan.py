@@ -8,11 +8,10 @@ from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
-from polycontext.pressure.columns import Kind
-from polycontext.pressure.extractive.outline import outlined
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance
+from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance, outlined
 from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
+from polycontext.pressure.reach import Kind
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
 

@@ -13,9 +13,9 @@ from typing import Self
 
 from attrs import define, field, frozen
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, LinearityMap, ResourceClass
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.window import Atom, ContextWindow
+from polycontext.window import Atom, ContextWindow, Splice
 
 
 @define(slots=False, eq=False)
@@ -92,3 +92,26 @@ def _fidelity(atom: Atom, standing: set[str], summarised: set[str]) -> Fidelity:
     if standing.issuperset(ids):
         return Fidelity.VERBATIM
     return Fidelity.DROPPED if summarised.isdisjoint(ids) else Fidelity.GIST
+
+
+@frozen
+class Edit:
+    """Hold the runs of turns replaced (disjoint, in order) and the ids of the DROPPABLE turns that left."""
+
+    splices: tuple[Splice, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> ContextWindow:
+    """Return `window` edited, gists and drops entered in its ledger.
+
+    Law: the same edit on the same window gives the same window.
+    """
+    ledger: LinearityMap = window.linearity
+    for splice in edit.splices:
+        for turn in splice.turns:
+            if turn.resource_id not in ledger:
+                ledger = ledger.tag(turn.resource_id, ResourceClass.REQUIRED, provenance="gist", when=turn.timestamp)
+    for resource_id in edit.dropped:
+        ledger = ledger.drop(resource_id)
+    return window.splice(edit.splices, linearity=ledger, compressed=compressed)

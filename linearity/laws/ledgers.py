@@ -16,7 +16,7 @@ from attrs import evolve
 
 from polycontext.linearity.classifying.classifier import Classifier
 from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
-from polycontext.linearity.errors import DemotionError, PolycontextError, UndroppableError, UnknownResourceError
+from polycontext.linearity.errors import DemotionError, InvalidOptionError, PolycontextError, UnknownResourceError
 from polycontext.linearity.law import agree, holds, law
 from polycontext.linearity.ledger import LinearityMap
 from polycontext.linearity.resource_class import ResourceClass
@@ -203,7 +203,7 @@ def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id
             stats = ledger.stats()
             expected = tuple(ledger.items()), evolve(stats, drops=stats.drops + 1), _classes(ledger)
         case _:
-            expected = UndroppableError
+            expected = InvalidOptionError
     agree(_outcome(lambda: _reading(ledger.drop(resource_id))), expected, ledger=ledger, resource_id=resource_id)
 
 

@@ -15,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity.law import Law
-from polycontext.nodes.commands.console import paper_width, write_rich
 from polycontext.nodes.commands.law_subject import Subject, load_subject
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, write_json, write_rich
 from polycontext.nodes.testing.drawing import NOTHING
 from polycontext.nodes.testing.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
 

@@ -130,8 +130,13 @@ def parallel(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAg
         _pairs(first.positions, second.positions),
         lambda position: _pairs(first.directions(position[0]), second.directions(position[1])),
         transition,
-        lambda input: (first.direction(input[0]), second.direction(input[1])),
+        _itself if _are_plain(first, second) else lambda input: (first.direction(input[0]), second.direction(input[1])),
     )
+
+
+def _are_plain(*agents: PolyAgent[Any, Any, Any]) -> bool:
+    """Tell whether every input of the agents is its own direction; so it is of what they make together."""
+    return all(agent.direction is _itself for agent in agents)
 
 
 def _pairs(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
@@ -147,6 +152,9 @@ def _sum(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
 
 
 def _tagged(first: PolyAgent[Any, Any, Any], second: PolyAgent[Any, Any, Any]) -> Callable[[Left[Any] | Right[Any]], Any]:
+    if _are_plain(first, second):
+        return _itself
+
     def direction(input: Left[Any] | Right[Any]) -> Left[Any] | Right[Any]:
         if isinstance(input, Left):
             return Left(first.direction(input.value))
@@ -212,7 +220,7 @@ def sequential(first: PolyAgent[S, A, B], second: PolyAgent[S2, B, C]) -> PolyAg
 
     def directions(position: tuple[S, S2]) -> AbstractSet[Any]:
         legal = first.directions(position[0])
-        if first.direction is _itself and isinstance(legal, frozenset):
+        if _are_plain(first) and isinstance(legal, frozenset):
             return frozenset(a for a in legal if accepts(position, a))
         return Those(lambda input: accepts(position, input))
 

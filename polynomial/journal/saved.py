@@ -5,23 +5,24 @@ What cannot be written down (a summariser, a classifier, a counter or threshold 
 your own) is handed in again.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.polynomial.journal.codec import json_object, structured, to_text
+from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Reach, Signals, Threshold
-from polycontext.window import TiktokenCounter, TokenCounter
+from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
+from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
 
 SCHEMA = 2
 CUSTOM = "custom"
+_CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
 _THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
 
 
@@ -69,7 +70,7 @@ class SavedSession:
     reach: Reach
     events: list[Event]
     signals: Signals = NO_SIGNALS
-    companions: Mapping[str, Any] = field(factory=dict)
+    companions: dict[str, str] = field(factory=dict)
 
     @classmethod
     def of(cls, events: Sequence[Event], conversation: Conversation, policy: ContextPolicy, *, taken: int) -> Self:
@@ -87,22 +88,22 @@ class SavedSession:
             policy.projector.reach,
             list(events),
             policy.signals,
-            conversation.companions,
+            dict(conversation.companions),
         )
 
     def to_text(self) -> str:
         """Return the JSON text."""
-        return to_text(self)
+        return to_text(_CONVERTER, self)
 
     @classmethod
     def from_text(cls, text: str | bytes) -> Self:
         """Read a saved session of any schema there was; raise `InvalidDataError` naming the path of the first fault."""
-        data = json_object(text)
+        data = json_object(text, legal="what to_json returned")
         if data.get("schema") == 1:
             data = _of_schema_1(data)
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
-        return structured(data, cls)
+        return structured(_CONVERTER, data, cls, legal="what to_json wrote")
 
     def loaded_counter(self) -> TokenCounter:
         """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own."""

@@ -254,10 +254,11 @@ class FollowingMachine(ContextMachine):
 
 
 def compile_table(machine: type[ContextMachine]) -> Table:
-    """Read states, events, guards and actions off the declaration."""
+    """Read states, events, guards and actions off the declaration; equal validators are one object."""
+    shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     return {
         ContextState(state.value): {
-            kind: tuple(_row(transition) for transition in state.transitions if transition.event == kind.value)
+            kind: tuple(_row(transition, shared) for transition in state.transitions if transition.event == kind.value)
             for kind in InputKind
             if any(transition.event == kind.value for transition in state.transitions)
         }
@@ -265,13 +266,14 @@ def compile_table(machine: type[ContextMachine]) -> Table:
     }
 
 
-def _row(transition: Transition) -> Row:
+def _row(transition: Transition, shared: dict[tuple[Any, ...], tuple[Any, ...]]) -> Row:
     def named(group: CallbackGroup) -> tuple[Any, ...]:
         return tuple(getattr(Step, spec.func) for spec in _declared(transition) if spec.group is group)
 
     target = transition.target
     assert target is not None
-    return Row(ContextState(target.value), named(CallbackGroup.VALIDATOR), named(CallbackGroup.COND), named(CallbackGroup.ON))
+    validators = named(CallbackGroup.VALIDATOR)
+    return Row(ContextState(target.value), shared.setdefault(validators, validators), named(CallbackGroup.COND), named(CallbackGroup.ON))
 
 
 def _declared(transition: Transition) -> list[CallbackSpec]:

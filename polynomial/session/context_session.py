@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from attrs import evolve
 
 from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.inputs import ContextOutput, as_tool_call
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.attaching import held_attachment
-from polycontext.polynomial.session.calls import as_tool_call
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
@@ -285,11 +285,13 @@ class ContextSession:
         self._writer.policy = evolve(self.policy, signals=signals)
 
     def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
-
-        What was saved is ``session.conversation.companions[name]``, for the companion's own reader.
-        """
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`."""
         self._writer.companions[name] = companion
+
+    def companion(self, name: str) -> Any:
+        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
+        saved = self.conversation.companions.get(name)
+        return None if saved is None else orjson.loads(saved)
 
     def save(self) -> None:
         """Save the companions as they are now, without an input."""

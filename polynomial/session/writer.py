@@ -12,9 +12,10 @@ from threading import Lock, RLock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+import orjson
 from attrs import evolve
 
-from polycontext.linearity.json_data import freeze_object
+from polycontext.linearity import InvalidDataError
 from polycontext.polynomial.errors import EngineError, SessionWriteError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
@@ -184,16 +185,20 @@ class Writer:
             self._become(base, decision, companions)
         return True
 
-    def _changed_companions(self, base: Conversation) -> dict[str, Any]:
-        now = {name: freeze_object(companion.to_data(), f"companions.{name}") for name, companion in self.companions.items()}
-        return {name: data for name, data in now.items() if data != base.companions.get(name)}
+    def _changed_companions(self, base: Conversation) -> dict[str, str]:
+        if not self.companions:
+            return {}
+        now = {name: written(companion.to_data(), name) for name, companion in self.companions.items()}
+        return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
-    def _become(self, base: Conversation, decision: Decision, companions: Mapping[str, Any]) -> None:
+    def _become(self, base: Conversation, decision: Decision, companions: Mapping[str, str]) -> None:
         after = evolve(decision.after, companions={**base.companions, **companions}) if companions else decision.after
         with self._publishing:
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
             if self.conversation is base:
                 self.conversation = after
+                if self._live is None:
+                    return
                 for step, event in zip(decision.steps, decision.events, strict=True):
                     self._follow(step, event)
 
@@ -237,7 +242,8 @@ class Writer:
             if not machine.parted:
                 _LOG.exception("a listener of the machine failed at %s; the input stays accepted", step.input.kind)
                 machine.restore(event.state, _made(step))
-        if machine.parted or (machine.context_state, machine.window) != (event.state, _made(step)):
+        # By identity: comparing windows would look at every turn again.
+        if machine.parted or machine.context_state is not event.state or machine.window is not _made(step):
             self._live = EngineError(step.input.kind, event.state, machine.context_state)
             _LOG.error("%s", self._live)
 
@@ -266,6 +272,14 @@ class Writer:
         """Return the lock of the running event loop's tasks; a lock belongs to one loop, a session to nobody."""
         with self._publishing:
             return self._task_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+
+def written(data: object, name: str) -> str:
+    """Return a companion's data as JSON text, which nobody can change; raise `InvalidDataError` for what is no JSON."""
+    try:
+        return orjson.dumps(data).decode()
+    except TypeError as error:
+        raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None
 
 
 def _made(step: Step) -> ContextWindow:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
 
 from attrs import define, field
 
@@ -15,16 +14,16 @@ from polycontext.pressure import ConflictError
 @define
 class _Kept:
     events: list[Event] = field(factory=list)
-    companions: dict[str, Any] = field(factory=dict)
+    companions: dict[str, str] = field(factory=dict)
 
 
 class InMemoryStore:
     """Keep sessions in memory; any number of them, from any thread.
 
     >>> store = InMemoryStore()
-    >>> store.append("s", 0, [], {"notes": {"seen": 1}})
+    >>> store.append("s", 0, [], {"notes": '{"seen":1}'})
     >>> store.load("s").companions
-    {'notes': {'seen': 1}}
+    {'notes': '{"seen":1}'}
     """
 
     def __init__(self) -> None:
@@ -37,7 +36,7 @@ class InMemoryStore:
             kept = self._sessions.get(session_id)
             return Stored(tuple(kept.events[after:]), dict(kept.companions)) if kept else Stored()
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
         """Store `events` behind revision `base`, and the companions that changed.
 
         Raises:

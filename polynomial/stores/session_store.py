@@ -1,7 +1,7 @@
 """What a session asks of the place where it is kept."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
@@ -10,10 +10,10 @@ from polycontext.polynomial.journal.events import Event
 
 @frozen
 class Stored:
-    """Hold what a store has of one session: the events behind some revision, and its companions as they are now."""
+    """Hold what a store has of one session: the events behind some revision, and its companions, as JSON texts, as they are now."""
 
     events: Sequence[Event] = ()
-    companions: Mapping[str, Any] = field(factory=dict)
+    companions: Mapping[str, str] = field(factory=dict)
 
 
 class SessionStore(Protocol):
@@ -26,7 +26,7 @@ class SessionStore(Protocol):
         """Return the events behind revision `after` and the companions; nothing for a session that was never stored."""
         ...
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
         """Store `events` behind revision `base`, and the companions that changed, all or none.
 
         Raises:
@@ -43,6 +43,6 @@ class AsyncSessionStore(SessionStore, Protocol):
         """Return what `load` returns."""
         ...
 
-    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
         """Store what `append` stores."""
         ...

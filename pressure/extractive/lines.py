@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.extractive.cues import standing_spans
+from polycontext.linearity import constraint_sentences
 from polycontext.pressure.extractive.segments import Span, normalise
 from polycontext.pressure.gist import is_gist_text
 from polycontext.window import Role, Turn
@@ -25,6 +25,7 @@ _TOOL = "tool"
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
+_MISSES_ALLOWED = 3
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
 
@@ -166,3 +167,24 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+def standing_spans(text: str, body: str) -> tuple[Span, ...]:
+    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing constraint.
+
+    >>> body = "Hi. Never delete files. Go on."
+    >>> [body[start:end] for start, end in standing_spans(body, body)]
+    ['Never delete files.']
+    """
+    flat = body.replace("\n", " ")
+    spans: list[Span] = []
+    at = misses = 0
+    for sentence in constraint_sentences(text):
+        wanted = " ".join(sentence.split())
+        start = flat.find(wanted, at)
+        if start >= 0:
+            at = start + len(wanted)
+            spans.append((start, at))
+        elif (misses := misses + 1) == _MISSES_ALLOWED:
+            break
+    return tuple(spans)

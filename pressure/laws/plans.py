@@ -8,8 +8,7 @@ from polycontext.pressure.gist import source_ids
 from polycontext.pressure.ladder import Ladder
 from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
 from polycontext.pressure.plan import Plan, plan_at
-from polycontext.pressure.projector import ContextProjector
-from polycontext.pressure.result import CompressionResult
+from polycontext.pressure.projector import CompressionResult, ContextProjector
 from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
 

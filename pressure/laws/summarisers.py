@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from polycontext.linearity.law import agree, holds, law
+from polycontext.pressure.fulfilment import Summariser
 from polycontext.pressure.gist import MIN_GIST_TOKENS
-from polycontext.pressure.summariser import Summariser
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
 _SUMMARISER = "design §6, Summarisers"

@@ -1,108 +1,320 @@
-"""A ledger goes to JSON and comes back the same; whatever is not a ledger is refused by path."""
+"""One strict codec: what it writes it reads back, nothing is coerced, and the first fault is named by its path."""
 
 import json
-from collections.abc import Callable
-from typing import Any
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum, IntEnum, StrEnum
+from typing import Any, Literal
 
 import pytest
+from attrs import field, frozen
+from hypothesis import given
+from hypothesis import strategies as st
 
-from polycontext.linearity import LedgerFormatError, LinearityMap, ResourceClass
-
-DROPPABLE, REQUIRED, PRESERVED = ResourceClass
-
-
-def written() -> dict[str, Any]:
-    """Return the data of a ledger with two tags, a promotion and a drop."""
-    ledger = LinearityMap().tag("a", DROPPABLE, provenance="default").tag("b", DROPPABLE)
-    return ledger.drop("a").promote("b", PRESERVED, rationale="why").to_json()
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
+from polycontext.linearity.json_data import EMPTY, FrozenDict, freeze_object
 
 
-def test_the_form_is_fixed() -> None:
-    """The written form is part of the interface: names of classes, ISO moments, a schema and its version."""
-    assert written() == {
-        "schema": "polycontext.linearity",
-        "version": 1,
-        "promotions": 1,
-        "drops": 1,
-        "tags": [
-            {"id": "a", "class": "DROPPABLE", "provenance": "default", "rationale": "", "when": "1970-01-01T00:00:00+00:00"},
-            {"id": "b", "class": "PRESERVED", "provenance": "", "rationale": "why", "when": "1970-01-01T00:00:00+00:00"},
+class Colour(StrEnum):
+    """Be written by value."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+class Rank(IntEnum):
+    """Be written by name."""
+
+    LOW = 0
+    HIGH = 1
+
+
+class Way(Enum):
+    """Be written by name, whatever the value is."""
+
+    UP = (0, 1)
+
+
+@frozen
+class Inner:
+    """Hold a little of everything."""
+
+    name: str
+    count: int = 0
+    share: float = 0.0
+    is_open: bool = False
+    colour: Colour = Colour.RED
+    rank: Rank | None = None
+    way: Way = Way.UP
+    when: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    data: Mapping[str, Any] = EMPTY
+    more: FrozenDict[Any] = EMPTY
+
+
+@frozen
+class Outer:
+    """Hold lists, tables and a name that Python keeps for itself."""
+
+    class_: str
+    items: tuple[Inner, ...] = ()
+    names: list[str] = field(factory=list)
+    table: Mapping[str, Inner] = field(factory=dict)
+
+
+@frozen
+class Circle:
+    """Be a member of a union."""
+
+    radius: int
+
+
+@frozen
+class Square:
+    """Be another member of it."""
+
+    side: int
+
+
+Shape = Circle | Square
+
+
+@frozen
+class Drawing:
+    """Hold members of a union."""
+
+    shapes: tuple[Shape, ...]
+
+
+CONVERTER = strict_converter(unions={Shape: "shape"})
+WHOLE = strict_converter(complete=True)
+SPARSE = strict_converter(sparse=(Inner,))
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 2**64 - 1) | TEXTS, lambda x: st.lists(x) | st.dictionaries(TEXTS, x), max_leaves=6
+)
+OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3).map(freeze_object)
+INNERS = st.builds(
+    Inner,
+    TEXTS,
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.sampled_from(Colour),
+    st.none() | st.sampled_from(Rank),
+    st.sampled_from(Way),
+    st.datetimes(timezones=st.just(UTC)),
+    OBJECTS,
+    OBJECTS,
+)
+OUTERS = st.builds(
+    Outer, TEXTS, st.lists(INNERS, max_size=3).map(tuple), st.lists(TEXTS, max_size=3), st.dictionaries(TEXTS, INNERS, max_size=2)
+)
+
+
+@pytest.mark.parametrize("converter", [CONVERTER, WHOLE, SPARSE])
+@given(outer=OUTERS)
+def test_what_is_written_is_read_back(converter: Any, outer: Outer) -> None:
+    """Reading what was written gives an equal record, through text and without it."""
+    assert structured(converter, json_object(to_text(converter, outer)), Outer) == outer
+    assert structured(converter, converter.unstructure(outer), Outer) == outer
+
+
+def test_the_form() -> None:
+    """Enums of texts stand by value and others by name, moments as ISO 8601, a reserved word without its underscore."""
+    outer = Outer("x", (Inner("a", rank=Rank.HIGH, colour=Colour.BLUE, data=freeze_object({"k": [1]})),))
+    assert json.loads(to_text(CONVERTER, outer)) == {
+        "class": "x",
+        "items": [
+            {
+                "name": "a",
+                "count": 0,
+                "share": 0.0,
+                "is_open": False,
+                "colour": "blue",
+                "rank": "HIGH",
+                "way": "UP",
+                "when": "2026-01-01T00:00:00+00:00",
+                "data": {"k": [1]},
+                "more": {},
+            }
         ],
+        "names": [],
+        "table": {},
     }
+    assert to_text(SPARSE, outer.items[0]) == '{"name":"a","colour":"blue","rank":"HIGH","data":{"k":[1]}}'
+    plain = CONVERTER.unstructure(outer)["items"][0]
+    assert (type(plain["colour"]), type(plain["rank"]), type(plain["data"]["k"])) == (str, str, list)
 
 
-def test_a_restored_ledger_can_be_derived_from() -> None:
-    """Loading gives a ledger like any other, still raising only."""
-    ledger = LinearityMap.from_json(written())
-    assert ledger.tag("c", REQUIRED).promote("a", REQUIRED).stats().promotions == 2
-    assert json.loads(json.dumps(ledger.to_json())) == written()
+def test_what_is_read_is_frozen() -> None:
+    """JSON data come out immutable."""
+    inner = structured(CONVERTER, {"name": "a", "data": {"k": [{}]}, "more": {"k": [1]}}, Inner)
+    assert (inner.data, inner.more) == (freeze_object({"k": [{}]}), freeze_object({"k": [1]}))
+    assert type(inner.data) is type(inner.more) is FrozenDict
 
 
-def test_a_moment_of_another_zone_is_read_as_utc() -> None:
-    """A hand-written moment with another offset is the same moment."""
-    data = written()
-    data["tags"][0]["when"] = "2026-01-01T02:00:00+02:00"
-    assert LinearityMap.from_json(data).to_json()["tags"][0]["when"] == "2026-01-01T00:00:00+00:00"
+def test_a_union_is_told_by_its_tag() -> None:
+    """The name of the class stands under the key that the room chose."""
+    drawing = Drawing((Circle(1), Square(2)))
+    assert CONVERTER.unstructure(drawing) == {"shapes": [{"radius": 1, "shape": "Circle"}, {"side": 2, "shape": "Square"}]}
+    assert structured(CONVERTER, CONVERTER.unstructure(drawing), Drawing) == drawing
+    assert to_text(CONVERTER, Circle(1), Shape) == '{"radius":1,"shape":"Circle"}'
 
 
-def _tag(key: str, value: object) -> Callable[[dict[str, Any]], None]:
-    return lambda data: data["tags"][1].update({key: value})
+def _inner(**changes: object) -> dict[str, object]:
+    return {"class": "x", "items": [{"name": "a"}, {"name": "b", **changes}]}
 
 
-FAULTS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
-    "another schema": ("$.schema", lambda data: data.update(schema="other")),
-    "a newer version": ("$.version", lambda data: data.update(version=2)),
-    "a version as text": ("$.version", lambda data: data.update(version="1")),
-    "a version as a truth value": ("$.version", lambda data: data.update(version=True)),
-    "a missing field": ("$.drops", lambda data: data.pop("drops")),
-    "an unknown field": ("$.extra", lambda data: data.update(extra=1)),
-    "tags that are no list": ("$.tags", lambda data: data.update(tags={})),
-    "a tag that is no object": ("$.tags[1]", lambda data: data["tags"].__setitem__(1, "b")),
-    "a tag without a class": ("$.tags[1].class", lambda data: data["tags"][1].pop("class")),
-    "a tag with another field": ("$.tags[1].colour", _tag("colour", "red")),
-    "a class by number": ("$.tags[1].class", _tag("class", 2)),
-    "an unknown class": ("$.tags[1].class", _tag("class", "PRECIOUS")),
-    "an empty id": ("$.tags[1].id", _tag("id", "")),
-    "a repeated id": ("$.tags[1].id", _tag("id", "a")),
-    "an id that is no text": ("$.tags[1].id", _tag("id", 7)),
-    "a lone surrogate": ("$.tags[1].rationale", _tag("rationale", "\ud800")),
-    "a rationale that is null": ("$.tags[1].rationale", _tag("rationale", None)),
-    "a naive moment": ("$.tags[1].when", _tag("when", "2026-01-01T00:00:00")),
-    "a moment that is none": ("$.tags[1].when", _tag("when", "yesterday")),
-    "a moment as a number": ("$.tags[1].when", _tag("when", 0)),
-    "a negative counter": ("$.drops", lambda data: data.update(drops=-1)),
-    "a counter as text": ("$.drops", lambda data: data.update(drops="1")),
-    "a counter as a truth value": ("$.drops", lambda data: data.update(drops=True)),
-    "more promotions than classes allow": ("$.promotions", lambda data: data.update(promotions=3)),
-    "drops where nothing was ever droppable": ("$.drops", lambda data: data.update(tags=data["tags"][1:], promotions=0)),
+FAULTS: dict[str, tuple[object, str, str]] = {
+    "no object": ([], "$", "list is not an object"),
+    "a missing field": ({}, "$.class", "is missing"),
+    "an unknown field": ({"class": "x", "colour": 1}, "$.colour", "is unknown"),
+    "an unknown field with an odd name": ({"class": "x", "a b": 1}, "$['a b']", "is unknown"),
+    "a key that is no text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
+    "the name that Python has": ({"class_": "x"}, "$.class", "is missing"),
+    "another type where Python has another name": ({"class": 1}, "$.class", "int is not text"),
+    "no list": ({"class": "x", "items": {}}, "$.items", "dict is not a list"),
+    "text for a list": ({"class": "x", "names": "abc"}, "$.names", "str is not a list"),
+    "another type in a list": ({"class": "x", "names": ["a", 1]}, "$.names[1]", "int is not text"),
+    "no table": ({"class": "x", "table": []}, "$.table", "list is not an object"),
+    "a fault in a table": ({"class": "x", "table": {"a b": {"name": 1}}}, "$.table['a b'].name", "int is not text"),
+    "a missing field below": ({"class": "x", "items": [{}]}, "$.items[0].name", "is missing"),
+    "no text": (_inner(name=None), "$.items[1].name", "NoneType is not text"),
+    "a lone surrogate": (_inner(name="\ud800"), "$.items[1].name", "lone surrogate U+D800"),
+    "a truth value for a count": (_inner(count=True), "$.items[1].count", "True is not a whole number"),
+    "a count as text": (_inner(count="1"), "$.items[1].count", "'1' is not a whole number"),
+    "a count that is not whole": (_inner(count=1.0), "$.items[1].count", "1.0 is not a whole number"),
+    "a count of 65 bits": (_inner(count=2**64), "$.items[1].count", "is not a whole number of 64 bits"),
+    "a number as text": (_inner(share="1"), "$.items[1].share", "'1' is not a number"),
+    "a truth value for a number": (_inner(share=True), "$.items[1].share", "True is not a number"),
+    "not a number": (_inner(share=float("nan")), "$.items[1].share", "nan is not a number"),
+    "a number for a truth value": (_inner(is_open=1), "$.items[1].is_open", "1 is not a truth value"),
+    "an unknown member": (_inner(colour="RED"), "$.items[1].colour", "unknown 'RED'"),
+    "a member that is no text": (_inner(colour=[]), "$.items[1].colour", "unknown list"),
+    "a member by number": (_inner(rank=1), "$.items[1].rank", "unknown 1"),
+    "a naive moment": (_inner(when="2026-01-01T00:00:00"), "$.items[1].when", "is without a time zone"),
+    "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
+    "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
+    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is no object"),
+    "a fault in JSON data": (_inner(more={"a": [0, {"b": {1}}]}), "$.items[1].more.a[1].b", "set is not JSON data"),
+    "a wide integer in JSON data": (_inner(data={"n": 1 << 70}), "$.items[1].data.n", "an integer of 71 bits"),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_refused_by_path(name: str) -> None:
-    """The error says where, what, and what would be legal."""
-    path, spoil = FAULTS[name]
-    data = written()
-    spoil(data)
-    with pytest.raises(LedgerFormatError) as caught:
-        LinearityMap.from_json(data)
+    """The error says where the first fault is, what it is, and what would be legal."""
+    data, path, what = FAULTS[name]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, data, Outer)
     assert caught.value.path == path
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "; legal: " in str(caught.value)
-    assert isinstance(caught.value, ValueError)
+    assert what in caught.value.what
+    assert caught.value.legal
 
 
-def test_missing_and_unknown_fields_are_told_apart() -> None:
-    """The error says whether a field is to be added or to be removed."""
-    data = written()
-    with pytest.raises(LedgerFormatError, match=r"^\$\.extra: is unknown; legal: an object with schema, version"):
-        LinearityMap.from_json({**data, "extra": 1})
-    with pytest.raises(LedgerFormatError, match=r"^\$\.drops: is missing; legal: an object with schema, version"):
-        LinearityMap.from_json({key: value for key, value in data.items() if key != "drops"})
+UNION_FAULTS = {
+    "no tag": ({"radius": 1}, "$.shapes[0].shape", "is missing"),
+    "an unknown tag": ({"shape": "Blob"}, "$.shapes[0].shape", "unknown 'Blob'"),
+    "a tag that is no text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
+    "a fault in the member": ({"shape": "Circle", "radius": "1"}, "$.shapes[0].radius", "'1' is not a whole number"),
+    "another member's field": ({"shape": "Circle", "side": 1}, "$.shapes[0].radius", "is missing"),
+    "no object": (1, "$.shapes[0]", "int is not an object"),
+}
 
 
-@pytest.mark.parametrize("data", [None, [], "{}", 1, b"{}"])
-def test_data_that_is_no_object_is_refused(data: object) -> None:
-    """The root has a path too."""
-    with pytest.raises(LedgerFormatError, match=r"^\$: \w+ is not an object"):
-        LinearityMap.from_json(data)
+@pytest.mark.parametrize("name", UNION_FAULTS)
+def test_a_fault_in_a_union_is_refused_by_path(name: str) -> None:
+    """A tag that is missing or unknown is named with the tags that are legal."""
+    data, path, what = UNION_FAULTS[name]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, {"shapes": [data]}, Drawing)
+    assert (caught.value.path, caught.value.what[: len(what)]) == (path, what)
+
+
+def test_the_first_of_several_faults_is_named() -> None:
+    """Of all faults the one that stands first in the record is named."""
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, _inner(count="1", share="x"), Outer)
+    assert caught.value.path == "$.items[1].count"
+
+
+def test_a_complete_record_needs_its_defaults_too() -> None:
+    """Where a converter is complete, a field at its default may not be missing."""
+    with pytest.raises(InvalidDataError, match=r"^\$\.count: is missing; legal: an object with name, count"):
+        structured(WHOLE, {"name": "a"}, Inner)
+
+
+@frozen
+class Stamped:
+    """Say what it is and which version of it."""
+
+    schema: Literal["stamp"]
+    version: Literal[1, 2]
+
+
+def test_a_literal_is_compared_with_its_type() -> None:
+    """One of the values that are legal passes; what is merely equal to one does not."""
+    assert structured(CONVERTER, {"schema": "stamp", "version": 2}, Stamped) == Stamped("stamp", 2)
+    for version in (3, True, 1.0, "1", [1]):
+        with pytest.raises(InvalidDataError, match=r"^\$\.version: .* cannot be read; legal: 1, 2$"):
+            structured(CONVERTER, {"schema": "stamp", "version": version}, Stamped)
+
+
+@frozen
+class Picky:
+    """Refuse by itself."""
+
+    name: str
+
+    def __attrs_post_init__(self) -> None:
+        if self.name == "own":
+            raise InvalidDataError("name", "is taken", "another name")
+        if self.name == "other":
+            raise ValueError("no such luck")
+
+
+def test_what_a_record_refuses_by_itself_is_named_too() -> None:
+    """An error with facts keeps them, under its path; of any other the text is shown, with what the reader calls legal."""
+    with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken; legal: another name$"):
+        structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
+    with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck; legal: what we wrote$"):
+        structured(CONVERTER, [{"name": "other"}], tuple[Picky, ...], legal="what we wrote")
+    with pytest.raises(InvalidDataError, match=r"^\$: no such luck; legal: the fields of Picky$"):
+        structured(CONVERTER, {"name": "other"}, Picky)
+
+
+class OtherError(ValueError):
+    """Be the error of a room."""
+
+
+def test_a_room_names_the_data_and_raises_its_own_error() -> None:
+    """The root of paths and the error's class are the reader's choice."""
+    with pytest.raises(OtherError) as caught:
+        structured(CONVERTER, {"name": 1}, Inner, path="item", fault=OtherError)
+    assert caught.value.args == ("item.name", "int is not text", "str")
+    with pytest.raises(OtherError) as caught:
+        json_object("{", path="item", fault=OtherError)
+    assert caught.value.args[0] == "item"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "null", b"\xff", '{"a": NaN}', '"\\ud800"', "[" * 2000, None, 1])
+def test_what_is_no_json_object_is_refused(text: Any) -> None:
+    """Text that is no JSON, or another value than an object, is one kind of error."""
+    with pytest.raises(InvalidDataError, match=r"^\$: .*; legal: the text of a JSON object$"):
+        json_object(text)
+
+
+def test_a_moment_keeps_its_zone() -> None:
+    """What a moment is converted to is the record's decision."""
+    when = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    assert structured(CONVERTER, {"name": "a", "when": when.isoformat()}, Inner).when == when
+
+
+def test_the_room_does_not_load_the_codec() -> None:
+    """Importing the room loads no cattrs and no orjson."""
+    code = "import sys, polycontext.linearity; print([m for m in ('cattrs', 'orjson', 'polycontext.linearity.codec') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -7,7 +7,7 @@ from attrs import define, field
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from polycontext.linearity import DemotionError, LinearityMap, ResourceClass, Tag, UndroppableError, UnknownResourceError
+from polycontext.linearity import DemotionError, InvalidOptionError, LinearityMap, ResourceClass, Tag, UnknownResourceError
 from tests.linearity.strategies import CLASSES, IDS, TAGS
 
 
@@ -91,7 +91,7 @@ class LedgerAgainstDict(RuleBasedStateMachine):
         ledger, model = version
         after, known = model.copy(), model.tags.get(resource_id)
         if known is None or known.resource_class is not ResourceClass.DROPPABLE:
-            with pytest.raises(UnknownResourceError if known is None else UndroppableError):
+            with pytest.raises(UnknownResourceError if known is None else InvalidOptionError):
                 ledger.drop(resource_id)
             return self.keep(ledger, after)
         after.drops += 1

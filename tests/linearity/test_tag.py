@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
-from polycontext.linearity import UNIX_EPOCH, InvalidTagError, LinearityMap, ResourceClass, Tag
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError, LinearityMap, ResourceClass, Tag
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
 
@@ -54,9 +54,9 @@ def test_a_moment_is_kept_in_utc() -> None:
 def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], problem: str) -> None:
     """The error names the field and the problem."""
     arguments: dict[str, Any] = {"resource_class": ResourceClass.REQUIRED, **fields}
-    with pytest.raises(InvalidTagError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         Tag(**arguments)
-    assert caught.value.field == field
+    assert caught.value.path == field
     assert problem in str(caught.value)
     assert "; legal: " in str(caught.value)
     assert isinstance(caught.value, ValueError)
@@ -66,14 +66,14 @@ def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], prob
 def test_an_unstorable_id_is_refused(resource_id: Any) -> None:
     """An id that is empty, no text, or not UTF-8 never enters a ledger."""
     ledger = LinearityMap()
-    with pytest.raises(InvalidTagError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         ledger.tag(resource_id, ResourceClass.REQUIRED)
-    assert caught.value.field == "resource_id"
+    assert caught.value.path == "resource_id"
     assert len(ledger) == 0
 
 
 def test_errors_survive_pickling() -> None:
     """An error that crosses a process keeps its fields and its message."""
-    error = InvalidTagError("when", "naive", "aware")
+    error = InvalidDataError("when", "naive", "aware")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
-    assert (again.field, str(again)) == ("when", str(error))
+    assert (again.path, str(again)) == ("when", str(error))

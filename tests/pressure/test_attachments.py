@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, laws, view_of
-from polycontext.pressure.extractive.outline import outline_body
+from polycontext.pressure.extractive.summariser import outline_body
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
 from tests.pressure.samples import assistant, extended, hard_plan, opened, talk, user

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import ResourceClass, UndroppableError
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure import ContextProjector, Edit, Reach, apply_edit
 from polycontext.window import ContextWindow, Splice
 from tests.pressure.samples import HEAD, extended, opened, talk, user
@@ -44,6 +44,6 @@ def test_an_empty_edit_changes_no_turn() -> None:
 def test_what_may_not_leave_is_refused() -> None:
     """An edit that would drop more than DROPPABLE turns is refused and changes nothing."""
     window = extended(opened(), talk(2))
-    with pytest.raises(UndroppableError):
+    with pytest.raises(InvalidOptionError):
         apply_edit(window, Edit((Splice(2, 3),), ("t3",)), compressed=True)
     assert len(window) == 4

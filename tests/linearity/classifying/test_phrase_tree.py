@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity.classifying.phrase_tree import PhraseTree, phrases
+from polycontext.linearity.classifying.prose import PhraseTree, phrases
 
 WORDS = st.sampled_from("abc")
 MEANINGS = st.dictionaries(st.lists(WORDS, min_size=1, max_size=3).map(tuple), st.booleans(), max_size=6)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from polycontext.nodes.history import ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, Digest, close_turn
-from polycontext.nodes.memory.archive import ContentArchive
-from polycontext.nodes.memory.engagement import Engagement
+from polycontext.nodes.memory.conversation import ContentArchive, Engagement
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,

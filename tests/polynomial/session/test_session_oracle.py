@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.polynomial import ContextSession, replay
+from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
@@ -104,7 +104,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
         """Replaying every event gives the state and the window; the log is what was accepted, in order."""
         if hasattr(self, "session"):
             events = self.session.events()
-            assert replay(events, ContextWindow(self.budget, counter=FAST)) == (self.session.state, self.session.window)
+            assert replay(events, Conversation(ContextWindow(self.budget, counter=FAST))) == self.session.conversation
             assert tuple(event.turn for event in events if isinstance(event, TurnEvent)) == self.session.log()
             assert [turn.text for turn in self.session.log()] == self.accepted
 

@@ -1,0 +1,85 @@
+"""The offline summariser: words that were said, chosen rather than rewritten.
+
+No model and no network. Whatever it returns stood in the turns, so it cannot
+invent; it is deterministic, so that replaying a journal gives the same bytes; it
+fits, whatever the text. It is the default, and what a model's refused summary
+falls back to.
+
+How: turns become lines, lines become segments, and segments are chosen to cover
+the terms that weigh most (identifiers, paths, names from code, rare words),
+every token paid from one budget over all turns.
+"""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen, validators
+
+from polycontext.pressure.extractive.choice import Chooser, Fitter
+from polycontext.pressure.extractive.lines import lines_of
+from polycontext.pressure.extractive.reading import Bonuses, read
+from polycontext.pressure.extractive.segments import clip
+from polycontext.pressure.gist import attachment_head, shorter_outlines
+from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window.items import attached_outline, fenced_text
+
+
+@frozen(kw_only=True)
+class ExtractiveSummariser:
+    """Summarise turns by copying out what matters most, within the tokens there are (design §6).
+
+    What states a standing constraint ("from now on", "never", "must") goes first.
+    Identifiers keep what stands to their left, so that they stay bound to their
+    meaning; the order of the conversation is kept; white space is normalised and
+    what is left out between two pieces shows as "…". Gists among the turns are read back into lines.
+
+    `answer_bonus` multiplies the worth of a turn that follows a question,
+    `failure_bonus` that of an error line and its nearest frame, `decision_bonus`
+    that of words that settle a matter, and 1 + `query_bonus` that of a piece which
+    speaks of all that the query asks. Time is close to linear in the text.
+
+    >>> from polycontext.window import TiktokenCounter
+    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two. How is your day going?")]
+    >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
+    'user: It is ZFA04Y, for two.'
+    """
+
+    answer_bonus: float = field(default=1.3, validator=validators.ge(0))
+    failure_bonus: float = field(default=3.0, validator=validators.ge(0))
+    decision_bonus: float = field(default=1.5, validator=validators.ge(0))
+    query_bonus: float = field(default=5.0, validator=validators.ge(0))
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
+
+        `query` is what the reader will ask next: what speaks of it weighs more.
+
+        Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
+        """
+        if max_tokens <= 0:
+            return ""
+        lines = lines_of(turns)
+        bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
+        reading = read(lines, len(turns), query, bonuses, counter)
+        fitter = Fitter(lines, reading.segments, counter)
+        whole = fitter.everything(max_tokens)
+        return whole if whole is not None else fitter.best(Chooser(reading.segments, reading.weights, reading.openings), max_tokens)
+
+
+def outline_body(turn: Turn, max_tokens: int, counter: TokenCounter) -> str:
+    """Return name, lines and outline of what `turn` attached, within `max_tokens`; what defines no names is summarised.
+
+    Where not all fits, what stands inside of something else goes first, then the end.
+    """
+    head, outline = attachment_head(turn), attached_outline(turn)
+    if not outline:
+        return _summarised(turn, head, max_tokens, counter)
+    fitting = (text for text in shorter_outlines(head, outline) if counter.count(text) <= max_tokens)
+    return next(fitting, None) or clip(head, max_tokens, counter)
+
+
+def _summarised(turn: Turn, head: str, max_tokens: int, counter: TokenCounter) -> str:
+    # As a lone result, so that nobody is said to have spoken it.
+    content = Turn(Role.TOOL, fenced_text(turn.text)[1], tool_call_id=turn.resource_id)
+    room = max_tokens - counter.count(f"{head}\n ")
+    body = ExtractiveSummariser().summarise([content], room, counter=counter)
+    return f"{head}\n {body}" if body else clip(head, max_tokens, counter)
