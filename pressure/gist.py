@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from polycontext.window import Role, TokenCounter, Turn, count_turn
-from polycontext.window.items import OutlineEntry, attached_outline, attachment_of
+from polycontext.window.items import attached_outline, attachment_of
+
+if TYPE_CHECKING:
+    from polycontext.window.items import OutlineEntry
 
 _CUT = "\n …"
 HEADER = "[Summary of"
@@ -96,7 +100,7 @@ def attachment_head(turn: Turn) -> str:
     return f"attached {attachment.type} {attachment.name}:"
 
 
-def shorter_outlines(head: str, outline: Sequence[OutlineEntry]) -> Iterator[str]:
+def shorter_outlines(head: str, outline: Sequence["OutlineEntry"]) -> Iterator[str]:
     """Yield ever shorter texts; lines below the head are set in, so that they stay one piece when gists are folded."""
     lines: list[str] = []
     for depth in range(max(entry.depth for entry in outline), -1, -1):

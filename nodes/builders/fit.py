@@ -102,7 +102,7 @@ def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budge
 
     Raises:
         NodeBudgetError: what must stay takes more than `budget`.
-        InvalidTurnError: `budget` is no number of tokens.
+        InvalidOptionError: `budget` is no number of tokens.
     """
     window = _window(sections, task, budget, counter)
     written = write_within(window, budget, _text, counter.count, _PROJECTOR)

@@ -11,8 +11,8 @@ from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_li
 from polycontext.nodes.sending import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window.pills import (
+    CannotAttachError,
     Completer,
-    ContextNotFoundError,
     FileResolver,
     Pill,
     PillDocument,
@@ -88,8 +88,9 @@ def _typed(text: str, resolvers: Resolvers) -> PillDocument:
         for pill_type in (PillType.FILE, PillType.SYMBOL):
             try:
                 resolvers.resolve(Pill(name, pill_type))
-            except ContextNotFoundError:
-                continue
+            except CannotAttachError as error:
+                if error.is_missing:
+                    continue
             except PillError:
                 pass  # it is one of these, and resolving it says what is the matter
             return pill_type

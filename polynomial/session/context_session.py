@@ -235,7 +235,7 @@ class ContextSession:
         named another item in this conversation goes in under a fresh one.
 
         Raises:
-            FormatterError: the registered formatter of a custom kind failed.
+            PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
         return self._write(_attach(item, source, resource_class), expected_revision)

@@ -7,8 +7,9 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import LinearityMap, LinearityStats, ResourceClass, Tag, UnknownResourceError, laws
+from polycontext.linearity.column import Column
 from polycontext.linearity.law import LawViolation
-from polycontext.linearity.shared_store import SharedStore, Version
+from polycontext.linearity.shared_store import SharedStore
 from tests.laws.breaking import breaks
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
@@ -107,15 +108,16 @@ class Meddling(LinearityMap):
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
         """Write over the old tag."""
-        self._store._tags[list(self).index(resource_id)] = Tag(resource_class)
+        object.__setattr__(self, "_store", self._store.replace(resource_id, Tag(resource_class)))
         return self
 
 
 class Unguarded(SharedStore):
-    """Let every version write behind its own end, as if nobody else had."""
+    """Let every version write in place, as if nobody else looked."""
 
-    def _claim(self, version: Version) -> bool:
-        return True
+    def _with(self, ids: Column[str], tags: Column[Tag]) -> SharedStore:
+        self._ids, self._tags = ids, tags
+        return self
 
 
 @breaks(laws.promote_raises_or_refuses)

@@ -1,14 +1,14 @@
 """Broken windows, each of which a law rejects."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import pytest
 from attrs import evolve
 
 from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.column import Column
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn, laws
-from polycontext.window.spine import Spine
 from tests.laws.breaking import breaks
 from tests.strategies import FAST
 
@@ -70,13 +70,18 @@ class Rewinding(ContextWindow):
         return super().append(turn, resource_class)
 
 
-class OneFuture(Spine):
+class OneFuture(Column[Turn]):
     """Write where the window ends, over what another has written there."""
 
-    def extended(self, length: int, turn: Turn, tokens: int, *, joins: bool) -> Self:
+    written: ClassVar[list[Turn]] = []
+
+    def appended(self, item: Turn) -> Self:
         """Fork never."""
-        del self.turns[length:], self.sums[length + 1 :], self.starts[length:]
-        return super().extended(length, turn, tokens, joins=joins)
+        self.written[self.length :] = [item]
+        return super().appended(item)
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(self.written[: self.length])
 
 
 class Lax(ContextWindow):
@@ -111,7 +116,7 @@ class Lost(ContextWindow):
     def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
         """Lose the map."""
         after = super().splice(splices, linearity=linearity, compressed=compressed)
-        return after._with(evolve(after._contents, linearity=LinearityMap()))
+        return after._with(after._contents._replace(linearity=LinearityMap()))
 
 
 class Greedy(ContextWindow):
@@ -209,7 +214,7 @@ def test_an_append_that_drops_what_is_behind_the_focus() -> None:
 def test_two_futures_in_one_list() -> None:
     """What one branch appends must not show in the other."""
     window = ContextWindow(1_000, counter=FAST)
-    window._contents = evolve(window._contents, spine=OneFuture())
+    window._contents = window._contents._replace(turns=OneFuture())
     laws.forks_share_nothing_but_the_past(window, USER, ANSWER)
 
 

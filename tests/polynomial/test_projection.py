@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.constraints import states_constraint
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
@@ -204,7 +205,7 @@ def test_reserve_and_tools_are_part_of_the_budget() -> None:
 @pytest.mark.parametrize("budget", [0, -5, True, 1.5, None])
 def test_an_impossible_budget_is_refused(budget: Any) -> None:
     """A budget is a whole number of tokens, at least 1."""
-    with pytest.raises(InvalidTurnError, match="max_tokens"):
+    with pytest.raises(InvalidOptionError, match="max_tokens"):
         project(long_chat(), budget, counter=WORDS)
 
 

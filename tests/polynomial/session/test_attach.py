@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, OrderError, Role
-from polycontext.window.items import FormatterError, ItemIds, attachment_of, context_to_string, register_formatter
+from polycontext.window import ContextItem, OrderError, PluginError, Role
+from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import WORDS, session_of, tool_atom, whole, words
 
@@ -195,7 +195,7 @@ def test_a_formatter_that_fails_changes_nothing() -> None:
     register_formatter("test-attach-broken", lambda item: 1 / 0)  # type: ignore[arg-type, return-value]
     session = started()
     before = whole(session)
-    with pytest.raises(FormatterError, match="ZeroDivisionError"):
+    with pytest.raises(PluginError, match="ZeroDivisionError"):
         session.attach(ContextItem("x", "custom", {"kind": "test-attach-broken"}))
     assert whole(session) == before
 

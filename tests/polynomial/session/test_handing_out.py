@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given
 
+from polycontext.linearity import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
-from polycontext.window.providers import Provider, UnknownProviderError, get_format
+from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     add_all,
     chat,
@@ -61,7 +62,7 @@ def test_messages_refuses_a_view_over_its_budget() -> None:
 
 def test_messages_of_an_unknown_provider_is_refused() -> None:
     """A provider nobody knows is named together with the known ones."""
-    with pytest.raises(UnknownProviderError, match="openai, anthropic"):
+    with pytest.raises(UnknownNameError, match="openai, anthropic"):
         add_all(session_of(), chat(1)).messages("altavista")
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polycontext.window import Turn
 from polycontext.window.items import ContextItem, attached_outline, definitions, item_turn, outline_of
-from polycontext.window.items.definitions import MOST_PARSED
+from polycontext.window.items.python_source import MOST_PARSED
 from tests.strategies import HOSTILE_TEXTS, TEXTS
 
 PYTHON = '''

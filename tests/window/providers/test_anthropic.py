@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Rendered
-from polycontext.window.providers._anthropic_write import with_user_first
-from polycontext.window.providers._pairing import NO_RESULT
 from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
+from polycontext.window.providers.anthropic_write import with_user_first
+from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Part, Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from attrs import Factory, define
 
-from polycontext.window.providers._anthropic_rules import CALL_ID, MAX_NAME
-from polycontext.window.providers._blocks import is_visible, own_blocks, stand_in
-from polycontext.window.providers._json import loaded_object
+from polycontext.window.providers.anthropic_rules import CALL_ID, MAX_NAME
+from polycontext.window.providers.blocks import is_visible, loaded_object, own_blocks, stand_in
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, ToolCall, Turn
 

@@ -1,4 +1,8 @@
-"""Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over."""
+"""Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over.
+
+pathspec does the matching. Its patterns become regular expressions that backtrack, so a line
+reaches it only where no name can make it take long.
+"""
 
 import os
 import re
@@ -6,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from polycontext.window.pills.pill import LONGEST_NAME
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -16,8 +22,11 @@ IGNORE_FILES = (".gitignore", ".ignore")
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 _STARS = re.compile(r"\*+")
-_MOST_STARS = 4
-"""In one line: each more multiplies what matching a long name may cost."""
+_MOST_STARS = 3
+"""Runs of stars in one line, a leading ``**/`` apart: each more multiplies what matching a long name may cost."""
+
+_MOST_READ = 100_000
+"""Bytes of one ignore file; every line is tried on every path."""
 
 _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 """Ignore files from the root down, each with the length of its folder's path."""
@@ -35,6 +44,8 @@ def walk_files(root: Path) -> Iterator[str]:
         rules = _with_rules(entries, folder, rules)
         for entry in entries:
             path = folder + entry.name
+            if len(path) > LONGEST_NAME:
+                continue
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in VERSION_CONTROL and not _is_ignored(f"{path}/", rules):
                     pending.append((f"{path}/", rules))
@@ -59,9 +70,13 @@ def _with_rules(entries: list[os.DirEntry[str]], folder: str, rules: _Rules) -> 
 
 def _lines(path: str) -> list[str]:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+        with Path(path).open("rb") as file:
+            data = file.read(_MOST_READ + 1)
     except OSError:
         return []
+    lines = data.decode("utf-8", errors="replace").splitlines()
+    # What was cut in the middle would be another pattern than it was.
+    return lines[:-1] if len(data) > _MOST_READ else lines
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
@@ -70,11 +85,21 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
     from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
 
     patterns: list[str] = []
-    for line in [line for line in lines if len(_STARS.findall(line)) <= _MOST_STARS]:
+    for line in filter(_is_quick, map(_with_single_stars, lines)):
         with suppress(GitIgnorePatternError):
             GitIgnoreSpec.from_lines([line])
             patterns.append(line)
     return GitIgnoreSpec.from_lines(patterns)
+
+
+def _with_single_stars(line: str) -> str:
+    """Return `line` with every run of stars as one: two mean more only where they are a whole step, and an engine may try each star."""
+    return "/".join(step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/"))
+
+
+def _is_quick(line: str) -> bool:
+    stars = _STARS.findall(line.removeprefix("!").removeprefix("**/"))
+    return len(stars) <= _MOST_STARS and stars.count("**") <= 1
 
 
 def _is_ignored(path: str, rules: _Rules) -> bool:

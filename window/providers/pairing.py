@@ -11,7 +11,7 @@ from attrs import Factory, define
 
 from polycontext.window.atoms import open_calls
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers._json import Spot, shown
+from polycontext.window.providers.blocks import Place, shown
 from polycontext.window.providers.wire import Message, Parsed, Provider
 from polycontext.window.turn import Role, Turn
 
@@ -45,7 +45,7 @@ class Pairing:
             InvalidMessagesError: rules orphan-result, duplicate-result, unanswered-call.
         """
         if turn.role is Role.TOOL:
-            self._answer(turn.tool_call_id or "", Spot(self.provider, place))
+            self._answer(turn.tool_call_id or "", Place(self.provider, place))
         else:
             self._close()
             self._waiting, self._answered, self._caller = dict.fromkeys(call.id for call in turn.tool_calls), set(), place
@@ -59,12 +59,12 @@ class Pairing:
         self.turns.append(turn)
         self.places.append(place)
 
-    def _answer(self, call_id: str, spot: Spot) -> None:
+    def _answer(self, call_id: str, where: Place) -> None:
         if call_id in self._answered:
-            raise spot.refuse("duplicate-result", f"call {shown(call_id)} has a result already", "one result a call")
+            raise where.refuse("duplicate-result", f"call {shown(call_id)} has a result already", "one result a call")
         if call_id not in self._waiting:
             problem = f"no call {shown(call_id)} directly before this result"
-            raise spot.refuse("orphan-result", problem, "results directly after the assistant message that called")
+            raise where.refuse("orphan-result", problem, "results directly after the assistant message that called")
         del self._waiting[call_id]
         self._answered.add(call_id)
 
@@ -82,7 +82,7 @@ def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidM
     """Return the error for `calls` of message `place` that have no result."""
     named = ", ".join(shown(call_id) for call_id in calls[:_NAMED]) + ", ..." * (len(calls) > _NAMED)
     problem = f"no result directly after it for call{'s' * (len(calls) > 1)} {named}"
-    return Spot(provider, place).refuse("unanswered-call", problem, "one result for each call, directly after the message that called")
+    return Place(provider, place).refuse("unanswered-call", problem, "one result for each call, directly after the message that called")
 
 
 def refuse_open_tail(parsed: Parsed) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from polycontext.window.pills.errors import NotAFileError, OutsideRootsError
+from polycontext.window.pills.errors import CannotAttachError, Reason
 
 # Not blocking: opening a FIFO would wait for its writer.
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -29,7 +29,7 @@ def open_beneath(root: Path, name: str) -> tuple[int, str]:
     """Return a descriptor of the regular file `name` beneath `root`, and its path from there with all links followed.
 
     Raises:
-        OutsideRootsError: a link leads out. NotAFileError: no regular file. OSError: what the system says.
+        CannotAttachError: a link leads out, or it is no regular file. OSError: what the system says.
     """
     descriptor, path = _by_steps(root, name) if BY_STEPS else _by_path(root, name)
     if not S_ISREG(os.fstat(descriptor).st_mode):
@@ -119,9 +119,9 @@ def _circle() -> OSError:
     return OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _outside(name: str) -> OutsideRootsError:
-    return OutsideRootsError(name, "goes through a symbolic link that leads out of its root", "a file beneath the root")
+def _outside(name: str) -> CannotAttachError:
+    return CannotAttachError(name, "goes through a symbolic link that leads out of its root", "a file beneath the root", Reason.OUTSIDE)
 
 
-def _no_file(name: str) -> NotAFileError:
-    return NotAFileError(name, "is a folder, device, FIFO or socket", "a regular file")
+def _no_file(name: str) -> CannotAttachError:
+    return CannotAttachError(name, "is a folder, device, FIFO or socket", "a regular file", Reason.NOT_A_FILE)
