@@ -1,8 +1,9 @@
 """What comes into the machine and what goes out."""
 
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
+import orjson
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
