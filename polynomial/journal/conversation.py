@@ -119,7 +119,7 @@ def _check_dropped(window: ContextWindow, edit: Edit) -> None:
     replaced = {turn.resource_id for turn in _replaced(window, edit)}
     for resource_id in edit.dropped:
         if resource_id not in replaced:
-            raise _Unfit(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
+            raise InvalidDataError(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
 
 
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
@@ -130,7 +130,7 @@ def _check_recalled(conversation: Conversation, edit: Edit) -> None:
     back = {turn.resource_id for turn in recalled}
     for turn in replaced:
         if turn.resource_id not in back and not back.issuperset(source_ids(turn)):
-            raise _Unfit(
+            raise InvalidDataError(
                 ".edit", f"turn {turn.resource_id!r} is taken out and does not come back", "turns that are recalled, or their gist"
             )
     standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(turn.resource_id for turn in replaced)
