@@ -1,6 +1,7 @@
 """Stores fail, answers are lost, tasks are cancelled: a session is what it was, or what its store has (design §7, Session)."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -168,7 +169,7 @@ def healthy_end(living: Living) -> None:
     living.notes.note()
     living.session.save()
     living.check_at(living.store.load("s"))
-    assert living.session.conversation.companions["notes"]["seen"] == living.notes.seen
+    assert json.loads(living.session.conversation.companions["notes"]) == living.notes.to_data()
 
 
 def spoil(living: Living) -> None:
