@@ -86,6 +86,7 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
             return after
         case CompressEvent():
             _check_gists(window, event.edit)
+            _check_dropped(window, event.edit)
             after = apply_edit(window, event.edit, compressed=True)
             check_floors(window, after)
             return after
@@ -113,17 +114,37 @@ def _check_gists(window: ContextWindow, edit: Edit) -> None:
             given.add(gist.resource_id)
 
 
+def _check_dropped(window: ContextWindow, edit: Edit) -> None:
+    """Refuse to call dropped what no splice takes out of the view."""
+    replaced = {turn.resource_id for turn in _replaced(window, edit)}
+    for resource_id in edit.dropped:
+        if resource_id not in replaced:
+            raise InvalidDataError(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
+
+
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
-    """Refuse to recall what the log does not hold word for word, or what stands already."""
-    turns = conversation.window.all_turns()
-    replaced = {turn.resource_id for splice in edit.splices for turn in turns[splice.start : splice.stop]}
-    standing = {turn.resource_id for turn in turns} - replaced
-    for turn in (turn for splice in edit.splices for turn in splice.turns):
+    """Refuse to recall what the log does not hold word for word, or what stands already, and to take anything else away by it."""
+    replaced = _replaced(conversation.window, edit)
+    recalled = [turn for splice in edit.splices for turn in splice.turns]
+    # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its place.
+    back = {turn.resource_id for turn in recalled}
+    for turn in replaced:
+        if turn.resource_id not in back and not back.issuperset(source_ids(turn)):
+            raise InvalidDataError(
+                ".edit", f"turn {turn.resource_id!r} is taken out and does not come back", "turns that are recalled, or their gist"
+            )
+    standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(turn.resource_id for turn in replaced)
+    for turn in recalled:
         if _logged(conversation.log, turn) != turn:
             raise InvalidDataError(".edit", f"turn {turn.resource_id!r} is not in the log as it is here", "turns of the log, word for word")
         if turn.resource_id in standing:
             raise InvalidDataError(".edit", f"turn {turn.resource_id!r} stands in the view already", "turns that do not stand")
         standing.add(turn.resource_id)
+
+
+def _replaced(window: ContextWindow, edit: Edit) -> list[Turn]:
+    turns = window.all_turns()
+    return [turn for splice in edit.splices for turn in turns[splice.start : splice.stop]]
 
 
 def _logged(log: Log, turn: Turn) -> Turn | None:

@@ -475,6 +475,13 @@ class ContextSession:
             session._writer.store = store
         return session
 
+    # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_delivery"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _delivery=Delivery())
+
     # --- inside ---------------------------------------------------------------------------
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
