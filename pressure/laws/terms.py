@@ -13,7 +13,7 @@ PROJECTOR = "design §3 and §6"
 
 def tokens_of(window: ContextWindow) -> int:
     """Return the tokens of the whole window."""
-    return window.seek(len(window)).tokens
+    return window.total_tokens
 
 
 def said_atoms(window: ContextWindow) -> list[Atom]:
