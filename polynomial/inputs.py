@@ -1,14 +1,15 @@
 """What comes into the machine and what goes out."""
 
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
+import orjson
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
-from polycontext.window import ContextWindow, Role, ToolCall, Turn
+from polycontext.window import ContextWindow, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
 
 _ROLES = {
@@ -167,3 +168,36 @@ def shown_text(turn: Turn) -> str:
         return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
     attachment = attachment_of(turn)
     return turn.text if attachment is None else attachment.mention
+
+
+_CALLS = 'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), or {"id", "name", "input"} (Anthropic)'
+
+
+def as_tool_call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
+    """Return `call` as a `ToolCall`.
+
+    Raises:
+        InvalidTurnError: none of the known shapes.
+
+    >>> as_tool_call({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}})
+    ToolCall(id='c1', name='search', arguments='{}')
+    """
+    if isinstance(call, ToolCall):
+        return call
+    if not isinstance(call, Mapping):
+        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
+    match call:
+        case {"id": identity, "function": {"name": name, "arguments": arguments}}:
+            pass
+        case {"id": identity, "name": name, "input": arguments} | {"id": identity, "name": name, "arguments": arguments}:
+            pass
+        case _:
+            raise InvalidTurnError("tool_calls", f"an object with the keys {sorted(map(str, call))}", _CALLS)
+    return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
+
+
+def _json(arguments: object) -> str:
+    try:
+        return orjson.dumps(arguments).decode()
+    except TypeError as error:
+        raise InvalidTurnError("tool_calls.arguments", f"no JSON data ({error})", "JSON text, or data that JSON can say") from None

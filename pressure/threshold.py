@@ -5,14 +5,12 @@ Two marks make the hysteresis: pressured means above `high`; compression aims at
 lives in between. The adaptive threshold moves `high` by what the agent reports.
 """
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Protocol
 
 from attrs import define, field, frozen
 
 from polycontext.linearity import CallerError
-from polycontext.window import ContextWindow, Turn
+from polycontext.window import ContextWindow
 
 
 @define(slots=False, eq=False)

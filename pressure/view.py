@@ -8,12 +8,12 @@ idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Self
 
 from attrs import define, field, frozen
 
 from polycontext.linearity import CallerError, LinearityMap, ResourceClass
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.window import Atom, ContextWindow, Splice
 
@@ -30,7 +30,7 @@ class DifferentLogsError(CallerError, ValueError):
 
 
 def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:
-    return MappingProxyType(dict(fidelities))
+    return FrozenDict(fidelities)
 
 
 @frozen(order=False)

@@ -13,13 +13,12 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import conversation as journal
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
-from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
+from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
@@ -43,7 +42,6 @@ class ReplaySettings:
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
     strict: bool = False
-    counter: TokenCounter | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
         """Return a new session for `conversation`, its tools taken off the budget.
@@ -56,7 +54,6 @@ class ReplaySettings:
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),
-            counter=self.counter,
         )
         if self.engine == "machine":
             _ = session.machine
@@ -64,23 +61,23 @@ class ReplaySettings:
 
 
 def replay_conversation(
-    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[int], None] = lambda turns: None
+    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[float], None] = lambda size: None
 ) -> ReplayReport:
-    """Drive `conversation` through the machine and report every step; `on_turn` is called with the number of all turns.
+    """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
 
     A turn that the machine refuses is reported and skipped (with `strict` it ends the replay).
     A refused result leaves its call open, which would refuse everything behind it: a short
     stand-in closes the call, as an agent loop would report a result that is too large.
 
     Raises:
-        ReadingError: the messages break a rule of their provider.
+        InvalidDataError: the messages break a rule of their provider.
         ContextOverflowError: the tools alone take the whole budget.
     """
     parsed = conversation.parse(repair=settings.repair)
     run = _Run(settings.session(conversation), parsed.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
-        on_turn(len(parsed.turns))
+        on_turn(conversation.size / len(parsed.turns))
         if refused and settings.strict:
             break
     return ReplayReport(
@@ -125,6 +122,7 @@ class _Run:
         except PolycontextError as error:
             reason = self._reason(turn, error)
             return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
+        # Read at once: the next turn moves the session on.
         steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
@@ -145,6 +143,7 @@ class _Run:
         """Yield the steps that the journal holds behind `conversation`."""
         events = self.session.events(after=conversation.revision)
         for event in events:
+            # The last event leads to the conversation that the session has; replaying it once more would be work for nothing.
             before, conversation = conversation, self.session.conversation if event is events[-1] else journal.evolve(conversation, event)
             if isinstance(event, TurnEvent):
                 self._numbers[event.turn.resource_id] = number
@@ -174,6 +173,7 @@ class _Run:
             self.session.request(self.provider)
         except PolycontextError as error:
             return str(error)
+        # A model answers these; behind its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
         return None

@@ -53,7 +53,7 @@ def evolve(conversation: Conversation, event: Event) -> Conversation:
     try:
         _check_target(conversation.state, event)
         return conversation.after(event, _window_after(conversation, event))
-    except _Unfit as unfit:
+    except InvalidDataError as unfit:
         raise InvalidDataError(place + unfit.path, unfit.what, unfit.legal) from None
     except (PolycontextError, IndexError) as error:
         raise InvalidDataError(place, f"{type(error).__name__}: {error}", "an event that may follow the ones before") from None
@@ -66,12 +66,6 @@ def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
     return conversation
 
 
-class _Unfit(Exception):  # noqa: N818 - never leaves this module
-    def __init__(self, path: str, what: str, legal: str) -> None:
-        super().__init__(what)
-        self.path, self.what, self.legal = path, what, legal
-
-
 def _check_target(state: ContextState, event: Event) -> None:
     kind = input_of(event).kind
     rows = TABLE[state].get(kind)
@@ -79,7 +73,7 @@ def _check_target(state: ContextState, event: Event) -> None:
         raise illegal(state, kind, VALID_DIRECTIONS[state])
     targets = dict.fromkeys(row.target for row in rows)
     if event.state not in targets:
-        raise _Unfit(".state", f"{kind} in {state} leads to {event.state}", ", ".join(targets))
+        raise InvalidDataError(".state", f"{kind} in {state} leads to {event.state}", ", ".join(targets))
 
 
 def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
@@ -88,10 +82,11 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
         case TurnEvent():
             after = window.append(event.turn, event.resource_class)
             if after.extract() != event.turn:
-                raise _Unfit(".turn", "a turn without its id or token count", "the turn as it was accepted")
+                raise InvalidDataError(".turn", "a turn without its id or token count", "the turn as it was accepted")
             return after
         case CompressEvent():
             _check_gists(window, event.edit)
+            _check_dropped(window, event.edit)
             after = apply_edit(window, event.edit, compressed=True)
             check_floors(window, after)
             return after
@@ -111,23 +106,45 @@ def _check_gists(window: ContextWindow, edit: Edit) -> None:
         replaced = {source for turn in turns[splice.start : splice.stop] for source in (turn.resource_id, *source_ids(turn))}
         for gist in splice.turns:
             if gist.resource_id in window.linearity or gist.resource_id in given:
-                raise _Unfit(".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given")
+                raise InvalidDataError(".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given")
             if not gist.sources or not replaced.issuperset(gist.sources):
-                raise _Unfit(".edit", f"gist {gist.resource_id!r} stands for what it does not replace", "ids of the turns it replaces")
+                raise InvalidDataError(
+                    ".edit", f"gist {gist.resource_id!r} stands for what it does not replace", "ids of the turns it replaces"
+                )
             given.add(gist.resource_id)
 
 
+def _check_dropped(window: ContextWindow, edit: Edit) -> None:
+    """Refuse to call dropped what no splice takes out of the view."""
+    replaced = {turn.resource_id for turn in _replaced(window, edit)}
+    for resource_id in edit.dropped:
+        if resource_id not in replaced:
+            raise InvalidDataError(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
+
+
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
-    """Refuse to recall what the log does not hold word for word, or what stands already."""
-    turns = conversation.window.all_turns()
-    replaced = {turn.resource_id for splice in edit.splices for turn in turns[splice.start : splice.stop]}
-    standing = {turn.resource_id for turn in turns} - replaced
-    for turn in (turn for splice in edit.splices for turn in splice.turns):
+    """Refuse to recall what the log does not hold word for word, or what stands already, and to take anything else away by it."""
+    replaced = _replaced(conversation.window, edit)
+    recalled = [turn for splice in edit.splices for turn in splice.turns]
+    # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its place.
+    back = {turn.resource_id for turn in recalled}
+    for turn in replaced:
+        if turn.resource_id not in back and not back.issuperset(source_ids(turn)):
+            raise InvalidDataError(
+                ".edit", f"turn {turn.resource_id!r} is taken out and does not come back", "turns that are recalled, or their gist"
+            )
+    standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(turn.resource_id for turn in replaced)
+    for turn in recalled:
         if _logged(conversation.log, turn) != turn:
-            raise _Unfit(".edit", f"turn {turn.resource_id!r} is not in the log as it is here", "turns of the log, word for word")
+            raise InvalidDataError(".edit", f"turn {turn.resource_id!r} is not in the log as it is here", "turns of the log, word for word")
         if turn.resource_id in standing:
-            raise _Unfit(".edit", f"turn {turn.resource_id!r} stands in the view already", "turns that do not stand")
+            raise InvalidDataError(".edit", f"turn {turn.resource_id!r} stands in the view already", "turns that do not stand")
         standing.add(turn.resource_id)
+
+
+def _replaced(window: ContextWindow, edit: Edit) -> list[Turn]:
+    turns = window.all_turns()
+    return [turn for splice in edit.splices for turn in turns[splice.start : splice.stop]]
 
 
 def _logged(log: Log, turn: Turn) -> Turn | None:

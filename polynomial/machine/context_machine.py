@@ -7,16 +7,21 @@ Every name in it is a method of `Step`, which calls pressure, linearity, window 
 only one that knows python-statemachine.
 """
 
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 
 from attrs import define
 from statemachine import State, StateChart
 from statemachine.callbacks import CallbackGroup, CallbackSpec
+from statemachine.engines.async_ import AsyncEngine
 from statemachine.event_data import TriggerData
 from statemachine.exceptions import TransitionNotAllowed
 from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 
+from polycontext.linearity import InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.polynomial.errors import SessionWriteError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
@@ -182,24 +187,65 @@ class ContextMachine(StateChart[ContextModel]):
         super()._put_nonblocking(trigger_data, internal=internal)
 
     def _processing_loop(self, caller_future: Any | None = None) -> Any:
-        """Process what is queued; speak of a refusal in the machine's own words, and undo what did not work out."""
+        """Process what is queued; an event with what listeners send from inside of it is taken whole or not at all."""
+        with self._all_or_nothing():
+            processing = super()._processing_loop(caller_future)
+        # Listeners that are coroutine functions make the library hand out something to await.
+        return self._awaited(processing) if isawaitable(processing) else None
+
+    async def _awaited(self, processing: Awaitable[Any]) -> None:
+        with self._all_or_nothing():
+            await processing
+
+    @contextmanager
+    def _all_or_nothing(self) -> Generator[None]:
+        """Speak of a refusal in the machine's own words, and undo what did not work out."""
         state, window = self.model.state, self.model.window
         try:
-            super()._processing_loop(caller_future)
-        except TransitionNotAllowed as refused:
-            raise illegal(self.context_state, InputKind(str(refused.event)), directions(TABLE)[self.context_state]) from None
-        except BaseException:
+            yield
+        except BaseException as failure:
+            in_words = self._in_words(failure) if isinstance(failure, TransitionNotAllowed) else None
             # A listener may fail after the library has written the state.
             if state is not None:
                 self.restore(state, window)
-            raise
+            if in_words is None:
+                raise
+            raise in_words from None
+
+    def _in_words(self, refused: TransitionNotAllowed) -> PolycontextError | None:
+        """Return a refusal of this machine in our words; a listener may have a machine of its own, whose words are its own."""
+        if getattr(refused.event, "_sm", None) is not self:
+            return None
+        if refused.event not in KINDS:
+            return UnknownNameError("input", str(refused.event), tuple(sorted(KINDS)))
+        return illegal(self.context_state, InputKind(str(refused.event)), directions(TABLE)[self.context_state])
 
 
 KINDS = frozenset(kind.value for kind in InputKind)
 
 
 class FollowingMachine(ContextMachine):
-    """Show what a session does: a live machine that takes the steps which the session has stored, and nothing else."""
+    """Show what a session does: a live machine that takes the steps which the session has stored, and nothing else.
+
+    `parted` tells whether it refused one of them.
+
+    Raises:
+        InvalidOptionError: a listener is asynchronous; a session's steps are shown between two awaits.
+    """
+
+    parted = False
+
+    def __init__(
+        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+    ) -> None:
+        super().__init__(window, policy, state, **options)
+        if isinstance(self._engine, AsyncEngine):
+            raise InvalidOptionError("listeners", options.get("listeners"), "listeners whose methods are plain functions, not coroutines")
+
+    def _in_words(self, refused: TransitionNotAllowed) -> PolycontextError | None:
+        in_words = super()._in_words(refused)
+        self.parted = self.parted or in_words is not None
+        return in_words
 
     def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
         if trigger_data.event in KINDS and "step" not in trigger_data.kwargs:
@@ -208,10 +254,11 @@ class FollowingMachine(ContextMachine):
 
 
 def compile_table(machine: type[ContextMachine]) -> Table:
-    """Read states, events, guards and actions off the declaration."""
+    """Read states, events, guards and actions off the declaration; equal validators are one object."""
+    shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     return {
         ContextState(state.value): {
-            kind: tuple(_row(transition) for transition in state.transitions if transition.event == kind.value)
+            kind: tuple(_row(transition, shared) for transition in state.transitions if transition.event == kind.value)
             for kind in InputKind
             if any(transition.event == kind.value for transition in state.transitions)
         }
@@ -219,13 +266,14 @@ def compile_table(machine: type[ContextMachine]) -> Table:
     }
 
 
-def _row(transition: Transition) -> Row:
+def _row(transition: Transition, shared: dict[tuple[Any, ...], tuple[Any, ...]]) -> Row:
     def named(group: CallbackGroup) -> tuple[Any, ...]:
         return tuple(getattr(Step, spec.func) for spec in _declared(transition) if spec.group is group)
 
     target = transition.target
     assert target is not None
-    return Row(ContextState(target.value), named(CallbackGroup.VALIDATOR), named(CallbackGroup.COND), named(CallbackGroup.ON))
+    validators = named(CallbackGroup.VALIDATOR)
+    return Row(ContextState(target.value), shared.setdefault(validators, validators), named(CallbackGroup.COND), named(CallbackGroup.ON))
 
 
 def _declared(transition: Transition) -> list[CallbackSpec]:

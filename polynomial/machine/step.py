@@ -6,7 +6,7 @@ has decided) hears the same and pays nothing. Nothing outside changes until some
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -219,38 +219,29 @@ def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "
 
 
 def check_floors(before: ContextWindow, after: ContextWindow) -> None:
-    """Refuse a compression that holds an atom of `before` at less than the floor of its class; looks from the first change on.
+    """Refuse a compression that holds an atom of `before` at less than the floor of its class; O(n), class by class only of what changed.
 
     Raises:
         FloorError: names the atom by its first turn, what its class demands and what is left of it.
     """
-    turns, left_turns = before.all_turns(), after.all_turns()
-    same = next((i for i, (old, new) in enumerate(zip(turns, left_turns, strict=False)) if old is not new), len(left_turns))
+    turns = before.all_turns()
+    standing = {turn.resource_id: turn for turn in after.all_turns()}
+    changed = [index for index, turn in enumerate(turns) if standing.get(turn.resource_id) is not turn]
+    if not changed:
+        return
+    told = {source for turn in standing.values() for source in turn.sources}
     columns = before.atom_columns()
-    changed = bisect_right(columns.bounds, same) - 1
-    left = _Left.of(left_turns[columns.bounds[changed] :])
-    for atom in range(changed, len(columns)):
+    for atom in sorted({bisect_right(columns.bounds, index) - 1 for index in changed}):
         members = columns.turns_of(atom)
         resource_class = max(before.linearity.classes_of([turn.resource_id for turn in members]))
-        fidelity = left.fidelity(members)
+        fidelity = _fidelity(members, standing, told)
         if fidelity < floor_of(resource_class):
             raise FloorError(members[0].resource_id, resource_class, fidelity, floor_of(resource_class))
 
 
-@frozen
-class _Left:
-    """Know what a window still holds: the turns that stand, and the ids that gists stand for."""
-
-    standing: dict[str, Turn]
-    told: frozenset[str]
-
-    @classmethod
-    def of(cls, turns: Sequence[Turn]) -> "_Left":
-        return cls({turn.resource_id: turn for turn in turns}, frozenset(source for turn in turns for source in turn.sources))
-
-    def fidelity(self, members: Sequence[Turn]) -> Fidelity:
-        """Return how much of an atom is left: all its turns word for word, any trace of them, or nothing."""
-        if all(self.standing.get(turn.resource_id) == turn for turn in members):
-            return Fidelity.VERBATIM
-        traced = any(turn.resource_id in self.standing or not self.told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in members)
-        return Fidelity.GIST if traced else Fidelity.DROPPED
+def _fidelity(members: Sequence[Turn], standing: Mapping[str, Turn], told: set[str]) -> Fidelity:
+    """Return how much of an atom is left: all its turns word for word, any trace of them, or nothing."""
+    if all(standing.get(turn.resource_id) == turn for turn in members):
+        return Fidelity.VERBATIM
+    traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in members)
+    return Fidelity.GIST if traced else Fidelity.DROPPED

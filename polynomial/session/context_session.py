@@ -13,13 +13,12 @@ from attrs import evolve
 
 from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.inputs import ContextOutput, as_tool_call
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.attaching import held_attachment
-from polycontext.polynomial.session.calls import as_tool_call
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
@@ -475,6 +474,13 @@ class ContextSession:
             store.append(session_id, 0, saved.events, saved.companions)
             session._writer.store = store
         return session
+
+    # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_delivery"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _delivery=Delivery())
 
     # --- inside ---------------------------------------------------------------------------
 

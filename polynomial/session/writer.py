@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextvars import ContextVar, Token
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -16,7 +16,7 @@ import orjson
 from attrs import evolve
 
 from polycontext.linearity import InvalidDataError
-from polycontext.polynomial.errors import EngineError, IllegalDirectionError, SessionWriteError
+from polycontext.polynomial.errors import EngineError, SessionWriteError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.conversation import evolve as after_event
@@ -25,6 +25,7 @@ from polycontext.polynomial.machine.context_machine import ContextMachine, Follo
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.session.commands import Asked
 from polycontext.polynomial.session.decide import Decision, Wanted, decide
+from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, Stored
 from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.window import ContextWindow
@@ -32,6 +33,7 @@ from polycontext.window import ContextWindow
 TRIES = 64
 """How often a writer decides again because others were first, before it says so."""
 
+_TRAVELS = ("conversation", "policy", "session_id", "companions", "store")
 _LOG = logging.getLogger("polycontext.session")
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", default=())
 
@@ -58,15 +60,35 @@ class Writer:
         self.store = store
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
-        self.listeners = tuple(listeners)
-        self._live: ContextMachine | EngineError | None = None
-        self._turnstile = Lock()  # sync writers pass one by one, so that none of them decides in vain
-        self._publishing = Lock()  # guards the exchange of the value and the machine that follows; nobody waits inside
-        self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-        self._under_way: set[object] = set()
+        self._open(listeners)
         self._catch_up(store.load(session_id))
         if listeners:
             _ = self.machine
+
+    def _open(self, listeners: Sequence[object]) -> None:
+        """Begin to write and be followed; nothing of this travels with a copy."""
+        self.listeners = tuple(listeners)
+        self._live: ContextMachine | EngineError | None = None
+        self._turnstile = Lock()  # sync writers pass one by one, so that none of them decides in vain
+        # Guards the exchange of the value and the machine that follows; nobody waits inside, but a listener may look at the machine.
+        self._publishing = RLock()
+        self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._under_way: set[object] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not isinstance(self.store, InMemoryStore):
+            # TypeError is what pickle and copy say of what cannot travel, and what their callers catch.
+            kind = type(self.store).__name__
+            raise TypeError(
+                f"a session kept in a {kind} cannot be copied; legal: opening it again over its store, or to_json and from_json"
+            )
+        # The conversation first: a store that is ahead of its session is caught up with, the other way round there is no way.
+        return {name: getattr(self, name) for name in _TRAVELS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name in _TRAVELS:
+            setattr(self, name, state[name])
+        self._open(())
 
     # --- writing ---------------------------------------------------------------
 
@@ -164,6 +186,8 @@ class Writer:
         return True
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
+        if not self.companions:
+            return {}
         now = {name: written(companion.to_data(), name) for name, companion in self.companions.items()}
         return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
@@ -173,6 +197,8 @@ class Writer:
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
             if self.conversation is base:
                 self.conversation = after
+                if self._live is None:
+                    return
                 for step, event in zip(decision.steps, decision.events, strict=True):
                     self._follow(step, event)
 
@@ -184,7 +210,8 @@ class Writer:
             for event in stored.events[max(0, self.conversation.revision - after) :]:
                 before, self.conversation = self.conversation, after_event(self.conversation, event)
                 self._follow(Step.recorded(input_of(event), before.window, self.policy, self.conversation.window, event.state), event)
-            if stored.companions:
+            # What was loaded may be older than what another writer has published since.
+            if stored.companions and self.conversation.revision == after + len(stored.events):
                 self.conversation = evolve(self.conversation, companions=dict(stored.companions))
 
     # --- the machine that follows ---------------------------------------------------
@@ -211,14 +238,13 @@ class Writer:
             return
         try:
             machine.take(step)
-        except IllegalDirectionError:
-            self._live = EngineError(step.input.kind, event.state, machine.context_state)
         except Exception:  # noqa: BLE001 - whatever a listener raises is its own affair
-            _LOG.exception("a listener of the machine failed at %s; the input stays accepted", step.input.kind)
-            machine.restore(event.state, _made(step))
-        if isinstance(self._live, FollowingMachine) and (machine.context_state, machine.window) != (event.state, _made(step)):
+            if not machine.parted:
+                _LOG.exception("a listener of the machine failed at %s; the input stays accepted", step.input.kind)
+                machine.restore(event.state, _made(step))
+        # By identity: comparing windows would look at every turn again.
+        if machine.parted or machine.context_state is not event.state or machine.window is not _made(step):
             self._live = EngineError(step.input.kind, event.state, machine.context_state)
-        if isinstance(self._live, EngineError):
             _LOG.error("%s", self._live)
 
     # --- who may write ---------------------------------------------------------------

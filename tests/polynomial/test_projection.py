@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.constraints import states_constraint
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ReachError
@@ -31,7 +32,6 @@ from tests.polynomial.conversations import (
     user,
     words,
 )
-from tests.strategies import FAST, Move
 
 BUDGETS = st.sampled_from([60, 150, 300, 1000, 5000])
 EXACT = TiktokenCounter()

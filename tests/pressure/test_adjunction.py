@@ -4,10 +4,10 @@ from itertools import pairwise
 
 from hypothesis import given
 
+from polycontext.nodes.testing import TARGETS, Head, lives, reaches
 from polycontext.pressure import ContextProjector, Fidelity, Reach, View, plan_at, view_of
 from polycontext.window import Atom, ContextWindow
 from tests.pressure.samples import HEAD, is_clean
-from tests.strategies import TARGETS, Head, lives, reaches
 
 Life = tuple[ContextWindow, tuple[Atom, ...]]
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.testing import TARGETS, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Edit, Reach, apply_edit
 from polycontext.window import ContextWindow, Splice
 from tests.pressure.samples import HEAD, extended, opened, talk, user
-from tests.strategies import TARGETS, lived_windows, reaches
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import FAST, windows
 from polycontext.pressure import (
     NO_SIGNALS,
     AdaptiveThreshold,
@@ -18,7 +19,6 @@ from polycontext.pressure import (
 from polycontext.pressure.threshold import aim
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import calls, opened, result, user
-from tests.strategies import FAST, windows
 
 SHARES = st.floats(0.0, 1.0)
 SIGNALS = st.builds(Signals, progress=st.none() | SHARES, error_rate=st.none() | SHARES, looping=st.booleans())

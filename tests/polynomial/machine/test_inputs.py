@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, MissingPluginError, TableMachine
-from polycontext.polynomial.session.calls import as_tool_call
+from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, ToolCall, Turn

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -36,7 +37,6 @@ from tests.polynomial.conversations import (
     with_engine,
     words,
 )
-from tests.strategies import FAST, Move
 
 ACCUMULATING, PRESSURED, COMPRESSED = ContextState.ACCUMULATING, ContextState.PRESSURED, ContextState.COMPRESSED
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
