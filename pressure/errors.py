@@ -2,7 +2,8 @@
 
 from attrs import define
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, ResourceClass
+from polycontext.pressure.fidelity import Fidelity
 
 
 @define(slots=False, eq=False)
@@ -18,10 +19,16 @@ class ConflictError(CallerError, RuntimeError):
 
 
 @define(slots=False, eq=False)
-class TargetError(CallerError, ValueError):
-    """Refuse a target pressure outside 0..1."""
+class FloorError(CallerError, ValueError):
+    """Refuse an edit that takes an atom below the floor of its class, whoever planned it."""
 
-    target: object
+    resource_id: str
+    resource_class: ResourceClass
+    fidelity: Fidelity
+    floor: Fidelity
 
     def __str__(self) -> str:
-        return f"target pressure {self.target!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"
+        return (
+            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}; "
+            f"legal: {' or '.join(f.name for f in Fidelity if f >= self.floor)}"
+        )

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain
-from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance, outlined
 from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
@@ -154,7 +154,7 @@ def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> 
     turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
     lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in touched}
     lowered.update({turns[bounds[atom]].resource_id: Fidelity.DROPPED for atom in dropped})
-    return MappingProxyType(lowered)
+    return FrozenDict(lowered)
 
 
 def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:

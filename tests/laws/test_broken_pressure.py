@@ -7,7 +7,8 @@ import pytest
 from attrs import evolve, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import CompressionResult, ContextProjector, Fidelity, Fulfilment, Ladder, Plan, Reach, View, laws, plan_at
+from polycontext.pressure import CompressionResult, ContextProjector, Fidelity, Fulfilment, Ladder, Plan, Reach, View, laws
+from polycontext.pressure.plan import plan_at
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
 from tests.laws.breaking import breaks
 from tests.pressure.samples import HEAD, Says, calls, extended, opened, result, talk, user, words

@@ -16,8 +16,8 @@ from polycontext.pressure import (
     Summariser,
     View,
     laws,
-    plan_at,
 )
+from polycontext.pressure.plan import plan_at
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter, Turn
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 from tests.strategies import FAST, HOSTILE_TEXTS, TARGETS, Head, conversations, lived_windows, plain_turns, reaches

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of
+from polycontext.pressure.plan import plan_at
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
