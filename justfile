@@ -22,6 +22,10 @@ types:
 layers:
     uv run lint-imports
 
+# Count the files, lines, errors and names of the house against what was agreed.
+house:
+    uv run python .ci/house.py
+
 # Run the tests; arguments go to pytest.
 test *arguments:
     uv run --all-extras pytest {{ arguments }}
@@ -49,6 +53,10 @@ agent-schema:
 # Feed 100,000 mutated documents to the decoder of the AgentContext.
 fuzz *arguments:
     uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
+
+# Play the 10,000 sessions of the golden record anew and compare: [--check N-M] [--show N] [--jobs N].
+golden *arguments:
+    uv run python -m tests.golden.record {{ arguments }}
 
 # Run every example in the README, the docs and the docstrings.
 docs:

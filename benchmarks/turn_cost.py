@@ -54,7 +54,9 @@ def _suffix(counter: TokenCounter) -> Driver:
 def _session(engine: str, summariser: Summariser | None = None) -> Callable[[TokenCounter], Driver]:
     def start(counter: TokenCounter) -> Driver:
         projector = ContextProjector(summariser) if summariser else ContextProjector()
-        session = ContextSession(BUDGET, engine="table" if engine == "table" else "machine", counter=counter, projector=projector)
+        session = ContextSession(BUDGET, counter=counter, projector=projector)
+        if engine == "machine":
+            _ = session.machine
 
         def drive(turn: Turn) -> object:
             session.add(turn)
@@ -67,9 +69,9 @@ def _session(engine: str, summariser: Summariser | None = None) -> Callable[[Tok
 
 SUBJECTS: dict[str, Callable[[TokenCounter], Driver]] = {
     "kept suffix (reference)": _suffix,
-    "table engine, summaries supplied": _session("table", InstantSummariser()),
-    "table engine, extractive": _session("table"),
-    "python-statemachine, summaries supplied": _session("machine", InstantSummariser()),
+    "session, summaries supplied": _session("table", InstantSummariser()),
+    "session, extractive": _session("table"),
+    "with a live machine, summaries supplied": _session("machine", InstantSummariser()),
 }
 
 

@@ -32,10 +32,10 @@ from polycontext.nodes.agent_context import (
     Fact,
     Intent,
     ObjectStoreExternalizer,
-    RetrievalPlan,
     retrieve_artifact,
     serialize,
 )
+from polycontext.nodes.agent_context.records import RetrievalPlan
 from polycontext.nodes.builders import Addition, ConversationPart, Node, Section
 from polycontext.polynomial import ContextSession
 

@@ -1,9 +1,9 @@
-"""A recipe assistant of four nodes, driven over 30 turns: understand, think, act, reply.
+"""A recipe assistant of four nodes, driven over 30 exchanges: understand, think, act, reply.
 
 The machine compresses the conversation in the middle; each node reads the context that
 is built for it and nothing else. The models play a script (kitchen.json), so it runs offline.
 
-    python examples/kitchen.py                          # all 30 turns, a line each
+    python examples/kitchen.py                          # all 30 exchanges, a line each
     python examples/kitchen.py --show think --turn 12   # what a node read
     python examples/kitchen.py --stop 15 --save kitchen.saved
     python examples/kitchen.py --resume kitchen.saved   # goes on in a new process
@@ -69,14 +69,14 @@ class Kitchen:
         return {"session": self.session.to_json(), "memory": self.memory.to_json(), "database": self.database}
 
     def clock(self) -> datetime:
-        """Return a time that depends on the turn alone, so that every run is the same."""
+        """Return a time that depends on the exchange alone, so that every run is the same."""
         number = self.memory.next_turn_num if hasattr(self, "memory") else 0
         return datetime(2026, 3, 2, 18, tzinfo=UTC) + timedelta(minutes=number)
 
     # --- one turn -------------------------------------------------------------
 
     def take_turn(self) -> str:
-        """Run the four nodes over the next turn of the script; return the answer."""
+        """Run the four nodes over the next exchange of the script; return the answer."""
         number = self.memory.next_turn_num
         script = self.script[number - 1]
         self.session.add_user_turn(script["user"])
@@ -118,7 +118,7 @@ class Kitchen:
         return (turn.block(said["blocked"]) if "blocked" in said else turn), said["steps"]
 
     def act(self, turn: CurrentTurn, step: dict[str, Any]) -> CurrentTurn:
-        """Execute one step: a call of the assistant and its result, in the session and in the turn."""
+        """Execute one step: a call of the assistant and its result, in the session and in the exchange."""
         said = self.ask("act", turn, step, task=f"This step: {step['description']}")
         call = ToolCall(f"call_{turn.turn_num}_{len(turn.steps) + 1}", f"{said['type']}_{said['subdomain']}", json.dumps(said["do"]))
         self.session.add_assistant_turn(None, tool_calls=[call])

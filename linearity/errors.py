@@ -27,14 +27,14 @@ class CollaboratorError(PolycontextError):
 
 @define(slots=False, eq=False)
 class InvalidDataError(CallerError, ValueError):
-    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``."""
+    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``; empty where that is the value itself."""
 
     path: str
     what: str
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.what}; legal: {self.legal}"
+        return f"{self.path or 'value'}: {self.what}; legal: {self.legal}"
 
 
 @define(slots=False, eq=False)

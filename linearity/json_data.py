@@ -150,16 +150,20 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
         raise found.at(path, fault) from None
 
 
-def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError) -> FrozenDict[Any]:
+def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH) -> FrozenDict[Any]:
     """Return a JSON object frozen, as `freeze` does; anything else than a mapping is a fault.
+
+    `levels` are more than `MAX_DEPTH` where the object wraps data of that depth.
 
     >>> freeze_object({}) is EMPTY
     True
     """
     if type(value) is not dict and not isinstance(value, Mapping):
         raise fault(path, f"{type(value).__name__} is no object", "a mapping of JSON data")
-    frozen: FrozenDict[Any] = freeze(value, path, fault) if value else EMPTY
-    return frozen
+    try:
+        return _frozen_object(_taken_object(value, levels - 1, _FROZEN), value)
+    except _FaultError as found:
+        raise found.at(path, fault) from None
 
 
 def copied(value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS) -> Any:

@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity.errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
 from polycontext.linearity.resource_class import LinearityStats, ResourceClass
-from polycontext.linearity.shared_store import SharedStore, Version
+from polycontext.linearity.shared_store import SharedStore
 from polycontext.linearity.tag import UNIX_EPOCH, Tag, check_resource_id
 
 if TYPE_CHECKING:
@@ -25,16 +25,12 @@ _NEAR_MISS_IDS = 500
 _NEAR_MISS_LENGTH = 100
 
 
-def _empty() -> SharedStore:
-    return SharedStore([], [])
-
-
 @frozen(eq=False, repr=False)
 class LinearityMap:
     """Map resource ids to tags; immutable and structurally shared (design §4, seed 004 §2.3).
 
-    `tag`, `promote` and `drop` return new maps, amortised O(1) on the newest
-    map; on an older one they first copy it, O(n). Lookups and `stats` are O(1).
+    `tag`, `promote` and `drop` return new maps, amortised O(1) on any map, the
+    newest or an older one. Lookups and `stats` are O(1).
     Any number of threads may derive from the same map.
 
     Laws: a class is only ever raised; no map ever changes;
@@ -48,8 +44,7 @@ class LinearityMap:
     LinearityMap(2 resources: 0 DROPPABLE, 1 REQUIRED, 1 PRESERVED)
     """
 
-    _store: SharedStore = field(factory=_empty, alias="_store")
-    _version: Version = field(default=Version(), alias="_version")
+    _store: SharedStore = field(factory=SharedStore, alias="_store")
     _stats: LinearityStats = field(default=LinearityStats(), alias="_stats")
 
     def tag(
@@ -66,11 +61,10 @@ class LinearityMap:
             DemotionError: the id is known with a higher class.
             InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
         """
-        known = self._store.find(self._version, check_resource_id(resource_id))
+        known = self._store.find(check_resource_id(resource_id))
         tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when)
         if known is None:
-            store, version = self._store.append(self._version, resource_id, tag)
-            return type(self)(store, version, self._stats.tagged(resource_class))
+            return type(self)(self._store.append(resource_id, tag), self._stats.tagged(resource_class))
         if known.resource_class is resource_class:
             return self
         return self._raised(resource_id, known, tag)
@@ -108,12 +102,12 @@ class LinearityMap:
         Raises:
             UnknownResourceError: an id was never tagged.
         """
-        classes = self._store.classes(self._version, resource_ids)
+        classes = self._store.classes(resource_ids)
         return classes if classes is not None else [self.get(resource_id) for resource_id in resource_ids]
 
     def tag_of(self, resource_id: str) -> Tag:
         """Return the whole tag of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
-        tag = self._store.find(self._version, resource_id)
+        tag = self._store.find(resource_id)
         if tag is None:
             raise UnknownResourceError(resource_id, self._near(resource_id))
         return tag
@@ -138,7 +132,7 @@ class LinearityMap:
 
     def items(self) -> Iterator[tuple[str, Tag]]:
         """Iterate over ids and tags in the order they were tagged."""
-        return self._store.items(self._version)
+        return self._store.items()
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
@@ -157,46 +151,45 @@ class LinearityMap:
     def _raised(self, resource_id: str, known: Tag, tag: Tag) -> Self:
         if tag.resource_class <= known.resource_class:
             raise DemotionError(resource_id, known.resource_class, tag.resource_class)
-        store, version = self._store.replace(self._version, resource_id, tag)
-        return type(self)(store, version, self._stats.promoted(known.resource_class, tag.resource_class))
+        return type(self)(self._store.replace(resource_id, tag), self._stats.promoted(known.resource_class, tag.resource_class))
 
     def _near(self, resource_id: object) -> tuple[str, ...]:
         if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:
             return ()
-        candidates = [known for known in self._store.newest_ids(self._version, _NEAR_MISS_IDS) if len(known) <= _NEAR_MISS_LENGTH]
+        candidates = [known for known in self._store.newest_ids(_NEAR_MISS_IDS) if len(known) <= _NEAR_MISS_LENGTH]
         return tuple(get_close_matches(resource_id, candidates))
 
     @classmethod
     def _restored(cls, items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> Self:
         tags = dict(items)
-        return cls(SharedStore(list(tags), list(tags.values())), Version(len(tags)), stats)
+        return cls(SharedStore(tags, tags.values()), stats)
 
     def __len__(self) -> int:
-        return self._version.length
+        return len(self._store)
 
     def __iter__(self) -> Iterator[str]:
-        return self._store.ids(self._version)
+        return iter(self._store)
 
     def __contains__(self, resource_id: object) -> bool:
-        return isinstance(resource_id, str) and self._store.find(self._version, resource_id) is not None
+        return isinstance(resource_id, str) and self._store.find(resource_id) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):
             return NotImplemented
         if self._stats != other._stats:
             return False
-        if self._store is other._store and self._version == other._version:
+        if self._store is other._store:
             return True
         return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self.items(), other.items(), strict=True))
 
     def __hash__(self) -> int:
-        return hash((self._version.length, self._stats))
+        return hash((len(self), self._stats))
 
     def __repr__(self) -> str:
         spread = ", ".join(f"{count} {resource_class.name}" for resource_class, count in self._stats.counts.items())
         return f"LinearityMap({len(self)} resources: {spread})"
 
-    # A store is shared by many maps and guarded by a token: copies are the map itself, pickles carry items only.
+    # A map never changes, and its index is shared with others: copies are the map itself, pickles carry items only.
     def __copy__(self) -> Self:
         return self
 

@@ -1,112 +1,99 @@
-"""The memory that all versions of one ledger share: append-only, so that no version ever sees another's changes.
+"""What the versions of one ledger share: ids, their tags, and where to look for an id.
 
-A version is two numbers: how many ids it knows, and how many changes were made
-up to it. Places (the order of ids) never move. A raised tag is kept beside the
-one it replaces, with the number of the change that raised it; as there are
-three classes, an id is raised twice at most, and every lookup is O(1).
-
-Only the newest version can be extended in place. Extending any other copies
-what that version knows into a store of its own.
+Ids and tags are persistent columns, which no version can disturb. The index from
+id to place is one table for all versions that come from the same ledger. It is only
+ever added to, and only a hint: an id stands at a place where the version's own column
+says so. So a version that is thrown away leaves a hint behind and nothing else,
+and going on from an older one copies nothing.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
+from typing import cast
 
+from polycontext.linearity.column import Column
 from polycontext.linearity.resource_class import ResourceClass
 from polycontext.linearity.tag import Tag
 
+_MANY = 8
+"""From one id in so many on, all are looked up in one go."""
 
-class Version(NamedTuple):
-    """Name a moment of a store: `length` ids known, `change` changes made."""
-
-    length: int = 0
-    change: int = 0
+_noting = Lock()
 
 
 class SharedStore:
-    """Keep ids in order, the first tag of each, and the tags they were raised to."""
+    """Keep ids in order and the tag of each; every change returns another store."""
 
-    __slots__ = ("_extendable", "_ids", "_places", "_raised", "_tags")
+    __slots__ = ("_further", "_ids", "_places", "_tags")
 
-    def __init__(self, ids: list[str], tags: list[Tag]) -> None:
-        self._ids = ids
-        self._tags = tags
-        self._places = {resource_id: place for place, resource_id in enumerate(ids)}
-        self._raised: dict[int, tuple[tuple[int, Tag], ...]] = {}
-        self._extendable = [0]
+    def __init__(self, ids: Iterable[str] = (), tags: Iterable[Tag] = ()) -> None:
+        self._ids = Column.of(ids)
+        self._tags = Column.of(tags)
+        self._places = {resource_id: place for place, resource_id in enumerate(self._ids)}
+        # Where else versions have an id whose place in one of them is known already; nearly always empty.
+        self._further: dict[str, tuple[int, ...]] = {}
 
-    def find(self, version: Version, resource_id: str) -> Tag | None:
-        """Return the tag that `version` knows for `resource_id`, None for an unknown id."""
-        place = self._places.get(resource_id)
-        if place is None or place >= version.length:
-            return None
-        return self._tag_at(version, place)
+    def find(self, resource_id: str) -> Tag | None:
+        """Return the tag of `resource_id`, None for an unknown id."""
+        place = self._place(resource_id)
+        return None if place is None else self._tags[place]
 
-    def classes(self, version: Version, resource_ids: Iterable[str]) -> list[ResourceClass] | None:
-        """Return the classes of many ids at once, None where one is unknown to `version`."""
+    def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
+        """Return the classes of many ids at once; None where one is unknown, or stands elsewhere than the index first says."""
+        if len(resource_ids) * _MANY < len(self._ids):
+            found = [self.find(resource_id) for resource_id in resource_ids]
+            return None if None in found else [tag.resource_class for tag in found if tag]
+        tags = list(self._tags)
         try:
             places = list(map(self._places.__getitem__, resource_ids))
-        except KeyError:
+            if not self._is_alone() and list(map(list(self._ids).__getitem__, places)) != list(resource_ids):
+                return None
+            return [tags[place].resource_class for place in places]
+        except (KeyError, IndexError):
             return None
-        if places and max(places) >= version.length:
-            return None
-        if self._raised:
-            return [self._tag_at(version, place).resource_class for place in places]
-        tags = self._tags
-        return [tags[place].resource_class for place in places]
 
-    def ids(self, version: Version) -> Iterator[str]:
-        """Iterate over the ids of `version` in the order they were tagged."""
-        return islice(self._ids, version.length)
+    def newest_ids(self, count: int) -> list[str]:
+        """Return the last `count` ids."""
+        return self._ids.since(max(0, len(self._ids) - count))
 
-    def newest_ids(self, version: Version, count: int) -> list[str]:
-        """Return the last `count` ids of `version`."""
-        return self._ids[max(0, version.length - count) : version.length]
+    def items(self) -> Iterator[tuple[str, Tag]]:
+        """Iterate over ids and their tags, in order."""
+        return zip(self._ids, self._tags, strict=True)
 
-    def items(self, version: Version) -> Iterator[tuple[str, Tag]]:
-        """Iterate over the ids of `version` and their tags, in order."""
-        return ((resource_id, self._tag_at(version, place)) for place, resource_id in enumerate(self.ids(version)))
+    def append(self, resource_id: str, tag: Tag) -> "SharedStore":
+        """Return the store in which a new id follows these."""
+        place = self._ids.length
+        # One atomic step, so that of two versions that give an id different places neither is lost.
+        if self._places.setdefault(resource_id, place) != place:
+            with _noting:
+                self._further[resource_id] = tuple({*self._further.get(resource_id, ()), place})
+        return self._with(self._ids.appended(resource_id), self._tags.appended(tag))
 
-    def append(self, version: Version, resource_id: str, tag: Tag) -> tuple["SharedStore", Version]:
-        """Return the store and version in which a new id follows those of `version`."""
-        if not self._claim(version):
-            return self._copy(version).append(Version(version.length), resource_id, tag)
-        self._ids.append(resource_id)
-        self._tags.append(tag)
-        self._places[resource_id] = version.length
-        return self, self._extended(version.length + 1, version)
+    def replace(self, resource_id: str, tag: Tag) -> "SharedStore":
+        """Return the store in which a known id has another tag."""
+        place = cast("int", self._place(resource_id))
+        return self._with(self._ids, self._tags.replaced(place, tag))
 
-    def replace(self, version: Version, resource_id: str, tag: Tag) -> tuple["SharedStore", Version]:
-        """Return the store and version in which a known id has a higher tag than in `version`."""
-        if not self._claim(version):
-            return self._copy(version).replace(Version(version.length), resource_id, tag)
-        place = self._places[resource_id]
-        self._raised[place] = (*self._raised.get(place, ()), (version.change + 1, tag))
-        return self, self._extended(version.length, version)
+    def _place(self, resource_id: str) -> int | None:
+        place = self._places.get(resource_id)
+        if place is None or self._holds(place, resource_id):
+            return place
+        return next((place for place in self._further.get(resource_id, ()) if self._holds(place, resource_id)), None)
 
-    def _tag_at(self, version: Version, place: int) -> Tag:
-        for change, tag in reversed(self._raised.get(place, ())):
-            if change <= version.change:
-                return tag
-        return self._tags[place]
+    def _holds(self, place: int, resource_id: str) -> bool:
+        return place < self._ids.length and self._ids[place] == resource_id
 
-    def _claim(self, version: Version) -> bool:
-        # The newest change number is a token: `remove` is one atomic step, so of two threads one
-        # gets it. A writer that dies holding it leaves a store that nobody extends, only copies.
-        try:
-            self._extendable.remove(version.change)
-        except ValueError:
-            return False
-        return True
+    def _is_alone(self) -> bool:
+        """Tell whether the index holds the ids of this store and nothing else: then all its hints are true."""
+        return len(self._places) == len(self._ids) and not self._further
 
-    def _extended(self, length: int, version: Version) -> Version:
-        self._extendable.append(version.change + 1)
-        return Version(length, version.change + 1)
+    def _with(self, ids: Column[str], tags: Column[Tag]) -> "SharedStore":
+        store = object.__new__(SharedStore)
+        store._ids, store._tags, store._places, store._further = ids, tags, self._places, self._further
+        return store
 
-    def _copy(self, version: Version) -> "SharedStore":
-        tags = self._tags[: version.length]
-        for place in self._raised.copy():
-            if place < version.length:
-                tags[place] = self._tag_at(version, place)
-        return SharedStore(self._ids[: version.length], tags)
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)

@@ -1,45 +1,48 @@
-"""Who moves it? The machine, its transition function, polynomial and operad, session, journal, projection."""
+"""Who moves it? The machine, its transition function, polynomial and operad, session, journal, stores, projection."""
 
-from polycontext.polynomial.algebra.context_polynomial import CONTEXT_POLYNOMIAL
-from polycontext.polynomial.algebra.operad import CONTEXT_OPERAD, ArityError, Operad, Operation, UnknownOperationError
-from polycontext.polynomial.algebra.poly_agent import (
-    DirectionError,
-    Left,
-    Lens,
-    PolyAgent,
-    Right,
-    coproduct,
-    parallel,
-    product,
-    sequential,
-    through,
-)
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
 from polycontext.polynomial.errors import (
     ContextOverflowError,
     ContextPressureError,
+    EngineError,
     IllegalDirectionError,
-    InputError,
-    SessionOptionError,
-    SnapshotError,
+    SessionWriteError,
 )
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.journal.events import Event, replay
+from polycontext.polynomial.journal.conversation import Conversation, evolve, replay
+from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
-from polycontext.polynomial.projection import Projection, project
 from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.session.core import Engine
-from polycontext.polynomial.session.delivery import deliver
-from polycontext.polynomial.session.plugins import MissingPluginError
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.polynomial.verification import PinError, Verification, verify
+
+if TYPE_CHECKING:
+    from polycontext.polynomial.algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
+    from polycontext.polynomial.algebra.operad import CONTEXT_OPERAD, Operad, Operation
+    from polycontext.polynomial.algebra.poly_agent import (
+        DirectionError,
+        Left,
+        Lens,
+        PolyAgent,
+        Right,
+        coproduct,
+        parallel,
+        product,
+        sequential,
+        through,
+    )
+    from polycontext.polynomial.projection import Projection, project
+    from polycontext.polynomial.session.plugins import MissingPluginError
+    from polycontext.polynomial.verification import Verification, verify
 
 __all__ = [
     "CONTEXT_OPERAD",
     "CONTEXT_POLYNOMIAL",
     "VALID_DIRECTIONS",
-    "ArityError",
     "ContextInput",
     "ContextMachine",
     "ContextOutput",
@@ -48,29 +51,27 @@ __all__ = [
     "ContextPressureError",
     "ContextSession",
     "ContextState",
+    "Conversation",
     "DirectionError",
-    "Engine",
+    "EngineError",
     "Event",
     "IllegalDirectionError",
-    "InputError",
     "InputKind",
     "Left",
     "Lens",
     "MissingPluginError",
     "Operad",
     "Operation",
-    "PinError",
     "PolyAgent",
+    "Position",
     "Projection",
     "Right",
-    "SessionOptionError",
-    "SnapshotError",
+    "SessionWriteError",
     "TableMachine",
-    "UnknownOperationError",
     "Verification",
     "context_transition",
     "coproduct",
-    "deliver",
+    "evolve",
     "parallel",
     "product",
     "project",
@@ -79,3 +80,27 @@ __all__ = [
     "through",
     "verify",
 ]
+
+# What composes, projects and verifies is for those who ask for it.
+__getattr__, __dir__, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "algebra.context_polynomial": ["CONTEXT_POLYNOMIAL", "Position"],
+        "algebra.operad": ["CONTEXT_OPERAD", "Operad", "Operation"],
+        "algebra.poly_agent": [
+            "DirectionError",
+            "Left",
+            "Lens",
+            "PolyAgent",
+            "Right",
+            "coproduct",
+            "parallel",
+            "product",
+            "sequential",
+            "through",
+        ],
+        "projection": ["Projection", "project"],
+        "session.plugins": ["MissingPluginError"],
+        "verification": ["Verification", "verify"],
+    },
+)

@@ -1,19 +1,17 @@
 """What the machine and the session refuse."""
 
-from typing import Literal
-
 from attrs import define
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, CollaboratorError
 from polycontext.polynomial.state import ContextState, InputKind
 
 
 @define(slots=False, eq=False)
 class IllegalDirectionError(CallerError, RuntimeError):
-    """Refuse an input that is no direction of the state, or a recall where there is nothing to recall into."""
+    """Refuse an input that is no direction of the state."""
 
     state: ContextState
-    kind: InputKind | Literal["recall"]
+    kind: InputKind
     legal: tuple[InputKind, ...]
 
     def __str__(self) -> str:
@@ -47,42 +45,32 @@ class ContextOverflowError(CallerError, ValueError):
 
 
 @define(slots=False, eq=False)
-class InputError(CallerError, TypeError):
-    """Refuse an input whose payload does not fit its kind."""
+class SessionWriteError(CallerError, RuntimeError):
+    """Refuse a write that would part a session from its journal: from inside another write of it, or past it."""
+
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"write refused: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class EngineError(CollaboratorError, RuntimeError):
+    """Say that the live machine did not do what the table decided: a subclass or listener has changed it."""
 
     kind: InputKind
-    problem: str
-    legal: str
+    expected: ContextState
+    found: ContextState
 
     def __str__(self) -> str:
-        return f"input {self.kind}: {self.problem}; legal: {self.legal}"
+        return (
+            f"the live machine stands at {self.found} after {self.kind}, the table at {self.expected}; the session goes by the table; "
+            "legal: a machine whose guards and actions are those of the declaration"
+        )
 
 
-@define(slots=False, eq=False)
-class SnapshotError(CallerError, ValueError):
-    """Refuse saved text that is no session of a known schema."""
-
-    path: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"saved session, {self.path}: {self.problem}; legal: {self.legal}"
-
-
-@define(slots=False, eq=False)
-class SessionOptionError(CallerError, ValueError):
-    """Refuse an option of a session."""
-
-    option: str
-    value: object
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.option} = {self.value!r}; legal: {self.legal}"
-
-
-def illegal(state: ContextState, kind: InputKind | Literal["recall"], legal: frozenset[InputKind]) -> IllegalDirectionError:
+def illegal(state: ContextState, kind: InputKind, legal: frozenset[InputKind]) -> IllegalDirectionError:
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     return error(state, kind, tuple(sorted(legal)))

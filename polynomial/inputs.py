@@ -1,16 +1,16 @@
 """What comes into the machine and what goes out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+import orjson
 from attrs import field, frozen
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial.errors import InputError
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import CompressionResult, Fulfilment, pressure_of
-from polycontext.window import ContextWindow, Role, ToolCall, Turn
-from polycontext.window.providers import Provider, get_format
+from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
+from polycontext.window import ContextWindow, InvalidTurnError, Role, ToolCall, Turn
+from polycontext.window.items.attachment import attachment_of
 
 _ROLES = {
     InputKind.USER_TURN: Role.USER,
@@ -20,7 +20,17 @@ _ROLES = {
 }
 KIND_OF_ROLE = {role: kind for kind, role in _ROLES.items()}
 
-Payload = Turn | str | float | Fulfilment | None
+
+@frozen
+class Promotion:
+    """Ask that a turn's class is raised, and say why."""
+
+    resource_id: str
+    resource_class: ResourceClass
+    rationale: str = ""
+
+
+Payload = Turn | str | float | Fulfilment | Edit | Promotion | None
 
 
 @frozen
@@ -28,10 +38,11 @@ class ContextInput:
     """Hold one input: a direction of the polynomial and what comes with it (seed 004 §3.2).
 
     Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
-    pressure or a fulfilled plan, ``clear`` nothing. `resource_class` overrules the classifier.
+    pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a
+    `Promotion`, ``clear`` nothing. `resource_class` overrules the classifier.
 
     Raises:
-        InputError: the payload does not fit the kind.
+        InvalidOptionError: the payload does not fit the kind.
 
     >>> ContextInput.user_turn("hello").kind
     <InputKind.USER_TURN: 'user_turn'>
@@ -44,18 +55,22 @@ class ContextInput:
     def __attrs_post_init__(self) -> None:
         role = _ROLES.get(self.kind)
         if role is not None:
-            self._check_turn(role)
+            text_will_do = role is not Role.TOOL and isinstance(self.payload, str)
+            is_turn = isinstance(self.payload, Turn) and self.payload.role is role
+            self._require(text_will_do or is_turn, f"a turn of role {role}")
         elif self.kind is InputKind.COMPRESS:
-            if isinstance(self.payload, bool) or not isinstance(self.payload, int | float | Fulfilment):
-                raise InputError(self.kind, f"payload {self.payload!r}", "a target pressure, or a fulfilled plan")
-        elif self.payload is not None:
-            raise InputError(self.kind, f"payload {self.payload!r}", "no payload")
+            is_number = isinstance(self.payload, int | float) and not isinstance(self.payload, bool)
+            self._require(is_number or isinstance(self.payload, Fulfilment), "a target pressure, or a fulfilled plan")
+        elif self.kind is InputKind.RECALL:
+            self._require(isinstance(self.payload, Edit), "the edit that brings turns back")
+        elif self.kind is InputKind.PROMOTE:
+            self._require(isinstance(self.payload, Promotion), "a promotion")
+        else:
+            self._require(self.payload is None, "no payload")
 
-    def _check_turn(self, role: Role) -> None:
-        if isinstance(self.payload, str) and role is not Role.TOOL:
-            return
-        if not isinstance(self.payload, Turn) or self.payload.role is not role:
-            raise InputError(self.kind, f"payload {self.payload!r}", f"a turn of role {role}")
+    def _require(self, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
+        if not fits:
+            raise InvalidOptionError(f"payload of input {self.kind}", self.payload, legal)
 
     @property
     def turn(self) -> Turn:
@@ -70,34 +85,48 @@ class ContextInput:
         return cls(KIND_OF_ROLE[turn.role], turn, resource_class)
 
     @classmethod
-    def user_turn(cls, content: str) -> Self:
+    def user_turn(cls, content: str | Turn, resource_class: ResourceClass | None = None) -> Self:
         """Make a user turn."""
-        return cls(InputKind.USER_TURN, content)
+        return cls(InputKind.USER_TURN, content, resource_class)
 
     @classmethod
-    def assistant_turn(cls, content: str | None, tool_calls: Iterable[ToolCall] = ()) -> Self:
+    def assistant_turn(
+        cls, content: str | Turn | None, tool_calls: Iterable[ToolCall] = (), resource_class: ResourceClass | None = None
+    ) -> Self:
         """Make an assistant turn, with the calls it makes."""
-        return cls(InputKind.ASSISTANT_TURN, Turn(Role.ASSISTANT, content, tool_calls=tuple(tool_calls)))
+        turn = content if isinstance(content, Turn) else Turn(Role.ASSISTANT, content, tool_calls=tuple(tool_calls))
+        return cls(InputKind.ASSISTANT_TURN, turn, resource_class)
 
     @classmethod
-    def tool_turn(cls, content: str, tool_call_id: str) -> Self:
+    def tool_turn(cls, content: str | Turn, tool_call_id: str = "", resource_class: ResourceClass | None = None) -> Self:
         """Make the result of one call."""
-        return cls(InputKind.TOOL_TURN, Turn(Role.TOOL, content, tool_call_id=tool_call_id))
+        turn = content if isinstance(content, Turn) else Turn(Role.TOOL, content, tool_call_id=tool_call_id)
+        return cls(InputKind.TOOL_TURN, turn, resource_class)
 
     @classmethod
-    def system(cls, content: str) -> Self:
+    def system(cls, content: str | Turn, resource_class: ResourceClass | None = None) -> Self:
         """Make a system turn."""
-        return cls(InputKind.SYSTEM, content)
+        return cls(InputKind.SYSTEM, content, resource_class)
 
     @classmethod
-    def compress(cls, target: float = 0.7) -> Self:
-        """Ask for compression to a target pressure."""
+    def compress(cls, target: float | Fulfilment = 0.7) -> Self:
+        """Ask for compression: to a target pressure, or by a fulfilled plan."""
         return cls(InputKind.COMPRESS, target)
 
     @classmethod
     def clear(cls) -> Self:
         """Ask to forget the view; the log keeps all."""
         return cls(InputKind.CLEAR)
+
+    @classmethod
+    def recall(cls, edit: Edit) -> Self:
+        """Ask that turns come back into the view; `edit` says which and where (``ContextSession.recall`` makes it from ids)."""
+        return cls(InputKind.RECALL, edit)
+
+    @classmethod
+    def promote(cls, resource_id: str, resource_class: ResourceClass, rationale: str = "") -> Self:
+        """Ask that the class of a turn is raised."""
+        return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale))
 
 
 @frozen
@@ -119,6 +148,56 @@ class ContextOutput:
         return self.compression is not None
 
     @property
-    def messages(self) -> tuple[dict[str, Any], ...]:
-        """Return the view as messages for readers; what is handed to a model comes from ``ContextSession.messages``."""
-        return tuple(get_format(Provider.OPENAI).render(self.window.all_turns()).messages)
+    def messages(self) -> tuple[dict[str, str], ...]:
+        """Return what readers may be shown: what user and assistant say in the view, and nothing that was meant for a model.
+
+        System text, calls and results are not in it; an attachment is told by its name, a gist by the number of
+        messages it stands for. What is handed to a model comes from ``ContextSession.messages``.
+        """
+        turns = (turn for turn in self.window.all_turns() if turn.role in _SHOWN)
+        said = (("summary" if turn.is_gist else turn.role.value, shown_text(turn)) for turn in turns)
+        return tuple({"role": role, "content": text} for role, text in said if text)
+
+
+_SHOWN = frozenset({Role.USER, Role.ASSISTANT})
+
+
+def shown_text(turn: Turn) -> str:
+    """Return what may be shown of what `turn` says: of an attachment its name, of a gist how many messages it stands for."""
+    if turn.is_gist:
+        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
+    attachment = attachment_of(turn)
+    return turn.text if attachment is None else attachment.mention
+
+
+_CALLS = 'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), or {"id", "name", "input"} (Anthropic)'
+
+
+def as_tool_call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
+    """Return `call` as a `ToolCall`.
+
+    Raises:
+        InvalidTurnError: none of the known shapes.
+
+    >>> as_tool_call({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}})
+    ToolCall(id='c1', name='search', arguments='{}')
+    """
+    if isinstance(call, ToolCall):
+        return call
+    if not isinstance(call, Mapping):
+        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
+    match call:
+        case {"id": identity, "function": {"name": name, "arguments": arguments}}:
+            pass
+        case {"id": identity, "name": name, "input": arguments} | {"id": identity, "name": name, "arguments": arguments}:
+            pass
+        case _:
+            raise InvalidTurnError("tool_calls", f"an object with the keys {sorted(map(str, call))}", _CALLS)
+    return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
+
+
+def _json(arguments: object) -> str:
+    try:
+        return orjson.dumps(arguments).decode()
+    except TypeError as error:
+        raise InvalidTurnError("tool_calls.arguments", f"no JSON data ({error})", "JSON text, or data that JSON can say") from None

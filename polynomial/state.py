@@ -25,3 +25,5 @@ class InputKind(StrEnum):
     SYSTEM = "system"
     COMPRESS = "compress"
     CLEAR = "clear"
+    RECALL = "recall"
+    PROMOTE = "promote"

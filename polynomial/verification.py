@@ -7,29 +7,16 @@ trimming and a cut by hand alike.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from attrs import define, frozen
+from attrs import frozen
 
-from polycontext.linearity import CallerError
-from polycontext.polynomial.matching import found_in_order
+from polycontext.linearity import InvalidOptionError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
 
 _SYSTEM = ("system", "developer")
-
-
-@define(slots=False, eq=False)
-class PinError(CallerError, IndexError):
-    """Refuse to pin a message that is not there."""
-
-    index: int
-    length: int
-
-    def __str__(self) -> str:
-        return f"pinned message {self.index} is not there; legal: " + (
-            f"0..{self.length - 1}" if self.length else "none, the list is empty"
-        )
 
 
 @frozen
@@ -85,7 +72,7 @@ def verify(
     a history is: it may end on open calls, or begin with the assistant, where `before` does. `before` may be broken.
 
     Raises:
-        PinError: a pinned index is none of `before`.
+        InvalidOptionError: a pinned index is none of `before`.
         InvalidMessagesError: `before` is no list of JSON objects.
 
     Law: ``verify(messages, project(messages, n).messages).ok``.
@@ -150,7 +137,7 @@ def _checked(pinned: Iterable[int], length: int) -> set[int]:
     pins = set(pinned)
     for index in sorted(pins):
         if not 0 <= index < length:
-            raise PinError(index, length)
+            raise InvalidOptionError("pinned", index, f"0..{length - 1}" if length else "nothing, the list is empty")
     return pins
 
 
@@ -213,3 +200,102 @@ def _refusal(wire: WireFormat, messages: object, *, open_tail: bool, strict: boo
     except InvalidMessagesError as error:
         return error
     return None
+
+
+# --- finding one list again in another ------------------------------------------
+# The longest common subsequence, by Hunt and Szymanski's method; among the longest one that finds the most of what is
+# preferred, which no library's diff offers.
+
+
+@frozen
+class _Chain:
+    """Hold pairs of indices that rise on both sides, the last one first; `worth` counts them."""
+
+    worth: int
+    before: int
+    after: int
+    rest: "_Chain | None"
+
+
+class _BestBelow:
+    """Know the best chain that ends below any index (a Fenwick tree of maxima): both operations in O(log n)."""
+
+    __slots__ = ("_best",)
+
+    def __init__(self, size: int) -> None:
+        self._best: list[_Chain | None] = [None] * (size + 1)
+
+    def put(self, chain: _Chain) -> None:
+        """Take in a chain that ends on ``chain.before``."""
+        node = chain.before + 1
+        while node < len(self._best):
+            self._best[node] = _better(self._best[node], chain)
+            node += node & -node
+
+    def below(self, index: int) -> _Chain | None:
+        """Return the best chain that ends on an index less than `index`."""
+        best, node = None, index
+        while node:
+            best = _better(best, self._best[node])
+            node -= node & -node
+        return best
+
+
+def _better(one: _Chain | None, other: _Chain | None) -> _Chain | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.worth > one.worth else one
+
+
+def found_in_order(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int] = frozenset()) -> dict[int, int]:
+    """Return which index of `before` an index of `after` stands for, both rising; None equals nothing.
+
+    `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal entries.
+
+    >>> found_in_order(["a", "b", "a"], ["b", "a", "c"])
+    {0: 1, 1: 2}
+    >>> found_in_order(["a", "a"], ["a"], {1})
+    {0: 1}
+    """
+    head, tail = _ends_in_common(before, after, preferred)
+    places: defaultdict[str | None, list[int]] = defaultdict(list)
+    for index in range(len(before) - tail - 1, head - 1, -1):
+        places[before[index]].append(index)
+    places.pop(None, None)
+    chain = _longest(places, after, range(head, len(after) - tail), preferred, len(before))
+    found = {index: index for index in range(head)}
+    pairs: list[tuple[int, int]] = []
+    while chain is not None:
+        pairs.append((chain.after, chain.before))
+        chain = chain.rest
+    found.update(reversed(pairs))
+    return found | {len(after) - back: len(before) - back for back in range(tail, 0, -1)}
+
+
+def _longest(
+    places: dict[str | None, list[int]], after: Sequence[str | None], window: range, preferred: AbstractSet[int], size: int
+) -> _Chain | None:
+    best, one = _BestBelow(size), min(size, len(after)) + 1
+    for index in window:
+        # From the last place to the first, so that no chain holds one entry of `after` twice.
+        for place in places.get(after[index], ()):
+            rest = best.below(place)
+            worth = one + (place in preferred) + (rest.worth if rest else 0)
+            best.put(_Chain(worth, place, index, rest))
+    return best.below(size)
+
+
+def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]) -> tuple[int, int]:
+    """Return how many entries at both ends match one another whatever is between: equal ones, unless a preferred one lies further in."""
+    shorter = min(len(before), len(after))
+    last = {before[place]: place for place in sorted(preferred)}
+    head = 0
+    while head < shorter and before[head] == after[head] is not None and last.get(before[head], 0) <= head:
+        head += 1
+    first = {before[place]: place for place in sorted(preferred, reverse=True) if place >= head}
+    tail = 0
+    while (
+        tail < shorter - head and before[~tail] == after[~tail] is not None and first.get(before[~tail], len(before)) >= len(before) + ~tail
+    ):
+        tail += 1
+    return head, tail

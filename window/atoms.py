@@ -5,13 +5,16 @@ results of those calls. Results are paired by adjacency, since call ids are
 reused across turns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from attrs import frozen
 
 from polycontext.window.errors import OrderError
 from polycontext.window.turn import Role, Turn
+
+_role = attrgetter("role")
 
 
 @frozen
@@ -58,9 +61,11 @@ class AtomColumns:
         return self.turns[self.bounds[atom] : self.bounds[atom + 1]]
 
 
-def atom_columns(turns: Sequence[Turn], starts: Sequence[int], sums: Sequence[int]) -> AtomColumns:
-    """Group `turns` by their atoms' first index `starts`; `sums` are running token sums with a leading 0."""
-    bounds = [index for index, start in enumerate(starts) if index == start]
+def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
+    """Group `turns`, whose order was checked, into atoms; `sums` are running token sums with a leading 0."""
+    # A result never stands without its call before it, so everything else begins an atom.
+    result = Role.TOOL
+    bounds = [index for index, role in enumerate(map(_role, turns)) if role is not result]
     bounds.append(len(turns))
     tokens = [sums[stop] - sums[start] for start, stop in pairwise(bounds)]
     return AtomColumns(turns, bounds, tokens)
@@ -94,3 +99,11 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     if waiting:
         raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
     return tuple(call.id for call in turn.tool_calls)
+
+
+def open_at_end(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """Return the calls that are open behind `turns`; raise what `open_after` raises for the first turn out of order."""
+    waiting: tuple[str, ...] = ()
+    for turn in turns:
+        waiting = open_after(turn, waiting)
+    return waiting

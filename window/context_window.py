@@ -7,17 +7,17 @@ position O(1), so the pressure trajectory of a conversation is
 """
 
 from collections.abc import Sequence
-from itertools import count
-from typing import Any, Self
+from itertools import accumulate, count
+from typing import Any, NamedTuple, Self
 
-from attrs import evolve, field, frozen
+from attrs import frozen
 
-from polycontext.linearity import Classifier, LinearityMap, ResourceClass, default_classifier, states_constraint
-from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
+from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.linearity.column import Column
+from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_at_end
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
-from polycontext.window.spine import Spine
-from polycontext.window.splice import Splice, check_splices, rebuilt, spliced
+from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
@@ -37,13 +37,13 @@ class _Rules:
     preserved_share: float
 
 
-@frozen
-class _Contents:
-    """What changes with every turn; windows that differ in focus alone share it."""
+class _Contents(NamedTuple):
+    """What changes with every turn; windows that differ in focus alone share it. A tuple, since one is made for every turn."""
 
-    spine: Spine = field(factory=Spine)
-    length: int = 0
-    linearity: LinearityMap = field(factory=LinearityMap)
+    turns: Column[Turn] = Column()
+    sums: Column[int] = Column.of([0])
+    """Tokens of the first 0, 1, 2 ... turns."""
+    linearity: LinearityMap = LinearityMap()
     open_calls: tuple[str, ...] = ()
     serial: int = 0
     has_task: bool = False
@@ -82,9 +82,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         preserved_share: float = 0.2,
     ) -> None:
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidTurnError("max_tokens", f"{max_tokens!r} is no window size", "a whole number of tokens, at least 1")
+            raise InvalidOptionError("max_tokens", max_tokens, "a whole number of tokens, at least 1")
         if not 0.0 <= preserved_share <= 1.0:
-            raise InvalidTurnError("preserved_share", f"{preserved_share!r} is no share of the window", "0.0 to 1.0")
+            raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
         self._contents = _Contents()
         self._position = 0
@@ -101,18 +101,19 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def last(self) -> int:
         """Return the last position, the number of turns."""
-        return self._contents.length
+        return self._contents.turns.length
 
     def peek(self, position: int) -> Turn | None:
         """Return the turn at `position`, None at 0."""
         self._check(position)
-        return self._contents.spine.turns[position - 1] if position else None
+        return self._contents.turns[position - 1] if position else None
 
     def seek(self, position: int) -> Self:
         """Return the same window focused on `position`; O(1)."""
-        if not 0 <= position <= self._contents.length:
-            raise PositionError(position, self._contents.length)
-        return self._with(self._contents, position)
+        contents = self._contents
+        if not 0 <= position <= contents.turns.length:
+            raise PositionError(position, "is outside the store", f"0..{contents.turns.length}")
+        return self._with(contents, position)
 
     @property
     def value(self) -> Turn | None:
@@ -120,7 +121,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self.extract()
 
     def __len__(self) -> int:
-        return self._contents.length
+        return self._contents.turns.length
 
     # --- reading ---------------------------------------------------------
 
@@ -142,12 +143,17 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def tokens(self) -> int:
         """Return the tokens of the turns up to the focus, in O(1)."""
-        return self._contents.spine.sums[self._position]
+        return self._contents.sums[self._position]
+
+    @property
+    def total_tokens(self) -> int:
+        """Return the tokens of all turns, whatever the focus, in O(1)."""
+        return self._contents.sums[self._contents.turns.length]
 
     @property
     def pressure(self) -> float:
         """Return tokens up to the focus / max tokens, in O(1)."""
-        return self.tokens / self._rules.max_tokens
+        return self._contents.sums[self._position] / self._rules.max_tokens
 
     @property
     def linearity(self) -> LinearityMap:
@@ -179,7 +185,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def all_turns(self) -> tuple[Turn, ...]:
         """Return every turn, in order, whatever the focus."""
-        return tuple(self._contents.spine.turns[: self._contents.length])
+        return tuple(self._contents.turns)
 
     def atoms(self) -> tuple[Atom, ...]:
         """Return the turns grouped into atoms, in order; O(n)."""
@@ -198,8 +204,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def atom_columns(self) -> AtomColumns:
         """Return the atoms as columns; O(n), for planning."""
-        spine, length = self._contents.spine, self._contents.length
-        return atom_columns(spine.turns[:length], spine.starts[:length], spine.sums)
+        return atom_columns(list(self._contents.turns), list(self._contents.sums))
 
     def class_of(self, turn: Turn) -> ResourceClass:
         """Return the resource class of a turn of this window."""
@@ -225,11 +230,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         tokens = turn.tokens or 0
         if resource_class is None:
             resource_class = self.classify(turn)
-        pins = old.has_task and resource_class is ResourceClass.PRESERVED and self._constrains(turn)
+        pins = resource_class is ResourceClass.PRESERVED and old.has_task and self._constrains(turn)
         since = old.turns_since_compression
         contents = _Contents(
-            old.spine.extended(old.length, turn, tokens, joins=turn.role is Role.TOOL),
-            old.length + 1,
+            old.turns.appended(turn),
+            old.sums.appended(self.total_tokens + tokens),
             old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp),
             still_open,
             old.serial + 1,
@@ -237,35 +242,35 @@ class ContextWindow(StoreComonad[Turn | None]):
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
         )
-        return self._with(contents, contents.length)
+        return self._with(contents, contents.turns.length)
 
     def classify(self, turn: Turn) -> ResourceClass:
         """Return the class the classifier would give `turn` if it were appended now."""
+        old, rules = self._contents, self._rules
         facts: dict[str, Any] = {
             **turn.metadata,
-            "first_user": not self._contents.has_task and _speaks_for_the_user(turn),
-            "gist": turn.is_gist,
+            "first_user": not old.has_task and _speaks_for_the_user(turn),
+            "gist": bool(turn.sources),
             "has_calls": bool(turn.tool_calls),
             "has_parts": bool(turn.parts),
             "answers_question": self._asked(turn.role),
-            "tokens": turn.tokens if turn.tokens is not None else count_turn(self.counter, turn),
-            "constraint_tokens": self._contents.constraint_tokens,
-            "preserved_share_tokens": int(self._rules.preserved_share * self.max_tokens),
+            "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
+            "constraint_tokens": old.constraint_tokens,
+            "preserved_share_tokens": int(rules.preserved_share * rules.max_tokens),
         }
-        return ResourceClass(self._rules.classifier(turn.role, turn.text, facts))
+        return ResourceClass(rules.classifier(turn.role, turn.content or "", facts))
 
     def check_order(self, turn: Turn) -> None:
         """Raise `OrderError` if `turn` may not come now: a result for no open call, any other turn while calls are open."""
         open_after(turn, self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
-        """Tell whether this window is `other` with turns appended; O(1)."""
-        mine, theirs = self._contents, other._contents  # noqa: SLF001 - of the same class
-        return mine.spine is theirs.spine and mine.length >= theirs.length
+        """Tell whether this window's turns are those of `other`, or begin with them; O(1) for a window and what it grew from."""
+        return self._contents.turns.starts_with(other._contents.turns)  # noqa: SLF001 - of the same class
 
     def turns_from(self, index: int) -> list[Turn]:
         """Return the turns from index `index` on (0 is the first); O(what is returned)."""
-        return self._contents.spine.turns[index : self._contents.length]
+        return self._contents.turns.since(index)
 
     def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "") -> Self:
         """Return the window whose ledger holds `resource_id` in a higher class.
@@ -273,7 +278,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
         """
-        return self._with(evolve(self._contents, linearity=self.linearity.promote(resource_id, resource_class, rationale=rationale)))
+        return self._with(self._contents._replace(linearity=self.linearity.promote(resource_id, resource_class, rationale=rationale)))
 
     def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
         """Return the window with runs of turns replaced, focus at the end; O(n).
@@ -283,23 +288,22 @@ class ContextWindow(StoreComonad[Turn | None]):
         since the last compression.
 
         Raises:
-            SpliceError: runs that overlap or lie outside, new turns without id, count or class.
+            InvalidOptionError: runs that overlap or lie outside, new turns without id, count or class.
             OrderError: a call would be parted from its result.
         """
         old = self._contents
         ledger = old.linearity if linearity is None else linearity
-        check_splices(splices, old.length, ledger)
+        check_splices(splices, len(self), ledger)
         turns = spliced(self.all_turns(), splices)
-        contents = evolve(
-            old,
-            spine=rebuilt(turns),
-            length=len(turns),
+        contents = old._replace(
+            turns=Column.of(turns),
+            sums=Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
             linearity=ledger,
-            open_calls=open_calls(turns),
+            open_calls=open_at_end(turns),
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
         )
-        return self._with(contents, contents.length)
+        return self._with(contents, contents.turns.length)
 
     def cleared(self) -> Self:
         """Return the empty window; the ledger and the count of ids stay."""
@@ -310,15 +314,14 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def _asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone else, ends on a question."""
-        length = self._contents.length
-        if not length:
-            return False
-        before = self._contents.spine.turns[length - 1]
-        return before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+        before = self._contents.turns.last
+        return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
 
     def _admitted(self, turn: Turn) -> Turn:
-        resource_id = turn.resource_id or self._free_id()
-        if resource_id in self.linearity:
+        resource_id = turn.resource_id
+        if not resource_id:
+            resource_id = self._free_id()
+        elif resource_id in self.linearity:
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
         if turn.tokens is not None and turn.resource_id:
             return turn
@@ -343,6 +346,13 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    # Nothing in a window ever changes, so a copy is the window itself.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
     def _key(self) -> tuple[object, ...]:
         c = self._contents
         facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression)
@@ -354,4 +364,4 @@ class ContextWindow(StoreComonad[Turn | None]):
 
 def _speaks_for_the_user(turn: Turn) -> bool:
     """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
-    return turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None
+    return turn.role is Role.USER and not turn.sources and (not turn.metadata or attachment_of(turn) is None)

@@ -2,7 +2,7 @@
 
 from attrs import define
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, CollaboratorError
 
 
 @define(slots=False, eq=False)
@@ -50,10 +50,27 @@ class OrderError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class PositionError(CallerError, IndexError):
-    """Refuse a position outside 0..last."""
+    """Refuse a position outside of a store or text, or one inside of a pill, where nothing can be inserted."""
 
     position: int
-    last: int
+    problem: str
+    legal: str
 
     def __str__(self) -> str:
-        return f"position {self.position} is outside the store; legal: 0..{self.last}"
+        return f"position {self.position!r} {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class PluginError(CollaboratorError, RuntimeError):
+    """Report that a function which a caller registered failed: a resolver of pills, a formatter of items.
+
+    `what` it is, on what (`name`), and how it failed; what it raised is the error's cause.
+    """
+
+    what: str
+    name: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.what}, on {self.name!r}: {self.problem}; legal: {self.legal}"

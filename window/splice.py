@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from attrs import define, frozen
+from attrs import frozen
 
-from polycontext.linearity import CallerError, LinearityMap
-from polycontext.window.atoms import open_after
-from polycontext.window.spine import Spine
-from polycontext.window.turn import Role, Turn
+from polycontext.linearity import InvalidOptionError, LinearityMap
+from polycontext.window.turn import Turn
 
 
 @frozen
@@ -19,27 +17,15 @@ class Splice:
     turns: tuple[Turn, ...] = ()
 
 
-@define(slots=False, eq=False)
-class SpliceError(CallerError, ValueError):
-    """Refuse a splice that would repeat, lose or corrupt turns."""
-
-    splice: Splice
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"splice of turns {self.splice.start}:{self.splice.stop}: {self.problem}; legal: {self.legal}"
-
-
 def check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) -> None:
-    """Raise `SpliceError` unless the runs are disjoint, in order and inside, and new turns are counted and in `ledger`."""
+    """Raise `InvalidOptionError` unless the runs are disjoint, in order and inside, and new turns are counted and in `ledger`."""
     done = 0
     for splice in splices:
         if not done <= splice.start <= splice.stop <= length:
-            raise SpliceError(splice, "it overlaps, runs backwards or lies outside", f"disjoint runs in order within {done}:{length}")
+            raise InvalidOptionError("splices", splice, f"disjoint runs in order within {done}:{length}")
         for turn in splice.turns:
             if turn.tokens is None or turn.resource_id not in ledger:
-                raise SpliceError(splice, f"new turn {turn.resource_id!r} lacks a count or a class", "counted turns whose ids are tagged")
+                raise InvalidOptionError("splices", turn, "new turns that are counted and whose ids are tagged")
         done = splice.stop
 
 
@@ -53,13 +39,3 @@ def spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:
         done = splice.stop
     result.extend(turns[done:])
     return result
-
-
-def rebuilt(turns: Sequence[Turn]) -> Spine:
-    """Build fresh columns; every turn passes the same order check as when it was appended."""
-    spine = Spine()
-    waiting: tuple[str, ...] = ()
-    for length, turn in enumerate(turns):
-        waiting = open_after(turn, waiting)
-        spine.extended(length, turn, turn.tokens or 0, joins=turn.role is Role.TOOL)
-    return spine

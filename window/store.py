@@ -8,12 +8,15 @@ a store.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, Self, TypeVar, overload
 
 from polycontext.window.errors import PositionError
 
 A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
 B = TypeVar("B")
+S = TypeVar("S", bound="StoreComonad[Any]")
 
 
 class StoreComonad(ABC, Generic[A_co]):
@@ -72,7 +75,7 @@ class StoreComonad(ABC, Generic[A_co]):
 
         Laws: ``s.map(identity)`` has the values of s; ``s.map(f).map(g) == s.map(lambda a: g(f(a)))``.
         """
-        return Store(lambda position: function(self.peek(position)), self.last, self.pos)
+        return Store(partial(_mapped, self, function), self.last, self.pos)
 
     def extend(self, function: Callable[[Self], B]) -> "Store[B]":
         """Apply `function` to the whole store, focused on every position in turn.
@@ -81,7 +84,7 @@ class StoreComonad(ABC, Generic[A_co]):
         Laws: ``s.extend(extract)`` has the values of s (right identity); ``s.extend(f).extract() == f(s)``
         (left identity); ``s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))`` (associativity).
         """
-        return Store(lambda position: function(self.seek(position)), self.last, self.pos)
+        return Store(partial(_extended, self, function), self.last, self.pos)
 
     def duplicate(self) -> "Store[Self]":
         """Return the store of all refocused stores; no value is copied.
@@ -93,12 +96,23 @@ class StoreComonad(ABC, Generic[A_co]):
 
     def _check(self, position: int) -> int:
         if not 0 <= position <= self.last:
-            raise PositionError(position, self.last)
+            raise PositionError(position, "is outside the store", f"0..{self.last}")
         return position
+
+
+# Functions of the module, not lambdas: a derived store can be pickled where its parts can.
+def _mapped(store: StoreComonad[A], function: Callable[[A], B], position: int) -> B:
+    return function(store.peek(position))
+
+
+def _extended(store: S, function: Callable[[S], B], position: int) -> B:
+    return function(store.seek(position))
 
 
 class Store(StoreComonad[A_co], Sequence[A_co]):
     """Hold a total function over positions 0..last and a focus; also a sequence of its last + 1 values.
+
+    It can be pickled where its function can; values are computed anew then. A copy is the store itself.
 
     >>> squares = Store(lambda position: position * position, last=4, pos=2)
     >>> squares.extract(), squares.peek(3), list(squares)
@@ -164,6 +178,15 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
         return self._pos == other._pos and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._function, self._last, self._pos)
 
     def __repr__(self) -> str:
         return f"Store(last={self._last}, pos={self._pos})"

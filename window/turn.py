@@ -8,17 +8,15 @@ known role.
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from math import isfinite
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from attrs import field, fields, frozen
 
 from polycontext.linearity import UNIX_EPOCH
+from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 from polycontext.window.errors import InvalidTurnError
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _UTC_OFFSET = timedelta(0)
 
 
@@ -29,37 +27,6 @@ class Role(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
-
-
-def check_text(text: object, name: str) -> str:
-    """Return `text` if it can be stored as UTF-8; raise `InvalidTurnError` naming the field otherwise."""
-    if not isinstance(text, str):
-        raise InvalidTurnError(name, f"{type(text).__name__} is not text", "str")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidTurnError(
-                name, f"lone surrogate U+{ord(text[error.start]):04X} at character {error.start}", "text that encodes as UTF-8"
-            ) from None
-    return text
-
-
-def frozen_json(value: Any, name: str) -> Any:
-    """Return JSON data as immutable mappings and tuples; raise `InvalidTurnError` naming the path of what is none."""
-    match value:
-        case float() if not isfinite(value):
-            raise InvalidTurnError(name, f"{value!r} is not JSON data", "a finite number")
-        case None | bool() | int() | float():
-            return value
-        case str():
-            return check_text(value, name)
-        case Mapping():
-            return MappingProxyType({check_text(k, name): frozen_json(v, f"{name}.{k}") for k, v in value.items()})
-        case list() | tuple():
-            return tuple(frozen_json(v, name) for v in value)
-        case _:
-            raise InvalidTurnError(name, f"{type(value).__name__} is not JSON data", "str, number, bool, None, list, dict")
 
 
 @frozen
@@ -75,11 +42,11 @@ class ToolCall:
 
 
 def _text(value: object, name: str) -> None:
-    check_text(value, name)
+    check_text(value, name, InvalidTurnError)
 
 
 def _nonempty(value: object, name: str) -> None:
-    if not check_text(value, name):
+    if not check_text(value, name, InvalidTurnError):
         raise InvalidTurnError(name, "is empty", "a non-empty string")
 
 
@@ -97,6 +64,8 @@ class Part:
 
 
 def _role(value: object) -> Role:
+    if type(value) is Role:
+        return value
     try:
         return Role(value)  # type: ignore[arg-type]
     except ValueError:
@@ -126,12 +95,7 @@ def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
 
 
 def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not value:
-        return _NOTHING
-    if not isinstance(value, Mapping):
-        raise InvalidTurnError("metadata", f"{type(value).__name__} is not a mapping", "a mapping of JSON data")
-    frozen_value: Mapping[str, Any] = frozen_json(value, "metadata")
-    return frozen_value
+    return freeze_object(value, "metadata", InvalidTurnError) if value else EMPTY
 
 
 def _ids(value: Iterable[str]) -> tuple[str, ...]:
@@ -169,7 +133,7 @@ class Turn:
     name: str | None = field(default=None, kw_only=True)
     resource_id: str = field(default="", kw_only=True)
     timestamp: datetime = field(default=UNIX_EPOCH, converter=_aware, kw_only=True)
-    metadata: Mapping[str, Any] = field(default=_NOTHING, converter=_metadata, kw_only=True, hash=False)
+    metadata: Mapping[str, Any] = field(default=EMPTY, converter=_metadata, kw_only=True, hash=False)
     tokens: int | None = field(default=None, kw_only=True)
     sources: tuple[str, ...] = field(default=(), converter=_ids, kw_only=True)
     level: int = field(default=0, kw_only=True)
@@ -177,7 +141,7 @@ class Turn:
 
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
-            check_text(self.content, "content")
+            _text(self.content, "content")
         elif not self.tool_calls and not self.parts:
             raise InvalidTurnError("content", "None without tool calls", "text, or tool calls on an assistant turn")
         if self.tool_calls and self.role is not Role.ASSISTANT:
@@ -187,11 +151,11 @@ class Turn:
         for name in ("tool_call_id", "name", "resource_id"):
             value = getattr(self, name)
             if value is not None:
-                check_text(value, name)
+                _text(value, name)
         if self.tokens is not None and (isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0):
             raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
         ids = [call.id for call in self.tool_calls]
-        if len(set(ids)) < len(ids):
+        if len(ids) > 1 and len(set(ids)) < len(ids):
             raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
 
     @property
@@ -214,24 +178,26 @@ class Turn:
         What was checked stays checked: this is `evolve` without its price, paid for every turn.
         """
         turn = self._copy()
-        _set(turn, "resource_id", resource_id)
-        _set(turn, "tokens", tokens)
+        _put_id(turn, resource_id)
+        _put_tokens(turn, tokens)
         return turn
 
     def stamped(self, timestamp: datetime) -> "Turn":
         """Return the same turn with this time, not counted yet."""
         turn = self._copy()
-        _set(turn, "timestamp", _aware(timestamp))
-        _set(turn, "tokens", None)
+        _put_time(turn, _aware(timestamp))
+        _put_tokens(turn, None)
         return turn
 
     def _copy(self) -> "Turn":
         turn: Turn = object.__new__(Turn)
-        for name, value in zip(_FIELDS, _values(self), strict=True):
-            _set(turn, name, value)
+        for put, value in zip(_puts, _values(self), strict=True):
+            put(turn, value)
         return turn
 
 
 _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
-_set = object.__setattr__
+# The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each name up.
+_puts = tuple(Turn.__dict__[name].__set__ for name in _FIELDS)
+_put_id, _put_time, _put_tokens = (Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens"))

@@ -12,18 +12,19 @@ from typing import Any, Protocol
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context._frozen import frozen_json
-from polycontext.nodes.agent_context._json import canonical, dumps, loads
-from polycontext.nodes.agent_context._measure import measure
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context.artifact_errors import ArtifactDamagedError
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
-from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
+from polycontext.nodes.agent_context.json_text import canonical, loads
+from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits, is_oversized
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import Artifact, ExternalContent
+from polycontext.nodes.agent_context.sizes import measure
 
 _SHA256 = pattern(r"[0-9a-f]{64}")
+# Looks ahead and takes nothing, so that it finds every 64 digits in a longer run of them.
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")
 
 
@@ -37,14 +38,14 @@ class StoredContent:
 
 
 class ArtifactExternalizer(Protocol):
-    """Store content under its SHA-256, and find it again. All methods raise `ArtifactStorageError` where the store fails."""
+    """Store content under its SHA-256, and find it again. All methods raise `ArtifactError` where the store fails."""
 
     def externalize(self, content: Any) -> ExternalContent:
         """Store JSON data and return the stub for it; storing the same again changes nothing but its age."""
         ...
 
     def retrieve(self, external: ExternalContent) -> Any:
-        """Return the content that a stub stands for; raise `ArtifactMissingError` or `ArtifactDamagedError` if it is not there."""
+        """Return the content that a stub stands for; raise `ArtifactError` if it is missing or damaged."""
         ...
 
     def stored(self) -> Iterable[StoredContent]:
@@ -60,12 +61,12 @@ def encode_content(content: Any) -> tuple[str, bytes]:
     """Return the SHA-256 in hex of JSON data, and the bytes it is of: JSON with sorted keys.
 
     Raises:
-        ContextFormatError: not JSON data; bytes are none, encode them as text first.
+        InvalidDataError: not JSON data; bytes are none, encode them as text first.
 
     >>> encode_content({"b": 1, "a": 2})[1]
     b'{"a":2,"b":1}'
     """
-    raw = canonical(frozen_json(content))
+    raw = canonical(freeze(content, "content"))
     return sha256(raw).hexdigest(), raw
 
 
@@ -73,12 +74,12 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     """Return the JSON data that was stored, immutable.
 
     Raises:
-        ArtifactDamagedError: the bytes are not those that the stub stands for.
+        ArtifactError: the bytes are not those that the stub stands for.
     """
     found = sha256(raw).hexdigest()
     if found != external.sha256:
-        raise ArtifactDamagedError(external.sha256, found, place)
-    return frozen_json(loads(raw))
+        raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)
+    return freeze(loads(raw))
 
 
 def is_sha256(text: str) -> bool:
@@ -87,9 +88,9 @@ def is_sha256(text: str) -> bool:
 
 
 def check_sha256(text: str) -> str:
-    """Return `text` if it is a SHA-256 in hex; raise `ContextFormatError` otherwise: it is about to name a file."""
+    """Return `text` if it is a SHA-256 in hex; raise `InvalidDataError` otherwise: it is about to name a file."""
     if not is_sha256(text):
-        raise ContextFormatError("external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f")
+        raise InvalidDataError("external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f")
     return text
 
 
@@ -104,7 +105,7 @@ def externalize_artifacts(
     Law: ``not ContextSizeChecker(limits).should_externalize_artifacts(externalize_artifacts(c, e, limits))``.
 
     Raises:
-        ArtifactStorageError: content could not be stored.
+        ArtifactError: content could not be stored.
     """
     return with_stubs(context, stored_stubs(large_artifacts(context, limits), externalizer))
 
@@ -115,7 +116,7 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
     Law: ``retrieve_artifact(a, e)`` is the artifact that was externalised.
 
     Raises:
-        ArtifactMissingError, ArtifactDamagedError, ArtifactStorageError: the content cannot be had.
+        ArtifactError: the content cannot be had.
     """
     if artifact.external is None:
         return artifact
@@ -132,12 +133,6 @@ def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifa
             large.append(artifact)
             total -= _size(artifact)
     return large
-
-
-def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
-    """Tell whether the inline content of an artifact is beyond its limit."""
-    most = limits.max_inline_artifact_size
-    return artifact.content is not None and _size(artifact) > most and len(dumps(artifact.content)) > most
 
 
 def _size(artifact: Artifact) -> int:
@@ -186,7 +181,7 @@ def collect_garbage(
     Give it every context that is in use. What is younger may belong to a context that is about to be saved.
 
     Raises:
-        ArtifactStorageError: the store failed; what was discarded until then is gone.
+        ArtifactError: the store failed; what was discarded until then is gone.
     """
     mentioned = {sha for context in contexts for sha in _mentioned(context)}
     stored = sorted(externalizer.stored(), key=lambda content: content.sha256)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from polycontext.nodes.agent_context._frozen import frozen_object
-from polycontext.nodes.agent_context._json import dumps, loads
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import EXTRAS, layout
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze_object
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import placed
+from polycontext.nodes.agent_context.json_text import dumps, loads
+from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
+from polycontext.nodes.agent_context.record_base import EXTRAS, layout
 
 
 def serialize(context: AgentContext) -> bytes:
@@ -32,21 +33,22 @@ def deserialize(
     `serialize` writes them again; and it takes a null for a field that is left out. Otherwise both are refused. Nothing is ever coerced.
 
     Raises:
-        ContextFormatError: naming the path of the first fault.
+        InvalidDataError: naming the path of the first fault.
         UnknownVersionError: a version that no migration leads from.
         MigrationError: a migration failed.
     """
     try:
         document = migrations.migrate(_document(raw))
         return AgentContext.from_json(_with_extras(AgentContext, document) if lenient else document)
-    except ContextFormatError as error:
-        raise error if error.path.startswith("$") else error.under("$") from None
+    except InvalidDataError as error:
+        # Migrations know that the version stands at the root; records do not know where they stand.
+        raise error if error.path.startswith("$") else placed(error, "$") from None
 
 
 def _document(raw: object) -> dict[str, Any]:
     data = loads(raw)
     if not isinstance(data, dict):
-        raise ContextFormatError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
+        raise InvalidDataError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
     return data
 
 
@@ -57,7 +59,7 @@ def _with_extras(cls: type, data: Any) -> Any:
     kinds = layout(cls).kinds
     known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
     unknown = {key: value for key, value in data.items() if key not in kinds}
-    return known | {EXTRAS: frozen_object(unknown)}
+    return known | {EXTRAS: freeze_object(unknown)}
 
 
 def inside(kind: Kind, value: Any) -> Any:

@@ -6,15 +6,17 @@ from typing import Self
 
 from attrs import field, frozen
 
-from polycontext.nodes.agent_context._record import Record, checked
-from polycontext.nodes.agent_context.audit import AuditContext
-from polycontext.nodes.agent_context.diagnostics import DiagnosticsContext
-from polycontext.nodes.agent_context.enrichment import EnrichmentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
-from polycontext.nodes.agent_context.llm import LLMContext
-from polycontext.nodes.agent_context.metadata import MetadataContext
-from polycontext.nodes.agent_context.reasoning import ReasoningContext
-from polycontext.nodes.agent_context.retrieval import RetrievalContext
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.record_base import Record, checked
+from polycontext.nodes.agent_context.records import (
+    AuditContext,
+    DiagnosticsContext,
+    EnrichmentContext,
+    LLMContext,
+    MetadataContext,
+    ReasoningContext,
+    RetrievalContext,
+)
 
 SCHEMA_VERSION = "1.0.0"
 """The version of the schema that this release reads and writes."""
@@ -52,7 +54,7 @@ class AgentContext(Record):
     def check(self) -> None:
         """Refuse another version than this release's."""
         if self.version != SCHEMA_VERSION:
-            raise ContextFormatError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
+            raise InvalidDataError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
 
     @classmethod
     def new(
@@ -67,7 +69,7 @@ class AgentContext(Record):
         """Return an empty context; `clock` tells when it was made if `created_at` does not.
 
         Raises:
-            ContextFormatError: an id that is no text, a naive time.
+            InvalidDataError: an id that is no text, a naive time.
         """
         when = clock() if created_at is None else created_at
         return cls(metadata=MetadataContext(session_id, trace_id, when, locale))

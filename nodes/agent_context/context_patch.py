@@ -1,17 +1,16 @@
 """What leads from one context to another: a value that can be applied, turned round, joined, told, and written as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes.agent_context._frozen import EMPTY, FrozenMap
-from polycontext.nodes.agent_context._json import plain
-from polycontext.nodes.agent_context._json_patch import operations
-from polycontext.nodes.agent_context._kinds import kind_of
-from polycontext.nodes.agent_context._patch import (
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError
+from polycontext.linearity.json_data import EMPTY, FrozenDict
+from polycontext.nodes.agent_context.array_changes import Items
+from polycontext.nodes.agent_context.change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
+from polycontext.nodes.agent_context.change_tree import (
     Entries,
     Fields,
     Patch,
@@ -21,14 +20,13 @@ from polycontext.nodes.agent_context._patch import (
     joined_fields,
     with_fields,
 )
-from polycontext.nodes.agent_context._patch_json import changes_from_json, changes_to_json, lenient_value, strict_value
-from polycontext.nodes.agent_context._record import field_reader
-from polycontext.nodes.agent_context._runs import Items
-from polycontext.nodes.agent_context._same import ABSENT
-from polycontext.nodes.agent_context.audit import ContextDiff
-from polycontext.nodes.agent_context.change_errors import PatchOriginError
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.context import AgentContext, utc_now
+from polycontext.nodes.agent_context.errors import placed
+from polycontext.nodes.agent_context.json_patch import operations
+from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.kinds import kind_of
+from polycontext.nodes.agent_context.record_base import field_reader
+from polycontext.nodes.agent_context.records import ContextDiff
 
 _NOTHING = Fields(EMPTY)
 _AUDIT = "audit"
@@ -87,12 +85,12 @@ class ContextPatch:
         Law: ``diff(a, b).apply(a) == b``.
 
         Raises:
-            PatchOriginError: the context is not what the patch was made from; names the path and both values.
+            InvalidDataError: the context is not what the patch was made from; names the path and both values.
         """
         try:
             result: AgentContext = with_fields(self.changes, context)
-        except PatchOriginError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
         return result
 
     def invert(self) -> Self:
@@ -110,12 +108,12 @@ class ContextPatch:
         Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch changes nothing.
 
         Raises:
-            PatchOriginError: the other does not start where this one ends.
+            InvalidDataError: the other does not start where this one ends.
         """
         try:
             changes = joined_fields(AgentContext, self.changes, other.changes) or _NOTHING
-        except PatchOriginError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
         return evolve(
             self, changes=changes, agent_id=_all_agents(self.agent_id, other.agent_id), timestamp=max(self.timestamp, other.timestamp)
         )
@@ -124,7 +122,7 @@ class ContextPatch:
         """Return the patch without the changes of the audit trail, which does not record itself."""
         if _AUDIT not in self.changes.changes:
             return self
-        return evolve(self, changes=Fields(FrozenMap({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
+        return evolve(self, changes=Fields(FrozenDict({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).
@@ -156,7 +154,7 @@ class ContextPatch:
         """Return what a record of the audit trail says was changed; unknown fields of records are kept.
 
         Raises:
-            ContextFormatError: the changes are not of the form that `record` writes; names the path.
+            InvalidDataError: the changes are not of the form that `record` writes; names the path.
         """
         return cls(changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp)
 
@@ -171,14 +169,14 @@ class ContextPatch:
         Law: ``ContextPatch.from_dict(patch.to_dict()) == patch``.
 
         Raises:
-            ContextFormatError: anything else than `to_dict` writes; names the path.
+            InvalidDataError: anything else than `to_dict` writes; names the path.
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
-            raise ContextFormatError("$", "is no patch", "an object with timestamp, agent_id and changes")
+            raise InvalidDataError("$", "is no patch", "an object with timestamp, agent_id and changes")
         try:
             changes = changes_from_json(data["changes"], lenient_value if lenient else strict_value)
-        except ContextFormatError as error:
-            raise error.under("$.changes") from None
+        except InvalidDataError as error:
+            raise placed(error, "$.changes") from None
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
@@ -210,3 +208,31 @@ def _counts(change: Patch) -> dict[str, int]:
         "removed": sum(max(removed - added, 0) for removed, added in pairs),
         "changed": sum(min(removed, added) for removed, added in pairs),
     }
+
+
+class DiffTracker:
+    """Remember a context, and tell what an agent made of it.
+
+    >>> from polycontext.nodes.agent_context import ContextValidator, Intent
+    >>> ctx = AgentContext.new("session-1", "trace-1")
+    >>> tracker = DiffTracker(ctx)
+    >>> after = ContextValidator.default().safe_set(ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)])
+    >>> tracker.capture("intent_detection", after).summary()
+    '[intent_detection] Changes: reasoning.intents_added=1'
+    """
+
+    def __init__(self, context: AgentContext, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self._context = context
+        self._clock = clock
+
+    def capture(self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None) -> ContextPatch:
+        """Return what changed since the last capture; the next one starts from here. The trail itself is left out.
+
+        Without a `timestamp` the clock is asked.
+
+        Raises:
+            InvalidDataError: the name is no text, or the time naive.
+        """
+        patch = diff(self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()).without_trail()
+        self._context = context
+        return patch

@@ -1,8 +1,17 @@
-"""What an AgentContext refuses: where it stands, what is wrong, what would be legal."""
+"""What an AgentContext refuses or reports that somebody would catch alone; the rest are the shared errors of `linearity`."""
+
+from enum import Enum
+from typing import Any
 
 from attrs import define
 
-from polycontext.linearity import CallerError, CollaboratorError
+from polycontext.linearity import CallerError, CollaboratorError, InvalidDataError
+from polycontext.linearity.json_data import under
+
+
+def step_of(key: object) -> str:
+    """Return how a path shows a key of a map: bare where that is readable, quoted otherwise, shortened where it is long."""
+    return under("", key if isinstance(key, str) else f"{type(key).__name__} key")
 
 
 def path_under(step: str, path: str) -> str:
@@ -15,39 +24,23 @@ def path_under(step: str, path: str) -> str:
     return f"{step}{dot}{path}"
 
 
-@define(slots=False, eq=False)
-class ContextFormatError(CallerError, ValueError):
-    """Refuse a value that the schema does not allow.
+def placed(error: InvalidDataError, step: str) -> InvalidDataError:
+    """Put `step` before the path of an error that is on its way out, and return the same error.
 
-    `path` leads to it: from the document's root (``$.reasoning.intents[3].confidence``), or from
-    the record that was being made (``confidence``).
-
-    >>> print(ContextFormatError("$.llm.model", "int is not text", "a string"))
-    $.llm.model: int is not text; legal: a string
+    Who refuses a value does not know where it stands: every reader that the error passes adds its own step.
     """
-
-    path: str
-    problem: str
-    legal: str
-
-    def under(self, step: str) -> "ContextFormatError":
-        """Put `step` before the path, while the error is on its way out, and return the same error."""
-        self.path = path_under(step, self.path)
-        return self
-
-    def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.problem}; legal: {self.legal}"
+    error.path = path_under(step, error.path)
+    return error
 
 
-@define(slots=False, eq=False)
-class UnknownKeyError(CallerError, KeyError):
-    """Refuse a namespace, or a key of one, that the schema does not have; `legal` are those it has, the nearest first."""
+def not_the_origin(expected: Any, found: Any, path: str = "") -> InvalidDataError:
+    """Return the refusal to apply or join a patch where it does not start."""
+    return InvalidDataError(path, f"the patch expects {_shown(expected)}, found {_shown(found)}", "the context that it was made from")
 
-    name: str
-    legal: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return f"the schema has no {self.name!r}; legal: {', '.join(self.legal)}"
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004  a line of a terminal
 
 
 @define(slots=False, eq=False)
@@ -87,6 +80,33 @@ class ContextSizeWarning(UserWarning):
 
 
 @define(slots=False, eq=False)
+class MergeConflictError(CallerError, ValueError):
+    """Refuse to merge two changes of one thing; `base`, `ours` and `theirs` are its values, None where there is none."""
+
+    path: str
+    base: Any
+    ours: Any
+    theirs: Any
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: changed from {_shown(self.base)} to {_shown(self.ours)} and to {_shown(self.theirs)}; "
+            "legal: one of the two, written again on the current context"
+        )
+
+
+@define(slots=False, eq=False)
+class TrailError(CallerError, ValueError):
+    """Refuse a trail whose diffs do not lead to the context that carries them: which one is at fault, and how."""
+
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}; legal: a context whose audit.diffs lead to it, or one without diffs"
+
+
+@define(slots=False, eq=False)
 class UnknownVersionError(CallerError, ValueError):
     """Refuse a document of a version that no migration leads from; `newer` tells that a later release wrote it."""
 
@@ -101,17 +121,6 @@ class UnknownVersionError(CallerError, ValueError):
 
 
 @define(slots=False, eq=False)
-class DuplicateMigrationError(CallerError, ValueError):
-    """Refuse a second migration between the same two versions, or one that leads nowhere."""
-
-    source: str
-    target: str
-
-    def __str__(self) -> str:
-        return f"a migration from {self.source} to {self.target} adds nothing; legal: one for each pair of different versions"
-
-
-@define(slots=False, eq=False)
 class MigrationError(CollaboratorError, ValueError):
     """Report that a migration itself failed on a document."""
 
@@ -123,3 +132,25 @@ class MigrationError(CollaboratorError, ValueError):
         return (
             f"the migration from {self.source} to {self.target} failed: {self.problem}; legal: a function from JSON object to JSON object"
         )
+
+
+class ArtifactFault(Enum):
+    """Say what is wrong with stored content; the value is what would be legal."""
+
+    MISSING = "the place where the content was externalised"
+    DAMAGED = "the bytes that were stored"
+    UNREACHABLE = "a store that can be reached, read and written"
+
+
+@define(slots=False, eq=False)
+class ArtifactError(CollaboratorError, OSError):
+    """Report that content cannot be stored or had: why, in which place, and its SHA-256 where it is about one content."""
+
+    reason: ArtifactFault
+    place: str
+    problem: str
+    sha256: str = ""
+
+    def __str__(self) -> str:
+        content = f"content {self.sha256}: " if self.sha256 else ""
+        return f"{self.place}: {content}{self.problem}; legal: {self.reason.value}"

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, assert_never
 
-from polycontext.nodes.agent_context._frozen import MAX_INTEGER, MIN_INTEGER
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import layout
 from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
+from polycontext.nodes.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
+from polycontext.nodes.agent_context.record_base import layout
 
 SCHEMA_FILE = "agent_context.schema.json"
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._measure import arrays_of, measure
-from polycontext.nodes.agent_context._record import Record
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError, ContextSizeError, ContextSizeWarning
+from polycontext.nodes.agent_context.errors import ContextSizeError, ContextSizeWarning
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.record_base import Record
+from polycontext.nodes.agent_context.records import Artifact
 from polycontext.nodes.agent_context.schema import SCHEMA
+from polycontext.nodes.agent_context.sizes import arrays_of, measure
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -22,7 +24,7 @@ _BYTES, _ITEMS = "bytes", "items"
 def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
     """Refuse what is no size (an attrs validator)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ContextFormatError(attribute.name, f"{value!r:.40} is no limit", "a whole number from 0")
+        raise InvalidOptionError(attribute.name, value, "a whole number from 0")
 
 
 @frozen(kw_only=True)
@@ -78,19 +80,24 @@ class ContextSizeChecker:
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
         """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""
         inline = [artifact for artifact in context.retrieval.artifacts if artifact.content is not None]
-        # Content is never larger than its artifact, whose size is remembered.
-        sizes = [measure(artifact).size for artifact in inline]
-        most = self.limits.max_inline_artifact_size
-        large = (artifact for artifact, size in zip(inline, sizes, strict=True) if size > most)
-        return sum(sizes) > self.limits.artifact_externalization_threshold or any(len(dumps(artifact.content)) > most for artifact in large)
+        total = sum(measure(artifact).size for artifact in inline)
+        return total > self.limits.artifact_externalization_threshold or any(is_oversized(artifact, self.limits) for artifact in inline)
 
     def _check_size(self, limit: str, size: int, most: int, where: str) -> None:
         if size > most:
             raise ContextSizeError(limit, size, most, _BYTES, where)
 
     def _too_long(self, context: AgentContext) -> ContextSizeError:
+        # Slow, and only done when it is known that one is too long.
         where, array = max(_all_arrays(context), key=lambda found: len(found[1]))
         return ContextSizeError("max_array_items", len(array), self.limits.max_array_items, _ITEMS, where)
+
+
+def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
+    """Tell whether the inline content of an artifact is beyond its limit."""
+    most = limits.max_inline_artifact_size
+    # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.
+    return artifact.content is not None and measure(artifact).size > most and len(dumps(artifact.content)) > most
 
 
 def _all_arrays(context: AgentContext) -> Iterator[tuple[str, tuple[Any, ...]]]:

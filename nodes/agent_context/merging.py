@@ -1,20 +1,55 @@
 """How two changes of one context become one: by namespace and key, and nothing is lost in silence."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes.agent_context._frozen import FrozenMap, step_of
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._merged_arrays import Sides, merged_array
-from polycontext.nodes.agent_context._patch import JSON_DATA, entry_kind, field_value
-from polycontext.nodes.agent_context._record import changed, layout
-from polycontext.nodes.agent_context._same import ABSENT, same
-from polycontext.nodes.agent_context.audit import AuditContext
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.array_changes import Array, Run, runs_between
+from polycontext.nodes.agent_context.change_tree import JSON_DATA, entry_kind, field_value
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import diff
+from polycontext.nodes.agent_context.errors import MergeConflictError, path_under, step_of
+from polycontext.nodes.agent_context.json_text import ABSENT, present, same
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import changed, layout
+from polycontext.nodes.agent_context.records import AuditContext
+
+
+@frozen
+class Sides:
+    """Hold what stood at a path, and what each of two made of it."""
+
+    path: str
+    base: Any
+    ours: Any
+    theirs: Any
+
+    def at(self, step: str, get: Callable[[Any, str], Any], key: str) -> "Sides":
+        """Return the part of the three that `get` finds by its key."""
+        return Sides(path_under(self.path, step), get(self.base, key), get(self.ours, key), get(self.theirs, key))
+
+    def shared(self) -> tuple[Any] | None:
+        """Return the result where sharing tells that at most one of them changed something; None otherwise. O(1)."""
+        if self.base is self.theirs or self.ours is self.theirs:
+            return (self.ours,)
+        return (self.theirs,) if self.base is self.ours else None
+
+    def settled(self) -> tuple[Any] | None:
+        """Return the result where at most one of them changed something, or both the same; None otherwise."""
+        if same(self.base, self.theirs) or same(self.ours, self.theirs):
+            return (self.ours,)
+        return (self.theirs,) if same(self.base, self.ours) else None
+
+    def all_are(self, cls: Any) -> bool:
+        """Tell whether all three are of a class."""
+        return isinstance(self.base, cls) and isinstance(self.ours, cls) and isinstance(self.theirs, cls)
+
+    def conflict(self) -> MergeConflictError:
+        """Return the refusal to choose."""
+        return MergeConflictError(self.path, present(self.base), present(self.ours), present(self.theirs))
 
 
 def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> AgentContext:
@@ -39,6 +74,7 @@ def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> Agent
 
 def _merged_trail(base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext) -> AuditContext:
     runs = merged_array(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
+    # Their diffs start where they did: after ours they would not fit, so what they add becomes one diff.
     new = [record for record in theirs.audit.diffs if not any(record is old or same(record, old) for old in base.diffs)]
     agents = ", ".join(dict.fromkeys(record.agent_id for record in new))
     remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH))
@@ -51,7 +87,7 @@ def _merged(kind: Kind, sides: Sides) -> Any:
     result = sides.shared()
     if result is not None:
         return result[0]
-    if kind.shape is Shape.MAP and sides.all_are(FrozenMap):
+    if kind.shape is Shape.MAP and sides.all_are(FrozenDict):
         return _merged_entries(entry_kind(kind), sides)
     if kind.shape is Shape.ARRAY:
         return merged_array(sides)
@@ -73,12 +109,86 @@ def _merged_record(sides: Sides) -> Any:
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
 
-def _merged_entries(kind: Kind, sides: Sides) -> FrozenMap[Any]:
+def _merged_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
     values = {key: _merged(kind, sides.at(step_of(key), _entry, key)) for key in keys}
-    return FrozenMap({key: value for key, value in values.items() if value is not ABSENT})
+    return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
 
 
 def _entry(entries: Mapping[str, Any], key: str) -> Any:
     return entries.get(key, ABSENT)
+
+
+def merged_array(sides: Sides) -> Array:
+    """Return what becomes of an array that both changed.
+
+    Raises:
+        MergeConflictError: both changed one item, or one place, differently.
+    """
+    by_id = [_by_id(array) for array in (sides.base, sides.ours, sides.theirs)]
+    base, ours, theirs = by_id
+    if base is None or ours is None or theirs is None:
+        return _merged_places(sides)
+    # Where items stand and what they became merge apart: one may move what the other changes.
+    order = _merged_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
+    if len(set(order)) < len(order):  # both moved one item
+        raise sides.conflict()
+    _check_removals(sides.path, base, ours, theirs, set(order))
+    return tuple(_merged_item(Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_))) for id_ in order)
+
+
+def _by_id(array: Array) -> dict[str, Any] | None:
+    """Return the items of an array by id; None if there are no ids, or one of them stands for several items."""
+    ids = [getattr(item, "id", "") for item in array]
+    return dict(zip(ids, array, strict=True)) if all(ids) and len(set(ids)) == len(ids) else None
+
+
+def _check_removals(path: str, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], kept: set[str]) -> None:
+    """Refuse that an item goes which the other changed."""
+    for id_ in base:
+        sides = Sides(f"{path}[{id_!a}]", base[id_], ours.get(id_), theirs.get(id_))
+        if id_ not in kept and sides.settled() is None:
+            raise sides.conflict()
+
+
+def _merged_item(sides: Sides) -> Any:
+    if sides.base is None and (sides.ours is None or sides.theirs is None):
+        return sides.theirs if sides.ours is None else sides.ours
+    settled = sides.settled()
+    if settled is None or settled[0] is None:  # None: one removed what the other moved
+        raise sides.conflict()
+    return settled[0]
+
+
+def _merged_places(sides: Sides, *, distinct: bool = False) -> Array:
+    """Return the items that stay, and before each what both put there, ours first; `distinct` items only once."""
+    base: Array = sides.base
+    ours, theirs = ([*runs_between(base, array)] for array in (sides.ours, sides.theirs))
+    if len(ours) == len(theirs) and all(map(_is_repeated, ours, theirs)):
+        return tuple(sides.ours)
+    repeated = [run for run in theirs if not distinct and any(_overlap(sides, other, run) for other in ours)]
+    gone = {index for run in (*ours, *theirs) for index in range(run.at, run.at + len(run.removed))}
+    first = {run.at: run.added for run in ours}
+    second = {run.at: run.added for run in theirs if run not in repeated}
+    merged: list[Any] = []
+    for index in range(len(base) + 1):
+        own = first.get(index, ())
+        other = second.get(index, ())
+        merged += [*own, *(item for item in other if not (distinct and item in own))]
+        merged += base[index : index + 1] if index not in gone else ()
+    return tuple(merged)
+
+
+def _overlap(sides: Sides, ours: Run, theirs: Run) -> bool:
+    """Tell whether two runs change the same items in the same way; raise if they change one of them differently."""
+    common = range(max(ours.at, theirs.at), min(ours.at + len(ours.removed), theirs.at + len(theirs.removed)))
+    if not common or not (ours.added or theirs.added):
+        return False
+    if _is_repeated(ours, theirs):
+        return True
+    raise MergeConflictError(f"{sides.path}[{common[0]}]", sides.base[common[0]], ours.added, theirs.added)
+
+
+def _is_repeated(ours: Run, theirs: Run) -> bool:
+    return (ours.at, len(ours.removed)) == (theirs.at, len(theirs.removed)) and same(ours.added, theirs.added)

@@ -11,8 +11,9 @@ from itertools import pairwise
 from re import compile as pattern
 from typing import Any, TypeAlias
 
+from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.nodes.agent_context.context import SCHEMA_VERSION
-from polycontext.nodes.agent_context.errors import ContextFormatError, DuplicateMigrationError, MigrationError, UnknownVersionError
+from polycontext.nodes.agent_context.errors import MigrationError, UnknownVersionError
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document], Document]
@@ -40,13 +41,13 @@ class MigrationRegistry:
         """Register the decorated function, which returns a document of `source` as one of `target`; it may change what it is given.
 
         Raises:
-            DuplicateMigrationError: there is one between these versions, or they are the same.
+            InvalidOptionError: there is one between these versions, or they are the same.
         """
 
         def register(function: Migration) -> Migration:
             steps = self._steps.setdefault(source, {})
             if target in steps or source == target:
-                raise DuplicateMigrationError(source, target)
+                raise InvalidOptionError("migration", (source, target), "one for each pair of different versions")
             steps[target] = function
             return function
 
@@ -70,6 +71,7 @@ class MigrationRegistry:
         return found
 
     def _chain(self, source: str) -> tuple[str, ...] | None:
+        # Breadth first: the first chain that arrives is one of the shortest.
         waiting: deque[tuple[str, ...]] = deque([(source,)])
         seen = {source}
         while waiting:
@@ -85,14 +87,15 @@ class MigrationRegistry:
         """Return the document in the target version; the one given is not changed, and one without a version is of the target.
 
         Raises:
-            ContextFormatError: the version is no text.
+            InvalidDataError: the version is no text.
             UnknownVersionError: no chain of migrations leads to the target.
             MigrationError: a migration failed, or returned no document.
         """
         source = document.get("version", self.target)
         if not isinstance(source, str):
-            raise ContextFormatError("$.version", f"{type(source).__name__} is not text", "a string such as 1.0.0")
+            raise InvalidDataError("$.version", f"{type(source).__name__} is not text", "a string such as 1.0.0")
         chain = self.chain(source)
+        # A migration may change what it is given, at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
         for before, after in pairwise(chain):
             current = _step(self._steps[before][after], current, before, after)
@@ -117,6 +120,3 @@ def _release(version: str) -> tuple[int, ...]:
 
 MIGRATIONS = MigrationRegistry()
 """The migrations of this package. Version 1.0.0 is the first, so there are none yet."""
-
-migration = MIGRATIONS.migration
-"""Register a migration of this package."""

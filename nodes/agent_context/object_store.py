@@ -1,15 +1,15 @@
 """Artifacts in an object store: a folder by default, S3 and its like by URL. The one module that knows obstore."""
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from polycontext.nodes.agent_context.artifact_errors import ArtifactMissingError, ArtifactStorageError
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
-from polycontext.nodes.agent_context.errors import ContextFormatError
-from polycontext.nodes.agent_context.retrieval import ExternalContent
+from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
+from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import require
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class ObjectStoreExternalizer:
 
         Raises:
             MissingExtraError: obstore is not installed.
-            ContextFormatError: a URL with a password or a query, which every stub would show.
-            ArtifactStorageError: the place cannot be used.
+            InvalidOptionError: a URL with a password or a query, which every stub would show.
+            ArtifactError: the place cannot be used.
         """
         require("obstore", extra="artifacts", purpose="storing artifacts")
         from obstore import store  # noqa: PLC0415  an extra
@@ -66,8 +66,8 @@ class ObjectStoreExternalizer:
         `collect_garbage` leaves it alone.
 
         Raises:
-            ContextFormatError: not JSON data.
-            ArtifactStorageError: the store failed.
+            InvalidDataError: not JSON data.
+            ArtifactError: the store failed.
         """
         digest, raw = encode_content(content)
         with _reported(self.place):
@@ -78,9 +78,8 @@ class ObjectStoreExternalizer:
         """Return the content that a stub stands for, immutable.
 
         Raises:
-            ContextFormatError: the stub has no SHA-256.
-            ArtifactMissingError, ArtifactDamagedError: the store has no such content, or other bytes under its name.
-            ArtifactStorageError: the store failed.
+            InvalidDataError: the stub has no SHA-256.
+            ArtifactError: the store failed, has no such content, or other bytes under its name.
         """
         digest = check_sha256(external.sha256)
         with _reported(self.place, digest):
@@ -91,9 +90,10 @@ class ObjectStoreExternalizer:
         """Yield what is stored; other files in the place are none of ours.
 
         Raises:
-            ArtifactStorageError: the store failed.
+            ArtifactError: the store failed.
         """
         with _reported(self.place):
+            # Listed as a whole: what fails between two `yield`s would fail outside of this block.
             found = [meta for batch in self._store.list() for meta in batch]
         for meta in found:
             digest = meta["path"].removesuffix(_SUFFIX)
@@ -104,21 +104,19 @@ class ObjectStoreExternalizer:
         """Delete content, if it is there.
 
         Raises:
-            ContextFormatError: no SHA-256.
-            ArtifactStorageError: the store failed.
+            InvalidDataError: no SHA-256.
+            ArtifactError: the store failed.
         """
         name = _name(check_sha256(sha256))
-        try:
-            with _reported(self.place, sha256):
-                self._store.delete(name)
-        except ArtifactMissingError:
-            return
+        with _reported(self.place), suppress(FileNotFoundError):
+            self._store.delete(name)
 
 
 def _check_public(url: str) -> None:
     parts = urlsplit(url)
     if parts.password is not None or parts.query:
-        raise ContextFormatError("place", f"the {parts.scheme} URL has a password or a query", "a URL without; `config` takes credentials")
+        # The URL itself is not shown: what it must not hold would stand in the message.
+        raise InvalidOptionError("place", f"{parts.scheme}: URL with a password or a query", "a URL without; `config` takes credentials")
 
 
 def _name(digest: str) -> str:
@@ -138,10 +136,10 @@ def _reported(place: str, digest: str = "") -> Generator[None]:
         yield
     except FileNotFoundError as error:
         if digest:
-            raise ArtifactMissingError(digest, place) from error
-        raise ArtifactStorageError(place, _first_line(error)) from error
+            raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
+        raise ArtifactError(ArtifactFault.UNREACHABLE, place, _first_line(error)) from error
     except (BaseError, OSError) as error:
-        raise ArtifactStorageError(place, _first_line(error)) from error
+        raise ArtifactError(ArtifactFault.UNREACHABLE, place, _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 
 from attrs import frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context._kinds import Kind, Shape
-from polycontext.nodes.agent_context._record import Record, layout
+from polycontext.linearity import UnknownNameError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import UnknownKeyError
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import Record, layout
 
 
 @frozen
@@ -47,10 +47,10 @@ class KeySchema:
 
 def _keys_of(namespace: str, kind: Kind) -> Mapping[str, KeySchema]:
     assert kind.record is not None
-    return FrozenMap({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
+    return FrozenDict({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
 
 
-SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenMap(
+SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
     {name: _keys_of(name, kind) for name, kind in layout(AgentContext).kinds.items() if kind.shape is Shape.OBJECT}
 )
 """Namespace → key → what it holds, in the order of the document."""
@@ -67,19 +67,20 @@ def all_keys() -> Iterator[KeySchema]:
 
 
 def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
-    """Return the keys of a namespace; raise `UnknownKeyError` naming the nearest if there is none of that name."""
+    """Return the keys of a namespace; raise `UnknownNameError` naming the nearest if there is none of that name."""
     if not isinstance(namespace, str) or namespace not in SCHEMA:
-        raise UnknownKeyError(namespace, _nearest(namespace, SCHEMA))
+        raise UnknownNameError("namespace", namespace, tuple(SCHEMA), _near(namespace, SCHEMA))
     return SCHEMA[namespace]
 
 
 def key_schema(namespace: str, key: str) -> KeySchema:
-    """Return what a key holds; raise `UnknownKeyError` naming the nearest if there is no such namespace or key."""
+    """Return what a key holds; raise `UnknownNameError` naming the nearest if there is no such namespace or key."""
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:
-        raise UnknownKeyError(f"{namespace}.{key}", tuple(f"{namespace}.{name}" for name in _nearest(key, keys)))
+        path = f"{namespace}."
+        raise UnknownNameError("key", f"{path}{key}", tuple(path + name for name in keys), tuple(path + name for name in _near(key, keys)))
     return keys[key]
 
 
-def _nearest(name: str, known: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(get_close_matches(name, known) or known) if isinstance(name, str) else tuple(known)
+def _near(name: object, known: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(get_close_matches(name, known)) if isinstance(name, str) else ()

@@ -6,15 +6,14 @@ from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, is_oversized, large_artifacts, stored_stubs, with_stubs
-from polycontext.nodes.agent_context.audit import AgentRun, ContextDiff
+from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, large_artifacts, stored_stubs, with_stubs
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
 from polycontext.nodes.agent_context.context_patch import diff
 from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViolationError
-from polycontext.nodes.agent_context.limits import ContextSizeChecker
+from polycontext.nodes.agent_context.limits import ContextSizeChecker, is_oversized
 from polycontext.nodes.agent_context.merging import merge
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import AgentRun, Artifact, ContextDiff, ExternalContent
 from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay, rolled_up, trail_artifacts, trail_with_stubs
 from polycontext.nodes.agent_context.validator import ContextValidator, agent_name
 
@@ -44,7 +43,7 @@ class AgentContextRun:
         """Write several keys, named as in ``reasoning.intents``, all of them or none, and return what the agent now sees.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
             ContextViolationError: the run has ended.
         """
         if self._ended:
@@ -103,7 +102,7 @@ class AgentContextStore:
         """Write several keys as one run of an agent, and return the current context; all of them or none.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
             ContextSizeError: the result would exceed a limit.
             MergeConflictError: another run wrote the same at the same time.
         """
@@ -118,7 +117,7 @@ class AgentContextStore:
         Whatever the block raises is recorded with the run, changes nothing else, and is raised on.
 
         Raises:
-            ContextFormatError: `agent` is no text.
+            InvalidDataError: `agent` is no text.
             ContextSizeError, MergeConflictError: as `write`.
         """
         with self._recording(agent) as run:
@@ -147,10 +146,11 @@ class AgentContextStore:
 
         Raises:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
-            ArtifactStorageError: content could not be stored; nothing changes.
+            ArtifactError: content could not be stored; nothing changes.
         """
         with self._recording(agent) as run:
             self._validator.validate_write(agent, "retrieval", "artifacts")
+            # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
             stubs = stored_stubs(self._oversized(run.snapshot), externalizer)
             self._take_stubs(run, stubs)
         return self.context
@@ -166,11 +166,13 @@ class AgentContextStore:
             moved = with_stubs(current, stubs)
             keys = () if moved is current else (_ARTIFACTS,)
             self._context = self._recorded(moved, self._outcome(run, keys), trail_with_stubs(current.audit.diffs, stubs))
+            # Else replaying would begin with content that the diffs hold no longer.
             self._base = with_stubs(self._base, stubs)
 
     def _commit(self, run: AgentContextRun) -> None:
         with self._lock:
             current = self._context
+            # Under the lock: what is merged with must still be current when the result takes its place.
             merged = run.context if current is run.snapshot else merge(run.snapshot, current, run.context)
             patch = diff(current, merged, agent_id=run.agent, timestamp=run.started)
             trail = (*current.audit.diffs, patch.record()) if patch else current.audit.diffs
@@ -202,6 +204,7 @@ class AgentContextStore:
             except ContextSizeError as error:
                 if keep == 0 or not (error.where == "$" or error.where.startswith("$.audit")):
                     raise
+                # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
                 keep //= 2
             else:
                 return recorded

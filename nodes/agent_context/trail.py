@@ -5,18 +5,17 @@ from functools import reduce
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.agent_context._frozen import FrozenMap
-from polycontext.nodes.agent_context._patch import Fields
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context._runs import Items, Run
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.artifacts import stubbed
-from polycontext.nodes.agent_context.audit import ContextDiff
-from polycontext.nodes.agent_context.change_errors import PatchOriginError, TrailError
+from polycontext.nodes.agent_context.change_tree import Fields
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch
-from polycontext.nodes.agent_context.errors import ContextFormatError
+from polycontext.nodes.agent_context.errors import TrailError
 from polycontext.nodes.agent_context.limits import is_size
-from polycontext.nodes.agent_context.retrieval import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import Artifact, ContextDiff, ExternalContent
 
 
 @frozen(kw_only=True)
@@ -51,6 +50,7 @@ def origin(context: AgentContext) -> AgentContext:
     """
     patches = list(enumerate(_patches(context.audit.diffs)))
     current = changed(context, audit=changed(context.audit, diffs=()))
+    # Backwards, each diff meets exactly what it left behind, and is checked against it.
     for index, patch in reversed(patches):
         current = _stepped(index, patch.invert(), current)
     return current
@@ -68,14 +68,14 @@ def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
     for index, record in enumerate(diffs):
         try:
             yield ContextPatch.of(record)
-        except ContextFormatError as error:
+        except InvalidDataError as error:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
 
 
 def _stepped(index: int, patch: ContextPatch, context: AgentContext) -> AgentContext:
     try:
         return patch.apply(context)
-    except (PatchOriginError, ContextFormatError) as error:
+    except InvalidDataError as error:
         raise TrailError(f"$.audit.diffs[{index}]", f"does not fit: {error}") from error
 
 
@@ -108,5 +108,5 @@ def _with_stubs(patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> Co
     runs = tuple(
         Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added))) for run in items.runs
     )
-    moved = Fields(FrozenMap({**retrieval.changes, "artifacts": Items(items.length, runs)}))
-    return evolve(patch, changes=Fields(FrozenMap({**patch.changes.changes, "retrieval": moved})))
+    moved = Fields(FrozenDict({**retrieval.changes, "artifacts": Items(items.length, runs)}))
+    return evolve(patch, changes=Fields(FrozenDict({**patch.changes.changes, "retrieval": moved})))

@@ -1,19 +1,73 @@
-"""The guard: who may write what, and that only what the schema allows is written."""
+"""The guard: who may write what, and that only what the schema allows is written.
+
+The default is the seed's table of agents, narrowed to the keys under each "Write Access" (seed 002).
+A right is ``*``, a namespace or ``namespace.key``. Decisions where the seed is silent or contradicts itself:
+
+- ``metadata`` as a namespace gives `locale` alone. The ids and the time of creation take ``*`` or the very key.
+- Every standard agent may set `metadata.locale`: the seed excepts it from "Orchestrator only".
+- `diagnostics.performance` is the orchestrator's: a write replaces the whole key, so that an
+  agent writing its own metrics would erase the others'.
+- The right to `audit` is the right to be recorded. The trail is written by the audit system alone.
+- The "LLM Orchestrator" of the seed's text is the `orchestrator` of its table.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from polycontext.nodes.agent_context._kinds import kind_of
-from polycontext.nodes.agent_context._record import changed, field_reader
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextFormatError, ContextViolationError, UnknownKeyError
-from polycontext.nodes.agent_context.rights import DEFAULT_RIGHTS, check_right, covers
-from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
+from polycontext.nodes.agent_context.errors import ContextViolationError, placed
+from polycontext.nodes.agent_context.kinds import kind_of
+from polycontext.nodes.agent_context.record_base import changed, field_reader
+from polycontext.nodes.agent_context.schema import SCHEMA, key_schema, namespace_schema
+
+EVERYTHING = "*"
+
+_EVERY_AGENT = ("metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit")
+
+DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
+    {
+        "intent_detection": ("reasoning.intents", "reasoning.entities", *_EVERY_AGENT),
+        "reasoning_structure": ("reasoning.hypotheses", "reasoning.dependency_map", *_EVERY_AGENT),
+        "retrieval_planner": ("retrieval", *_EVERY_AGENT),
+        "context_synthesizer": ("enrichment", *_EVERY_AGENT),
+        "inference": ("reasoning.conclusions", "reasoning.confidence_scores", "enrichment", "llm", *_EVERY_AGENT),
+        "validation": ("diagnostics.validation_reports", *_EVERY_AGENT),
+        "summarization": ("reasoning.summary", *_EVERY_AGENT),
+        "orchestrator": (EVERYTHING,),
+    }
+)
+"""The seed's agents and their rights."""
+
+_NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.created_at"})
+"""What a right to the namespace does not give: it identifies the context."""
+
+
+def check_right(right: str) -> str:
+    """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have."""
+    if not isinstance(right, str):
+        raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
+    if right == EVERYTHING:
+        return right
+    namespace, dot, key = right.partition(".")
+    if dot:
+        key_schema(namespace, key)
+    else:
+        namespace_schema(namespace)
+    return right
+
+
+def covers(rights: frozenset[str], namespace: str, key: str) -> bool:
+    """Tell whether one of the rights allows to write a key. Names are compared exactly."""
+    path = f"{namespace}.{key}"
+    return EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)
+
 
 _AUDIT = "audit"
 
 agent_name = field_reader(kind_of(str), "agent")
-"""Return the name of an agent if it is text; raise `ContextFormatError` otherwise."""
+"""Return the name of an agent if it is text; raise `InvalidDataError` otherwise."""
 
 
 class ContextValidator:
@@ -41,11 +95,12 @@ class ContextValidator:
         """Give an agent these rights, and no others: ``*``, a namespace, or ``namespace.key``.
 
         Raises:
-            ContextFormatError: the name is no text.
-            UnknownKeyError: a namespace or key that the schema does not have, or a single string for the list of rights.
+            InvalidDataError: the name is no text.
+            UnknownNameError: a namespace or key that the schema does not have.
+            InvalidOptionError: a single string for the list of rights.
         """
         if isinstance(rights, str):
-            raise UnknownKeyError(rights, (f"a list, such as [{rights!r}]",))
+            raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
         self._rights[agent_name(agent)] = frozenset(map(check_right, rights))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
@@ -59,7 +114,7 @@ class ContextValidator:
         """Return if the agent has the right to a key.
 
         Raises:
-            UnknownKeyError: the schema has no such namespace or key.
+            UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
@@ -70,9 +125,9 @@ class ContextValidator:
         """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
 
         Raises:
-            UnknownKeyError: the schema has no such namespace or key.
+            UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it, or it is part of the audit trail.
-            ContextFormatError: the schema does not allow the value; names the path.
+            InvalidDataError: the schema does not allow the value; names the path.
         """
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
@@ -80,7 +135,7 @@ class ContextValidator:
         """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
 
         Raises:
-            UnknownKeyError, ContextViolationError, ContextFormatError: as `safe_set`, for the first change at fault.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `safe_set`, for the first change at fault.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
@@ -88,14 +143,15 @@ class ContextValidator:
             by_namespace.setdefault(namespace, {})[key] = value
         try:
             return changed(context, **{name: _changed_namespace(context, name, keys) for name, keys in by_namespace.items()})
-        except ContextFormatError as error:
-            raise error.under("$") from None
+        except InvalidDataError as error:
+            raise placed(error, "$") from None
 
     def _writable(self, agent: str, path: str) -> tuple[str, str]:
         if not isinstance(path, str) or "." not in path:
-            raise UnknownKeyError(str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+            raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
         namespace, _, key = path.partition(".")
         self.validate_write(agent, namespace, key)
+        # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
         if namespace == _AUDIT:
             raise ContextViolationError(agent, namespace, key, self.allowed(agent), reason="the audit system alone writes the trail")
         return namespace, key
@@ -104,5 +160,5 @@ class ContextValidator:
 def _changed_namespace(context: AgentContext, name: str, keys: Mapping[str, Any]) -> Any:
     try:
         return changed(getattr(context, name), **keys)
-    except ContextFormatError as error:
-        raise error.under(name) from None
+    except InvalidDataError as error:
+        raise placed(error, name) from None

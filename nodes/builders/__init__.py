@@ -1,6 +1,5 @@
 """The node builders: what each node of an agent gets to read (seed 003)."""
 
-from polycontext.nodes.builders.additions import ACCOMPLISHED, CONTENT_ARCHIVE, DO_NOT_READ, LAST_TURN, PREV_STEP_NOTE, STEP_RESULTS
 from polycontext.nodes.builders.build import (
     NodeContext,
     build_act_context,
@@ -9,10 +8,21 @@ from polycontext.nodes.builders.build import (
     build_think_context,
     build_understand_context,
 )
-from polycontext.nodes.builders.declarations import ACT, NODES, REPLY, THINK, UNDERSTAND
+from polycontext.nodes.builders.declarations import (
+    ACCOMPLISHED,
+    ACT,
+    CONTENT_ARCHIVE,
+    DO_NOT_READ,
+    LAST_TURN,
+    NODES,
+    PREV_STEP_NOTE,
+    REPLY,
+    STEP_RESULTS,
+    THINK,
+    UNDERSTAND,
+)
 from polycontext.nodes.builders.fit import NodeBudgetError
-from polycontext.nodes.builders.node import Addition, Material, Node
-from polycontext.nodes.builders.pieces import Section
+from polycontext.nodes.builders.node import Addition, Material, Node, Section
 from polycontext.nodes.entities import EntityMode
 from polycontext.nodes.history import ConversationPart
 from polycontext.nodes.reasoning import ReasoningPart

@@ -6,15 +6,14 @@ from typing import TypedDict, Unpack
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._parts import Entry, Part, filled
-from polycontext.nodes._values import checked, texts
 from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
 from polycontext.nodes.builders.fit import Fitted, fit
-from polycontext.nodes.builders.node import Material, Node
-from polycontext.nodes.builders.pieces import Piece, Section
+from polycontext.nodes.builders.node import Material, Node, Section
+from polycontext.nodes.checks import checked, texts
 from polycontext.nodes.entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
 from polycontext.nodes.history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
+from polycontext.nodes.prompt_text import Entry, Part, filled
 from polycontext.nodes.reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
 from polycontext.polynomial import ContextOutput
 
@@ -64,7 +63,7 @@ def build_context(
     budget: int | None = None,
     active_turns: int = 2,
 ) -> NodeContext:
-    """Build what `node` reads, from the machine's output, what is remembered, and the turn under way.
+    """Build what `node` reads, from the machine's output, what is remembered, and the exchange under way.
 
     `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
     window's counter counts them), `active_turns` is how long an entity stays active. Nothing changes by it.
@@ -74,7 +73,7 @@ def build_context(
 
     Raises:
         NodeBudgetError: what must stay takes more than the budget.
-        InvalidRecordError: a conversation or a turn that is none.
+        InvalidDataError: a conversation or an exchange that is none.
     """
     checked(conversation, ConversationContext, "conversation")
     checked(turn, CurrentTurn, "turn")
@@ -88,13 +87,12 @@ def build_context(
         Section.CONVERSATION: conversation_parts(history),
         Section.REASONING: reasoning_parts(trace),
     }
-    pieces = [
-        piece
+    sections = {
+        section: _entries((*parts, *_critical(node, section, material)), _telling(node, section, conversation))
         for section, parts in layers.items()
-        for piece in _pieces(section, (*parts, *_critical(node, section, material)), _telling(node, section, conversation))
-    ]
+    }
     instructions = f"{node.task}\n{task}" if task else node.task
-    fitted = fit(node.name, pieces, instructions, node.budget if budget is None else budget, output.window.counter)
+    fitted = fit(node.name, sections, instructions, node.budget if budget is None else budget, output.window.counter)
     return NodeContext(node, entity, history, trace, fitted)
 
 
@@ -114,17 +112,19 @@ def _telling(node: Node, section: Section, conversation: ConversationContext) ->
     """Return how a section is told to `node`: without ids, and what was said and done with names for refs where it sees labels alone."""
     registry = conversation.id_registry
     labels_alone = node.entities is not None and ENTITY_TABLE[node.entities][Tier.ACTIVE] is Detail.LABELS
+    # Ids first: a ref that stands for one is then named as well.
     if labels_alone and section is not Section.ENTITIES:
         return lambda text: registry.name_refs(registry.hide_ids(text))
     return registry.hide_ids
 
 
-def _pieces(section: Section, parts: Iterable[Part], say: Callable[[str], str]) -> list[Piece]:
-    pieces: list[Piece] = []
+def _entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Entry]:
+    """Return headings and entries one after the other, each entry as it is told."""
+    entries: list[Entry] = []
     for part in parts:
-        pieces.append(Piece(section, f"### {part.heading}", ResourceClass.PRESERVED))
-        pieces.extend(Piece(section, say(entry.text), entry.resource_class, say(entry.short)) for entry in part.entries)
-    return pieces
+        entries.append(Entry(f"### {part.heading}", resource_class=ResourceClass.PRESERVED))
+        entries.extend(Entry(say(entry.text), say(entry.short), entry.resource_class) for entry in part.entries)
+    return entries
 
 
 def build_understand_context(
@@ -137,14 +137,14 @@ def build_understand_context(
 def build_think_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Think reads: refs and labels, the history, the last turns in full, and what needs no reading again (seed 003)."""
+    """Build what Think reads: refs and labels, the history, the last exchanges in full, and what needs no reading again (seed 003)."""
     return build_context(THINK, output, conversation, turn, **options)
 
 
 def build_act_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Act reads: full data of the work at hand, the last exchanges, this turn's steps, results and note (seed 003)."""
+    """Build what Act reads: full data of the work at hand, the last exchanges, this exchange's steps, results and note (seed 003)."""
     return build_context(ACT, output, conversation, turn, **options)
 
 

@@ -1,10 +1,68 @@
-"""The four nodes of seed 003, each declared in one place."""
+"""The four nodes of seed 003, each declared in one place, and what each must be told beside its layers ("CRITICAL ADDITIONS")."""
 
-from polycontext.nodes.builders.additions import ACCOMPLISHED, CONTENT_ARCHIVE, DO_NOT_READ, LAST_TURN, PREV_STEP_NOTE, STEP_RESULTS
-from polycontext.nodes.builders.node import Node
-from polycontext.nodes.entities import EntityMode
+from polycontext.linearity import ResourceClass
+from polycontext.nodes.builders.node import Addition, Material, Node, Section
+from polycontext.nodes.entities import EntityMode, format_entity_context
+from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ConversationPart as Said
-from polycontext.nodes.reasoning import NODE_PARTS
+from polycontext.nodes.prompt_text import json_line, one_line
+from polycontext.nodes.reasoning import NODE_PARTS, TurnExecutionSummary
+
+SAID_TOKENS = 200
+"""How many tokens of a model's own words an addition that stays word for word may take."""
+
+
+def _do_not_read(material: Material) -> tuple[str, ...]:
+    context = material.entities
+    known = context.active or context.generated or context.retained
+    return (format_entity_context(context, EntityMode.DO_NOT_READ),) if known else ()
+
+
+def _last_turn(material: Material) -> tuple[str, ...]:
+    summaries = material.conversation.turn_summaries
+    return (f"Last turn: {_short(_done(summaries[-1]), material)}",) if summaries else ()
+
+
+def _accomplished(material: Material) -> tuple[str, ...]:
+    return (f"Just accomplished: {_short(_done(material.turn.summary), material)}",) if material.turn.steps else ()
+
+
+def _short(said: str, material: Material) -> str:
+    """Return what a model said on one line and in a bound: it may not yield, and must not take the room of all else."""
+    return one_line(condense(said, SAID_TOKENS, counter=material.output.window.counter))
+
+
+def _done(turn: TurnExecutionSummary) -> str:
+    """Return what an exchange did as one line: its outcomes, or why there are none."""
+    outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
+    blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
+    return "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
+
+
+def _step_results(material: Material) -> tuple[str, ...]:
+    registry = material.conversation.id_registry
+    results = ((step.step_num, registry.hide_ids(step.result, step.subdomain)) for step in material.turn.steps if step.result is not None)
+    return tuple(f"Result of step {number}: {json_line(result)}" for number, result in results)
+
+
+def _prev_step_note(material: Material) -> tuple[str, ...]:
+    note = material.turn.prev_step_note
+    return (f"Note of the previous step: {_short(note, material)}",) if note else ()
+
+
+def _content_archive(material: Material) -> tuple[str, ...]:
+    """Return the keys under which results of earlier exchanges may be retrieved; the contents would bring back what is out of mind."""
+    keys = ", ".join(map(one_line, material.conversation.content_archive))
+    return (f"Archived, to retrieve by key: {keys}",) if keys else ()
+
+
+DO_NOT_READ = Addition("do_not_read", Section.ENTITIES, _do_not_read)
+LAST_TURN = Addition("last_turn", Section.REASONING, _last_turn)
+STEP_RESULTS = Addition("step_results", Section.REASONING, _step_results, ResourceClass.REQUIRED)
+PREV_STEP_NOTE = Addition("prev_step_note", Section.REASONING, _prev_step_note)
+CONTENT_ARCHIVE = Addition("content_archive", Section.REASONING, _content_archive, ResourceClass.REQUIRED)
+ACCOMPLISHED = Addition("accomplished", Section.REASONING, _accomplished)
+
 
 UNDERSTAND = Node(
     "understand",

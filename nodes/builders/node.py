@@ -1,12 +1,12 @@
 """What a node is: one declaration of the layers it reads, in which detail, and of what its prompt must not lack."""
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes._values import checked, chosen, texts, whole_from
-from polycontext.nodes.builders.pieces import Section
+from polycontext.nodes.checks import checked, chosen, texts, whole_from
 from polycontext.nodes.entities import EntityContext, EntityMode
 from polycontext.nodes.history import ConversationPart
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
@@ -14,9 +14,17 @@ from polycontext.nodes.reasoning import ReasoningPart
 from polycontext.polynomial import ContextOutput
 
 
+class Section(StrEnum):
+    """The parts of a node's prompt, in their order; the value is the heading (seed 003, prompt injection pattern)."""
+
+    ENTITIES = "Entity Context"
+    CONVERSATION = "Conversation History"
+    REASONING = "What Happened (Reasoning Trace)"
+
+
 @frozen
 class Material:
-    """Hold what contexts are built of: the machine's output, what is remembered, the turn under way, and what exists."""
+    """Hold what contexts are built of: the machine's output, what is remembered, the exchange under way, and what exists."""
 
     output: ContextOutput
     conversation: ConversationContext
@@ -67,7 +75,7 @@ class Node:
     instructions, `budget` the tokens its context may take.
 
     Raises:
-        InvalidRecordError, UnknownModeError: a part or a mode that there is not, an addition or a budget that is none.
+        InvalidDataError, InvalidOptionError: a part or a mode that there is not, an addition or a budget that is none.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
     >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})

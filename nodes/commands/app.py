@@ -1,7 +1,7 @@
 """The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`, `polycontext laws`, `polycontext pills`.
 
-This module holds the options and the exit codes; each command's work is in a
-module of its own, loaded when it is asked for, so that `--help` is quick.
+This module holds the options, the help (what a function's docstring says) and the exit codes; each
+command's work is in a module of its own, loaded when it is asked for, so that `--help` is quick.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
 met, `--strict` met a refused turn, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
@@ -12,8 +12,9 @@ interrupted; 141 nobody reads the output any more.
 # ruff: noqa: FBT002, PLC0415, PLR0917
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from inspect import getdoc
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,10 +22,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.commands.output import USAGE, CommandError, PipeClosed, complain, discard_output
+from polycontext.nodes.commands.output import USAGE, CommandError, complain
 
-INTERNAL, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
-"""Exit codes beside those of `cli_output`: a fault of this program; stopped from outside."""
+INTERNAL, INTERRUPTED = 70, 130
+"""Exit codes beside those of `output`: a fault of this program; stopped from outside."""
 
 TRACEBACK = "POLYCONTEXT_TRACEBACK"
 """Environment variable that lets a fault of this program show its traceback."""
@@ -44,6 +45,17 @@ KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
 
+def _command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register a function as a command of `group`: its docstring is the help, the examples stand below."""
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        # Typer keeps the line ends of every paragraph but the first.
+        paragraphs = (" ".join(paragraph.split()) for paragraph in (getdoc(function) or "").split("\n\n"))
+        return group.command(help="\n\n".join(paragraphs), epilog="\n\n".join(["[bold]Examples[/bold]", *examples]))(function)
+
+    return register
+
+
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
     if asked:
         typer.echo(f"polycontext {version('polycontext')}")
@@ -57,13 +69,10 @@ def _polycontext(
     """Drive LLM conversations through the context machine: what stays, what yields, and what it costs."""
 
 
-@app.command(
-    help="Replay recorded conversations through the machine, with automatic compression.\n\n"
-    'Reads OpenAI chat and Anthropic messages: a list of messages, an object with "messages" (and perhaps "system", "tools"), '
-    "a list of such, or one such a line (JSONL). One conversation is shown step by step, several as an overview.",
-    epilog="[bold]Examples[/bold]\n\n"
-    "polycontext replay chat.json --max-tokens 4000\n\n"
-    "polycontext replay runs.jsonl --json | jq .summary\n\n"
+@_command(
+    app,
+    "polycontext replay chat.json --max-tokens 4000",
+    "polycontext replay runs.jsonl --json | jq .summary",
     "polycontext replay runs.jsonl --only 3 --plot pressure.svg",
 )
 def replay(
@@ -81,29 +90,24 @@ def replay(
     as_json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.svg|png", help="Draw pressure over turns (needs polycontext\\[plot]).")] = None,
 ) -> int:
-    """Replay conversations; the help text stands above."""
-    from polycontext.nodes.commands.replay import ReplayOptions, marks, replay_files
+    """Replay recorded conversations through the machine, with automatic compression.
+
+    Reads OpenAI chat and Anthropic messages: a list of messages, an object with "messages" (and perhaps "system", "tools"),
+    a list of such, or one such a line (JSONL). One conversation is shown step by step, several as an overview.
+    """
+    from polycontext.nodes.commands.replay import marks, replay_files
     from polycontext.nodes.recordings.replay import ReplaySettings
 
     high, low = marks(threshold, low)
     settings = ReplaySettings(
-        max_tokens=max_tokens,
-        high=high,
-        low=low,
-        engine=engine,
-        keep_recent=keep_recent,
-        repair=repair,
-        strict=strict,
+        max_tokens=max_tokens, high=high, low=low, engine=engine, keep_recent=keep_recent, repair=repair, strict=strict
     )
-    return replay_files(files, settings, ReplayOptions(_provider(provider), as_json, show_all, only, plot))
+    return replay_files(files, settings, provider=_provider(provider), as_json=as_json, show_all=show_all, only=only, plot=plot)
 
 
-@app.command(
-    help="Cut conversations to a budget, and print them as JSON in the shape they came in.\n\n"
-    "The report goes to standard error. With --json one object holds messages ready to be sent, system and report. "
-    "Exit code 1 says that the budget cannot be met even with everything cut that may be.",
-    epilog="[bold]Examples[/bold]\n\n"
-    "polycontext project chat.json --budget 2000 > smaller.json\n\n"
+@_command(
+    app,
+    "polycontext project chat.json --budget 2000 > smaller.json",
     "polycontext project - --budget 2000 --json < request.json | jq .report",
 )
 def project(
@@ -115,35 +119,32 @@ def project(
     repair: Repair = False,
     as_json: AsJson = False,
 ) -> int:
-    """Project conversations; the help text stands above."""
-    from polycontext.nodes.commands.project import ProjectOptions, project_file
+    """Cut conversations to a budget, and print them as JSON in the shape they came in.
 
-    return project_file(file, ProjectOptions(budget, _provider(provider), as_json, keep_recent, query, repair))
+    The report goes to standard error. With --json one object holds messages ready to be sent, system and report.
+    Exit code 1 says that the budget cannot be met even with everything cut that may be.
+    """
+    from polycontext.nodes.commands.project import project_file
+
+    return project_file(file, budget, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\npolycontext diagram\n\npolycontext diagram --format svg --output machine.svg\n\npolycontext diagram --into README.md"
-)
+@_command(app, "polycontext diagram", "polycontext diagram --format dot --output machine.dot", "polycontext diagram --into README.md")
 def diagram(
-    form: Annotated[
-        Literal["mermaid", "dot", "svg"], typer.Option("--format", help="Text for Mermaid or Graphviz, or a picture.")
-    ] = "mermaid",
+    form: Annotated[Literal["mermaid", "dot"], typer.Option("--format", help="Text for Mermaid or for Graphviz.")] = "mermaid",
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="PAGE.md", help="Put the Mermaid diagram between the markers of a page.")] = None,
 ) -> int:
     """Draw the machine, from the machine's own declaration."""
-    from polycontext.nodes.commands.diagram import DiagramFormat, draw, draw_into
+    from polycontext.nodes.commands.diagram import draw, draw_into
 
-    return draw(DiagramFormat(form), output) if into is None else draw_into(into)
+    return draw(form, output) if into is None else draw_into(into)
 
 
-@app.command(
-    help="Run the laws that polycontext claims, on generated inputs or on an object of yours.\n\n"
-    "Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found. "
-    "Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\\[laws].",
-    epilog="[bold]Examples[/bold]\n\n"
-    "polycontext laws\n\n"
-    "polycontext laws --room window --examples 1000 --json\n\n"
+@_command(
+    app,
+    "polycontext laws",
+    "polycontext laws --room window --examples 1000 --json",
     "polycontext laws --subject my_agent.summaries:ShortSummariser",
 )
 def laws(
@@ -157,7 +158,11 @@ def laws(
     seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="Draw other examples.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run laws; the help text stands above."""
+    r"""Run the laws that polycontext claims, on generated inputs or on an object of yours.
+
+    Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
+    Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\[laws].
+    """
     from polycontext.nodes.extras import require
 
     require("hypothesis", extra="laws", purpose="polycontext laws")
@@ -177,11 +182,7 @@ Roots = Annotated[
 ]
 
 
-@pills.command(
-    help="Print the files and Python symbols that a few typed characters may stand for, the best first.\n\n"
-    "Ignore files are honoured. Exit code 1 says that there is none.",
-    epilog="[bold]Examples[/bold]\n\npolycontext pills complete @src/ag\n\npolycontext pills complete Agent --type symbol --json",
-)
+@_command(pills, "polycontext pills complete @src/ag", "polycontext pills complete Agent --type symbol --json")
 def complete(
     prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="What was typed, with or without the @.")],
     root: Roots = None,
@@ -189,18 +190,16 @@ def complete(
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many at most.")] = 20,
     as_json: AsJson = False,
 ) -> int:
-    """Complete a prefix; the help text stands above."""
-    from polycontext.nodes.commands import pills as cli_pills
+    """Print the files and Python symbols that a few typed characters may stand for, the best first.
 
-    return cli_pills.complete(prefix, cli_pills.CompleteOptions(tuple(root or [Path()]), None if kind == "all" else kind, limit, as_json))
+    Ignore files are honoured. Exit code 1 says that there is none.
+    """
+    from polycontext.nodes.commands.pills import complete_prefix
+
+    return complete_prefix(prefix, root or [Path()], kind=None if kind == "all" else kind, limit=limit, as_json=as_json)
 
 
-@pills.command(
-    help="Print the messages that a provider gets for a text with pills such as \\[@src/agent.py], their content attached.\n\n"
-    "What was attached, truncated, refused or had to yield goes to standard error; with --json it stands beside the messages. "
-    "Exit code 1 says that a pill was refused; the message is printed all the same.",
-    epilog="[bold]Examples[/bold]\n\npolycontext pills resolve 'explain \\[@src/agent.py]' --root .",
-)
+@_command(pills, "polycontext pills resolve 'explain \\[@src/agent.py]' --root .")
 def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The message, its pills written \\[@name].")],
     root: Roots = None,
@@ -209,12 +208,15 @@ def resolve(
     provider: Annotated[Literal["openai", "anthropic"], typer.Option(help="Whose message format to print.")] = "openai",
     as_json: AsJson = False,
 ) -> int:
-    """Resolve a message; the help text stands above."""
-    from polycontext.nodes.commands import pills as cli_pills
+    r"""Print the messages that a provider gets for a text with pills such as \[@src/agent.py], their content attached.
+
+    What was attached, truncated, refused or had to yield goes to standard error; with --json it stands beside the messages.
+    Exit code 1 says that a pill was refused; the message is printed all the same.
+    """
+    from polycontext.nodes.commands.pills import resolve_message
     from polycontext.window.providers import Provider
 
-    options = cli_pills.ResolveOptions(tuple(root or [Path()]), limit, max_tokens, Provider(provider), as_json)
-    return cli_pills.resolve(text, options)
+    return resolve_message(text, root or [Path()], limit=limit, max_tokens=max_tokens, provider=Provider(provider), as_json=as_json)
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":
@@ -230,12 +232,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
+            # A terminal that does not know a sign gets a stand-in for it.
             stream.reconfigure(errors="replace")
     try:
+        # Not standalone: Click would print and end the process by itself.
         code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
-    except PipeClosed:
-        discard_output()
-        return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
@@ -250,6 +251,7 @@ def _explain(error: Exception) -> int:
     if isinstance(error, CommandError | PolycontextError):
         complain(str(error))
         return error.code if isinstance(error, CommandError) else USAGE
+    # What Click raises has its own words and its own exit code.
     explain = getattr(error, "format_message", None)
     if explain is None:
         complain(f"a fault of this program: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)")

@@ -1,27 +1,16 @@
 """`polycontext diagram`: the machine as a picture."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 from polycontext.nodes.commands.output import USAGE, CommandError, saved, write
 from polycontext.polynomial.machine.diagram import dot, mermaid
-from polycontext.polynomial.machine.diagram_svg import svg
 
+DiagramFormat = Literal["mermaid", "dot"]
+"""What the machine can be drawn as: text for a Markdown page, or for Graphviz."""
 
-class DiagramFormat(StrEnum):
-    """Name what the machine can be drawn as."""
-
-    MERMAID = "mermaid"
-    DOT = "dot"
-    SVG = "svg"
-
-
-_WRITERS: dict[DiagramFormat, Callable[[], str]] = {
-    DiagramFormat.MERMAID: mermaid,
-    DiagramFormat.DOT: dot,
-    DiagramFormat.SVG: svg,
-}
+_WRITERS: dict[DiagramFormat, Callable[[], str]] = {"mermaid": mermaid, "dot": dot}
 
 BEGIN, END = "<!-- machine diagram -->", "<!-- /machine diagram -->"
 """What stands around the diagram in a Markdown file that shows it."""
@@ -48,6 +37,7 @@ def draw_into(page: Path) -> int:
         CommandError: the page cannot be read or written, or has no markers.
     """
     try:
+        # As bytes, since reading text would make every line end one of this system.
         text = page.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(USAGE, f"{page}: cannot be read: {error}") from None

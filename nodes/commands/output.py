@@ -1,18 +1,27 @@
 """What the command line writes, and how it ends.
 
-Results go to standard output, everything that people read beside them to
-standard error. A reader that goes away early (`| head`) is no fault.
+Results go to standard output, in colour where there is a terminal; everything that people read beside
+them goes to standard error. A reader that goes away early (`| head`) is no fault.
 """
 
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-FAULT, USAGE = 1, 2
-"""Exit codes: the input is fine and the answer is no; or the input or the options are not fine."""
+from typer import Exit
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
+"""Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
+
+PIPED_WIDTH = 110
+"""Columns where nobody says how wide the paper is."""
 
 
 class CommandError(Exception):
@@ -23,27 +32,62 @@ class CommandError(Exception):
         self.code = code
 
 
-class PipeClosed(Exception):  # noqa: N818  not an error: the reader has had enough
-    """End the command because nobody reads its output any more."""
-
-
 def write(text: str) -> None:
-    """Write to standard output at once.
-
-    Raises:
-        PipeClosed: nobody reads.
-    """
+    """Write to standard output at once; end the command quietly where nobody reads any more."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise PipeClosed from None
+        # The interpreter flushes once more at its end: what is still buffered must go nowhere, or it would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Exit(PIPE_CLOSED) from None
 
 
 def write_json(value: Any, *, indent: int | None = None) -> None:
     """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
+
+
+def paper_width() -> int:
+    """Return how many columns standard output has."""
+    return _console(stderr=False).width
+
+
+def write_rich(renderable: "RenderableType") -> None:
+    """Write a table or a text for people to standard output."""
+    console = _console(stderr=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    write(captured.get())
+
+
+def tell(renderable: "RenderableType") -> None:
+    """Write a text for people to standard error, unbroken."""
+    _console(stderr=True).print(renderable, soft_wrap=True)
+
+
+@contextmanager
+def progress(what: str, total: float | None, *, shown: bool = True) -> Generator[Callable[[float], None]]:
+    """Show a bar on a terminal and take it away at the end; what is yielded moves it on."""
+    console = _console(stderr=True)
+    if not shown or not console.is_terminal:
+        yield lambda amount: None
+        return
+    from rich.progress import Progress  # noqa: PLC0415  slow to load, and nearly always for nothing
+
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda amount: bar.advance(task, amount)
+
+
+def _console(*, stderr: bool) -> "Console":
+    from rich.console import Console  # noqa: PLC0415  slow to load, and most errors need no colour
+
+    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console
 
 
 def complain(message: str) -> None:
@@ -71,8 +115,3 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
     except OSError as error:
         raise CommandError(USAGE, f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     sys.stderr.write(f"wrote {one_line(str(path))}\n")
-
-
-def discard_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter can end in peace."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
-from polycontext.nodes.commands.console import tell, write_rich
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, write_json
-from polycontext.nodes.commands.pill_buffers import SentMessage, send_message
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, tell, write_json, write_rich
+from polycontext.nodes.sending import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window.pills import (
+    CannotAttachError,
     Completer,
-    ContextNotFoundError,
     FileResolver,
     Pill,
     PillDocument,
@@ -26,36 +24,15 @@ from polycontext.window.pills import (
 from polycontext.window.providers import Provider
 
 
-@frozen
-class CompleteOptions:
-    """Hold what `pills complete` was asked for."""
-
-    roots: tuple[Path, ...]
-    type: str | None = None
-    limit: int = 20
-    as_json: bool = False
-
-
-@frozen
-class ResolveOptions:
-    """Hold what `pills resolve` was asked for."""
-
-    roots: tuple[Path, ...]
-    limit: int
-    max_tokens: int
-    provider: Provider = Provider.OPENAI
-    as_json: bool = False
-
-
-def complete(prefix: str, options: CompleteOptions) -> int:
+def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = None, limit: int = 20, as_json: bool = False) -> int:
     """Print the files and symbols that `prefix` may stand for, the best first; exit code 1 says there is none.
 
     Raises:
         CommandError: a root is no folder.
     """
-    roots = _folders(options.roots)
-    found = Completer([FileResolver(roots), SymbolResolver(roots)]).candidates(prefix, options.type and [options.type], options.limit)
-    if options.as_json:
+    folders = _folders(roots)
+    found = Completer([FileResolver(folders), SymbolResolver(folders)]).candidates(prefix, kind and [kind], limit)
+    if as_json:
         write_json([{"name": each.name, "type": each.type.value, "detail": each.detail} for each in found], indent=2)
     elif found:
         table = Table.grid(padding=(0, 2))
@@ -67,7 +44,7 @@ def complete(prefix: str, options: CompleteOptions) -> int:
     return 0 if found else FAULT
 
 
-def resolve(text: str, options: ResolveOptions) -> int:
+def resolve_message(text: str, roots: Iterable[Path], *, limit: int, max_tokens: int, provider: Provider, as_json: bool = False) -> int:
     """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
 
     Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
@@ -75,15 +52,15 @@ def resolve(text: str, options: ResolveOptions) -> int:
     Raises:
         CommandError: a root is no folder, or the message does not fit.
     """
-    roots = _folders(options.roots)
-    resolvers = Resolvers([FileResolver(roots, options.limit), SymbolResolver(roots, options.limit)])
-    session = ContextSession(options.max_tokens)
+    folders = _folders(roots)
+    resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
+    session = ContextSession(max_tokens)
     try:
         sent = send_message(session, _typed(text, resolvers), resolvers)
-        messages = session.messages(options.provider)
+        messages = session.messages(provider)
     except ContextOverflowError as error:
         raise CommandError(FAULT, str(error)) from None
-    if options.as_json:
+    if as_json:
         write_json({"messages": messages, **report(sent)}, indent=2)
     else:
         write_json(messages, indent=2)
@@ -111,10 +88,11 @@ def _typed(text: str, resolvers: Resolvers) -> PillDocument:
         for pill_type in (PillType.FILE, PillType.SYMBOL):
             try:
                 resolvers.resolve(Pill(name, pill_type))
-            except ContextNotFoundError:
-                continue
+            except CannotAttachError as error:
+                if error.is_missing:
+                    continue
             except PillError:
-                pass
+                pass  # it is one of these, and resolving it says what is the matter
             return pill_type
         return PillType.FILE
 

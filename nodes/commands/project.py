@@ -1,68 +1,42 @@
 """`polycontext project`: conversations cut to a budget."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from attrs import frozen
 from rich.text import Text
 
-from polycontext.nodes.commands.console import tell
-from polycontext.nodes.commands.output import FAULT, CommandError, write_json
-from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.reading import read_conversations
+from polycontext.nodes.commands.output import FAULT, CommandError, tell, write_json
+from polycontext.nodes.recordings.conversation import Conversation, read_conversations
 from polycontext.polynomial import ContextOverflowError, Projection, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.anthropic import hoist
 
 
-@frozen
-class ProjectOptions:
-    """Hold what the command was asked for."""
-
-    budget: int
-    provider: Provider | None = None
-    as_json: bool = False
-    keep_recent: int = 6
-    query: str | None = None
-    repair: bool = False
-
-
-def project_file(name: str, options: ProjectOptions) -> int:
+def project_file(
+    name: str, budget: int, provider: Provider | None, *, as_json: bool, keep_recent: int, query: str | None, repair: bool
+) -> int:
     """Print the conversations of `name` within the budget, and a report of each; return the exit code.
 
     One conversation is printed for people to read, several one a line.
 
     Raises:
-        ReadingError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
+        InvalidDataError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
     """
-    projected = (
-        (conversation, project_conversation(conversation, options)) for conversation in read_conversations([name], options.provider)
-    )
+    cut = partial(project, max_tokens=budget, keep_recent=keep_recent, query=query, repair=repair)
+    projected = ((conversation, _projection(conversation, cut)) for conversation in read_conversations([name], provider))
     for (conversation, projection), several in _with_several(projected):
-        shape = as_object(conversation, projection) if options.as_json else as_it_came(conversation, projection)
+        shape = as_object(conversation, projection) if as_json else as_it_came(conversation, projection)
         write_json(shape, indent=None if several else 2)
-        if not options.as_json:
+        if not as_json:
             tell(_report(conversation, projection))
     return 0
 
 
-def project_conversation(conversation: Conversation, options: ProjectOptions) -> Projection:
-    """Return the projection of `conversation`.
-
-    Raises:
-        ReadingError: the messages break a rule. CommandError: the budget cannot be met.
-    """
+def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> Projection:
     try:
-        return project(
-            conversation.messages,
-            options.budget,
-            provider=conversation.provider,
-            keep_recent=options.keep_recent,
-            query=options.query,
-            repair=options.repair,
-            tools=conversation.tools,
-        )
+        return cut(conversation.messages, provider=conversation.provider, tools=conversation.tools)
     except InvalidMessagesError as error:
         raise conversation.refused(error) from None
     except ContextOverflowError as error:
@@ -72,6 +46,7 @@ def project_conversation(conversation: Conversation, options: ProjectOptions) ->
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:
     """Return messages ready to be sent (for Anthropic the system apart) and the report."""
     inline = Rendered(projection.messages, projection.system).inline()
+    # Anthropic takes the system beside the messages, everybody else among them.
     ready = hoist(inline) if conversation.provider is Provider.ANTHROPIC else Rendered(inline)
     return {"messages": ready.messages, "system": list(ready.system), "report": projection.report()}
 

@@ -1,22 +1,16 @@
 """`polycontext replay`: conversations through the machine, with a report."""
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define, frozen
-from rich.console import Console
-from rich.progress import Progress, TaskID
-
-from polycontext.nodes.commands.console import paper_width, write_rich
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, saved, write_json
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, paper_width, progress, saved, write_json, write_rich
+from polycontext.nodes.commands.plot import check_plot, save_plot
 from polycontext.nodes.commands.tables import Overview, replay_table
-from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.plot import check_plot, save_plot
-from polycontext.nodes.recordings.reading import read_conversations, size_of
+from polycontext.nodes.recordings.conversation import Conversation, read_conversations
+from polycontext.nodes.recordings.documents import size_of
 from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
-from polycontext.nodes.recordings.replay_report import ReplayReport
+from polycontext.nodes.recordings.report import ReplayReport
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import Provider
 
@@ -25,17 +19,6 @@ LOW = 0.4
 
 LONG = 200_000
 """Bytes of input from which on a progress bar is shown."""
-
-
-@frozen
-class ReplayOptions:
-    """Hold what the command was asked for, beside how to replay."""
-
-    provider: Provider | None = None
-    as_json: bool = False
-    show_all: bool = False
-    only: int | None = None
-    plot: Path | None = None
 
 
 def marks(threshold: float, low: float | None) -> tuple[float, float]:
@@ -53,22 +36,34 @@ def marks(threshold: float, low: float | None) -> tuple[float, float]:
     return threshold, low
 
 
-def replay_files(names: Sequence[str], settings: ReplaySettings, options: ReplayOptions) -> int:
+def replay_files(
+    names: Sequence[str],
+    settings: ReplaySettings,
+    *,
+    provider: Provider | None = None,
+    as_json: bool = False,
+    show_all: bool = False,
+    only: int | None = None,
+    plot: Path | None = None,
+) -> int:
     """Replay the conversations of `names` and print what became of them; return the exit code: 1 if `strict` stopped.
 
     Raises:
-        ReadingError: an input that is no conversation. CommandError: anything else that ends the command.
+        InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
     """
-    if options.plot is not None:
-        check_plot(options.plot)
-    conversations = _selected(read_conversations(names, options.provider), options.only)
-    with _progress(names, quiet=options.as_json and sys.stdout.isatty()) as bar:
-        reports = _replayed(_single(conversations) if options.plot else conversations, settings, bar)
-        last = _print_json(reports) if options.as_json else _print_tables(reports, options)
+    if plot is not None:
+        check_plot(plot)
+    conversations = _selected(read_conversations(names, provider), only)
+    size = size_of(names)
+    # A bar on the terminal that the JSON goes to would be written into the middle of it.
+    shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
+    with progress("replaying", size, shown=shown) as advance:
+        reports = _replayed(conversations if plot is None else _single(conversations), settings, advance)
+        last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None:
         return 0
-    if options.plot is not None:
-        saved(options.plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
+    if plot is not None:
+        saved(plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
     return _stopped(last, settings) if last.stopped else 0
 
 
@@ -91,10 +86,10 @@ def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
         yield conversation
 
 
-def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, bar: "_Bar") -> Iterator[ReplayReport]:
+def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], None]) -> Iterator[ReplayReport]:
     for conversation in conversations:
         try:
-            report = replay_conversation(conversation, settings, bar.advancer(conversation))
+            report = replay_conversation(conversation, settings, advance)
         except ContextOverflowError as error:
             raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
         yield report
@@ -111,19 +106,19 @@ def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
     return last
 
 
-def _print_tables(reports: Iterable[ReplayReport], options: ReplayOptions) -> ReplayReport | None:
+def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayReport | None:
     """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
     overview, last = Overview(), None
     try:
         for report in reports:
             overview.add(report)
             last = report
-            if options.show_all:
+            if show_all:
                 write_rich(replay_table(report, show_all=True, width=paper_width()))
     finally:
         if overview.count > 1:
             write_rich(overview.table(paper_width()))
-        elif last is not None and not options.show_all:
+        elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last
 
@@ -132,29 +127,3 @@ def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
     refused, conversation = report.refused[-1], report.conversation
     complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
     return FAULT
-
-
-@define
-class _Bar:
-    """Show how much of the input is done, in bytes; each turn moves it by its share of its document."""
-
-    progress: Progress | None = None
-    task: TaskID | None = None
-
-    def advancer(self, conversation: Conversation) -> Callable[[int], None]:
-        """Return what is called after each turn with the number of all turns."""
-        progress, task, size = self.progress, self.task, conversation.size
-        if progress is None or task is None:
-            return lambda turns: None
-        return lambda turns: progress.advance(task, size / turns)
-
-
-@contextmanager
-def _progress(names: Sequence[str], *, quiet: bool) -> Generator[_Bar]:
-    """Show a bar on a terminal if the input is long, and take it away at the end."""
-    console, total = Console(stderr=True), size_of(names)
-    if quiet or not console.is_terminal or (total is not None and total < LONG):
-        yield _Bar()
-        return
-    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        yield _Bar(progress, progress.add_task("replaying", total=total))

@@ -1,17 +1,16 @@
 """The tables of a replay, for people."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
-from attrs import astuple, frozen
+from attrs import define, field
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
-from polycontext.nodes.recordings.replay_report import ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken, ranges
+from polycontext.nodes.recordings.report import Compressed, ReplayReport, ReplayStep, TurnRefused, TurnTaken, ranges
 from polycontext.polynomial import ContextState
 from polycontext.window import Turn
 
@@ -45,12 +44,12 @@ def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> Rendera
     return Group(table, "", _summary(report))
 
 
+@define
 class Overview:
     """Collect one row a conversation, and the sums; the reports themselves are let go."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[Text, ...]] = []
-        self._sums = _Counts()
+    _rows: list[tuple[Text, ...]] = field(factory=list)
+    _counts: list["_Counts"] = field(factory=list)
 
     @property
     def count(self) -> int:
@@ -63,18 +62,19 @@ class Overview:
         counts = _Counts(
             report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered
         )
-        self._sums = self._sums.plus(counts)
+        self._counts.append(counts)
         pressure, state = report.session.pressure, report.session.state
         ends = (Text(percent(report.prefix_kept)), Text(percent(pressure)), Text(state, style=_STATES[state]))
         self._rows.append((Text(one_line(report.conversation.title)), *counts.cells(), *ends))
 
     def table(self, width: int) -> Table:
         """Return the rows as a table with the sums below, for paper of `width` columns."""
-        gap = _gap_for(width)
+        gap, sums = _gap_for(width), _Counts(*map(sum, zip(*self._counts, strict=True)))
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
+        # What the other columns leave: the title may be cut, numbers may not.
         room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
-        for name, total in zip(_COUNTED, self._sums.cells(), strict=True):
+        for name, total in zip(_COUNTED, sums.cells(), strict=True):
             table.add_column(name, footer=total, justify="right", no_wrap=True)
         for name in ("kept", "pressure"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -88,19 +88,15 @@ _COUNTED = ("turns", "refused", "compr.", "saved", "lists")
 _OVERVIEW_ENDS = 5 + 8 + 12
 
 
-@frozen
-class _Counts:
+class _Counts(NamedTuple):
     """Hold the countable columns of the overview."""
 
-    turns: int = 0
-    refused: int = 0
-    compressions: int = 0
-    saved: int = 0
-    delivered: int = 0
-    asked: int = 0
-
-    def plus(self, other: "_Counts") -> "_Counts":
-        return _Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+    turns: int
+    refused: int
+    compressions: int
+    saved: int
+    delivered: int
+    asked: int
 
     def cells(self) -> tuple[Text, ...]:
         complete = self.delivered == self.asked
@@ -133,6 +129,7 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
     chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
     for index in chosen:
         between = steps[last + 1 : index]
+        # A short gap is shown: it takes no more room than the line that would tell of it.
         yield from between if len(between) <= _SHORT_GAP else [len(between)]
         yield steps[index]
         last = index
@@ -141,7 +138,7 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
 def _is_notable(step: ReplayStep) -> bool:
     match step:
         case Compressed():
-            return step.tokens_after < step.tokens_before
+            return step.saves
         case TurnRefused():
             return True
         case TurnTaken():
@@ -159,12 +156,12 @@ def _row(step: ReplayStep) -> tuple[Text, ...]:
             head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
             what = _remark(step)
         case Compressed():
-            style = "blue" if step.tokens_after < step.tokens_before else "dim"
+            style = "blue" if step.saves else "dim"
             change = f"{step.tokens_after - step.tokens_before:+d}"
             head = (Text(""), Text("compress", style=style), Text(""), Text(change, style=style))
             what = Text(_yielded(step), style=style)
         case TurnRefused():
-            head = (Text(str(step.number)), Text(step.role), Text("refused", style="bold red"), Text(""))
+            head = (Text(str(step.number)), Text(step.turn.role), Text("refused", style="bold red"), Text(""))
             what = Text(one_line(step.reason), style="red")
         case _:
             assert_never(step)

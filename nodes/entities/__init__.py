@@ -1,43 +1,24 @@
-"""Layer 1: what things exist, and their status (seed 003)."""
+"""Layer 1: what things exist, and their status (seed 003). What the seed calls a turn (`turn=`, `current_turn`) is the number of an exchange."""
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject
-from polycontext.nodes.entities._checks import EntityId
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import (
-    AmbiguousIdError,
-    EntityFormatError,
-    RefRefusedError,
-    UnknownIdError,
-    UnknownModeError,
-    UnknownRefError,
-)
-from polycontext.nodes.entities.modes import ENTITY_TABLE, Detail, EntityMode, Tier
-from polycontext.nodes.entities.naming import singular
-from polycontext.nodes.entities.parts import entity_parts, visible_entities
-from polycontext.nodes.entities.printing import format_entity_context
+from polycontext.nodes.entities.naming import EntityId, RefRefusedError, UnknownRefError, singular
 from polycontext.nodes.entities.registry import SessionIdRegistry, get_entity_context
-from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.showing import ENTITY_TABLE, Detail, EntityMode, Tier, entity_parts, format_entity_context, visible_entities
+from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 __all__ = [
     "ENTITY_TABLE",
-    "AmbiguousIdError",
     "CurationAction",
     "CurationEntry",
     "Detail",
     "EntityContext",
-    "EntityFormatError",
     "EntityId",
     "EntityMode",
     "EntitySnapshot",
     "EntityStatus",
-    "InvalidRecordError",
-    "JsonObject",
     "RefRefusedError",
     "SessionIdRegistry",
     "Tier",
     "Tombstone",
-    "UnknownIdError",
-    "UnknownModeError",
     "UnknownRefError",
     "entity_parts",
     "format_entity_context",

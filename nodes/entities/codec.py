@@ -1,25 +1,19 @@
 """A registry as JSON-ready data, and back, trusting nothing that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
-from polycontext.nodes._codec import FAULTS, first_fault, strict_converter
-from polycontext.nodes.entities._checks import EntityId, check_id, check_names
-from polycontext.nodes.entities._records import Entry, Grave, Records
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import EntityFormatError
-from polycontext.nodes.entities.snapshot import EntityStatus
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.codec import strict_converter, structured
+from polycontext.linearity.json_data import under
+from polycontext.nodes.entities.naming import EntityId, check_id, check_names, numbered
+from polycontext.nodes.entities.records import IdKey, Live, Records, Removed
+from polycontext.nodes.entities.snapshot import CurationEntry, EntityStatus
 
 SCHEMA = "polycontext.entities"
 SCHEMA_VERSION = 1
-
-_LEGAL = "what to_dict returned"
-
-
-def _are_names(value: Mapping[str, str]) -> None:
-    check_names(value)
 
 
 @frozen
@@ -28,17 +22,20 @@ class Document:
 
     schema: str
     version: int
-    ref_names: dict[str, str] = field(validator=lambda _, __, names: _are_names(names))
+    ref_names: dict[str, str]
     counters: dict[str, int]
-    entities: tuple[Entry, ...]
-    tombstones: tuple[Grave, ...]
+    entities: tuple[Live, ...]
+    tombstones: tuple[Removed, ...]
     aliases: dict[str, str]
     log: tuple[CurationEntry, ...]
+
+    def __attrs_post_init__(self) -> None:
+        check_names(self.ref_names)
 
 
 def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]) -> dict[str, Any]:
     """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
-    entities, tombstones = tuple(records.entries.values()), tuple(records.graves.values())
+    entities, tombstones = tuple(records.live.values()), tuple(records.removed.values())
     counters, aliases = dict(records.counters), dict(records.aliases)
     document = Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), counters, entities, tombstones, aliases, log)
     data: dict[str, Any] = _CONVERTER.unstructure(document)
@@ -49,18 +46,17 @@ def decode(data: object) -> Document:
     """Return what `encode` wrote; whether it can be true is for `restored` to say.
 
     Raises:
-        EntityFormatError: naming the path of the first fault: another schema or version, a missing,
+        InvalidDataError: naming the path of the first fault: another schema or version, a missing,
             unknown or wrongly typed field.
     """
+    legal = "what to_dict returned"
     if not isinstance(data, Mapping):
-        raise EntityFormatError("$", f"{type(data).__name__} is no object", _LEGAL)
+        raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
     for name, known in (("schema", SCHEMA), ("version", SCHEMA_VERSION)):
+        # 1 == True == 1.0: the types have to be the same as well.
         if type(data.get(name)) is not type(known) or data[name] != known:
-            raise EntityFormatError(f"$.{name}", f"{data.get(name)!r:.60} cannot be read", repr(known))
-    try:
-        return _CONVERTER.structure(data, Document)
-    except FAULTS as error:
-        raise EntityFormatError(*first_fault(error), _LEGAL) from None
+            raise InvalidDataError(f"$.{name}", f"{data.get(name)!r:.60} cannot be read", repr(known))
+    return structured(_CONVERTER, data, Document, legal=legal)
 
 
 def _is_id(kind: Any) -> bool:
@@ -68,8 +64,80 @@ def _is_id(kind: Any) -> bool:
 
 
 def _id(value: object, _: object) -> EntityId | None:
-    return None if value is None else check_id(value)
+    return None if value is None else check_id(value, "")
 
 
-_CONVERTER = strict_converter(EntityStatus, CurationAction)
+_CONVERTER = strict_converter(complete=True)
 _CONVERTER.register_structure_hook_func(_is_id, _id)
+
+
+def restored(document: Document) -> Records:
+    """Return the records that a document holds, if some history can have led to them.
+
+    Raises:
+        InvalidDataError: a ref stands twice or was never counted, an id belongs to two entities, a
+            status or an alias is none that an entity of its kind can have.
+    """
+    for prefix, count in document.counters.items():
+        if numbered(f"{prefix}_{count}") != (prefix, count):
+            raise InvalidDataError(under("$.counters", prefix), f"{count} is no count of refs by that name", "a name and a number from 1")
+    removed = _removed(document)
+    entries = _entries(document, removed)
+    _check_aliases(document, {**removed, **entries})
+    # A row that was removed and read again has two refs: its id leads to the one that stands.
+    index = {(gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None}
+    index |= {(entry.snapshot.type, entry.id): ref for ref, entry in entries.items() if entry.id is not None}
+    return Records(entries, removed, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
+
+
+def _removed(document: Document) -> dict[str, Removed]:
+    removed: dict[str, Removed] = {}
+    for place, gone in enumerate(document.tombstones):
+        ref = gone.tombstone.ref
+        _check_ref(document, ref, f"$.tombstones[{place}].tombstone.ref", taken=ref in removed)
+        removed[ref] = gone
+    return removed
+
+
+def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Live]:
+    entries: dict[str, Live] = {}
+    keys: set[IdKey] = set()
+    for place, entry in enumerate(document.entities):
+        ref, path = entry.snapshot.ref, f"$.entities[{place}]"
+        _check_ref(document, ref, f"{path}.snapshot.ref", taken=ref in removed or ref in entries)
+        _check_entry(entry, path)
+        entries[ref] = entry
+        if entry.id is not None:
+            if (entry.snapshot.type, entry.id) in keys:
+                raise InvalidDataError(f"{path}.id", "belongs to an earlier entity already", "every id once a type")
+            keys.add((entry.snapshot.type, entry.id))
+    return entries
+
+
+def _check_entry(entry: Live, path: str) -> None:
+    status = entry.snapshot.status
+    if status is EntityStatus.DELETED or (status is EntityStatus.GENERATED) is entry.is_saved:
+        legal = "generated without an id, read, created, updated or linked with one"
+        raise InvalidDataError(f"{path}.snapshot.status", f"{status} is not the status of a live entity with this id", legal)
+    if entry.demoted and not entry.is_saved:
+        raise InvalidDataError(f"{path}.demoted", "is true of a generated entity", "false until it is saved")
+
+
+def _check_ref(document: Document, ref: str, path: str, *, taken: bool) -> None:
+    if taken or ref in document.aliases:
+        raise InvalidDataError(path, f"{ref!r} stands for another entity already", "every ref once")
+    _check_counted(document, ref, path)
+
+
+def _check_counted(document: Document, ref: str, path: str) -> None:
+    parts = numbered(ref)
+    if parts is None or parts[1] > document.counters.get(parts[0], 0):
+        raise InvalidDataError(path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached")
+
+
+def _check_aliases(document: Document, known: Container[str]) -> None:
+    for alias, ref in document.aliases.items():
+        path = under("$.aliases", alias)
+        _check_counted(document, alias, path)
+        if ref not in known:
+            raise InvalidDataError(path, f"leads to {ref!r:.60}, which names nothing", "the ref of an entity or of a tombstone")

@@ -1,7 +1,26 @@
-"""How refs are named: ``recipes`` gives ``recipe_1``, and ``gen_recipe_1`` while it is not saved."""
+"""What entities are called: types, refs and ids, each judged once, and what is refused of them.
+
+A type ``recipes`` gives the ref ``recipe_1``, and ``gen_recipe_1`` while the entity is not saved.
+"""
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import Attribute, define
+
+from polycontext.linearity import CallerError, InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.checks import MAX_INTEGER, check_said
+
+if TYPE_CHECKING:
+    from polycontext.nodes.entities.snapshot import Tombstone
+
+EntityId: TypeAlias = str | int
+"""What a database knows an entity by; unique within the entity's type."""
+
+_TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
+_REF_NAME = re.compile(r"[^\W\d]\w*")
 
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""
@@ -15,6 +34,7 @@ _IRREGULAR = {
     "people": "person",
     "series": "series",
 }
+# In order: the first ending that fits decides.
 _ENDINGS = ((r"(?<=\w{2})ies$", "y"), (r"(?<=ss|sh|ch)es$", ""), (r"(?<=x)es$", ""), (r"(?<=[^sui])s$", ""))
 
 
@@ -52,5 +72,79 @@ def numbered(ref: str) -> tuple[str, int] | None:
     >>> numbered("gen_recipe_12"), numbered("recipe"), numbered("recipe_012")
     (('gen_recipe', 12), None, None)
     """
+    # 18 digits at most: a model may write any number, and int() of a very long one is an error of its own.
     match = re.fullmatch(r"([^\W\d]\w*)_([1-9][0-9]{0,17})", ref)
     return (match[1], int(match[2])) if match else None
+
+
+def check_id(value: object, name: str = "id") -> EntityId:
+    """Return `value` if it is a database id."""
+    if isinstance(value, str):
+        return check_said(value, name)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
+        raise InvalidDataError(name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
+    return value
+
+
+def check_type(value: object) -> str:
+    """Return `value` if it is a type that refs can be named after."""
+    text = check_text(value, "type")
+    if not _TYPE.fullmatch(text):
+        raise InvalidDataError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
+    return text
+
+
+def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a copy of the caller's names for types, if refs can be made of them."""
+    if not isinstance(value, Mapping):
+        raise InvalidDataError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
+    for kind, name in value.items():
+        if not _REF_NAME.fullmatch(check_text(name, f"ref_names.{check_type(kind)}")):
+            raise InvalidDataError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
+    return FrozenDict(value)
+
+
+def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
+    """Validate a field that holds a ref, or nothing where the reader may not see it."""
+    if check_text(value, attribute.name) and numbered(str(value)) is None:
+        raise InvalidDataError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
+
+
+def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
+    """Validate a field that holds a type."""
+    check_type(value)
+
+
+@define(slots=False, eq=False)
+class UnknownRefError(CallerError, KeyError):
+    """Refuse a ref that names nothing now.
+
+    `near` are known refs that look like it, `tombstone` tells when and why the ref was
+    removed, `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
+    """
+
+    ref: str
+    near: tuple[str, ...] = ()
+    tombstone: "Tombstone | None" = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        if self.tombstone is not None:
+            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}; legal: a ref that still stands"
+        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: a ref that the registry gave out"
+        return f"{where}ref {self.ref!r} is not in the registry; {legal}"
+
+
+@define(slots=False, eq=False)
+class RefRefusedError(CallerError, ValueError):
+    """Refuse an action that the entity behind a known ref does not allow."""
+
+    ref: str
+    problem: str
+    legal: str
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}ref {self.ref!r} {self.problem}; legal: {self.legal}"

@@ -10,29 +10,32 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from polycontext.nodes.checks import check_count, check_said
 from polycontext.nodes.entities import translation
-from polycontext.nodes.entities._actions import Report, generated, saved, seen
-from polycontext.nodes.entities._checks import EntityId, check_id, check_names, check_said, check_type
-from polycontext.nodes.entities._records import REMEMBERED, Records
-from polycontext.nodes.entities._restoring import restored
-from polycontext.nodes.entities._tiers import entity_context
-from polycontext.nodes.entities._veil import Veil
-from polycontext.nodes.entities.codec import decode, encode
-from polycontext.nodes.entities.curation import CurationAction, CurationEntry
-from polycontext.nodes.entities.errors import RefRefusedError
-from polycontext.nodes.entities.naming import ref_name
-from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.codec import decode, encode, restored
+from polycontext.nodes.entities.hiding import HiddenIds
+from polycontext.nodes.entities.naming import (
+    EntityId,
+    RefRefusedError,
+    check_id,
+    check_names,
+    check_type,
+    ref_name,
+)
+from polycontext.nodes.entities.records import REMEMBERED, Live, Records, Report, generated, saved, seen
+from polycontext.nodes.entities.showing import Tier
+from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from polycontext.nodes.entities.translation import Fields
 
 ACTIVE_TURNS = 2
-"""How many turns before the current one an entity stays active for, unless it is told otherwise."""
+"""How many exchanges before the current one an entity stays active for, unless it is told otherwise."""
 
 
 @frozen(repr=False)
 class SessionIdRegistry:
     """Know every entity of a session by its ref; immutable (seed 003 layer 1, design §8).
 
-    Every method that reports or decides takes the number of its turn and returns a new registry;
+    Every method that reports or decides takes the number of its exchange, `turn`, and returns a new registry;
     those that may give out a ref return it as well. `ref_names` names types whose singular the rule
     misses (see `singular`). A report that comes late never makes an entity older.
 
@@ -60,7 +63,7 @@ class SessionIdRegistry:
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
 
         Raises:
-            InvalidRecordError: a type, id, label or turn that is none, data that are no JSON object.
+            InvalidDataError: a type, id, label or exchange that is none, data that are no JSON object.
         """
         return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
@@ -77,7 +80,7 @@ class SessionIdRegistry:
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raises:
-            InvalidRecordError: as `read`.
+            InvalidDataError: as `read`.
         """
         name = ref_name(check_type(type), self.ref_names)
         records, ref = generated(self._records, name, type, Report(turn, None, label, data))
@@ -93,7 +96,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it is saved already, under another id.
         """
-        name = ref_name(self._records.entry(ref).snapshot.type, self.ref_names)
+        name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
         records, new = saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
         return evolve(self, _records=records), new
 
@@ -103,13 +106,13 @@ class SessionIdRegistry:
         Raises:
             UnknownRefError: no such ref.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
         return evolve(self, _records=self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
-        """Report that a turn referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
-        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entry(ref))))
+        """Report that an exchange referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
+        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
         """Report that an entity left the database; a tombstone stays.
@@ -118,9 +121,9 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it was never saved.
         """
-        if not self._records.entry(ref).is_saved:
+        if not self._records.entity(ref).is_saved:
             raise RefRefusedError(ref, "is generated and in no database", "saving or dropping it")
-        return evolve(self, _records=self._records.bury([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
+        return evolve(self, _records=self._records.remove([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
 
     # --- what Understand decides --------------------------------------------
 
@@ -129,9 +132,9 @@ class SessionIdRegistry:
 
         Raises:
             UnknownRefError: no such ref.
-            InvalidRecordError: a blank reason.
+            InvalidDataError: a blank reason.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_said(reason, "reason")))
         return self._decided(self._records.put(kept), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
 
@@ -142,7 +145,7 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it is generated and not saved.
         """
-        entry = self._records.entry(ref)
+        entry = self._records.entity(ref)
         if not entry.is_saved:
             raise RefRefusedError(ref, "is generated and not saved, so it stays in sight", "saving or dropping it")
         gone = evolve(entry, demoted=True, snapshot=evolve(entry.snapshot, retention_reason=None))
@@ -151,20 +154,27 @@ class SessionIdRegistry:
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
         """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
         current = self._records.resolve(ref)
-        records = self._records.bury([current], turn, reason)
+        records = self._records.remove([current], turn, reason)
         return self._decided(records, CurationEntry(turn, CurationAction.DROP, current, reason))
 
     def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
         """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
-        gone = [ref for ref, entry in self._records.entries.items() if entry.is_saved or include_generated]
-        records = self._records.bury(gone, turn, reason)
+        gone = [ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated]
+        records = self._records.remove(gone, turn, reason)
         return self._decided(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
 
     # --- what is known ------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
-        """Return what exists at a turn, in its tiers and without ids; see `get_entity_context`."""
-        return entity_context(self._records, self._veil, current_turn, active_turns)
+        """Return what exists at an exchange, in its tiers and without ids; see `get_entity_context`."""
+        oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
+        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.live.values()]
+        active, generated, retained = (
+            tuple(self._hidden_ids.snapshot(snapshot) for found, snapshot in tiers if found is tier)
+            for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
+        )
+        tombstones = tuple(self._hidden_ids.tombstone(each) for each in self.tombstones if each.turn_removed >= oldest)
+        return EntityContext(active, generated, retained, tombstones, current_turn)
 
     def get(self, ref: str) -> EntitySnapshot:
         """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
@@ -172,12 +182,12 @@ class SessionIdRegistry:
         Raises:
             UnknownRefError: no such ref.
         """
-        return self._records.entry(ref).snapshot
+        return self._records.entity(ref).snapshot
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
         """Return the tombstones of the refs removed last, 500 at the most, in the order of removal."""
-        return tuple(grave.tombstone for grave in self._records.graves.values())
+        return tuple(gone.tombstone for gone in self._records.removed.values())
 
     def id_of(self, ref: str) -> EntityId:
         """Return the database id behind a ref.
@@ -192,8 +202,8 @@ class SessionIdRegistry:
         """Return the ref by which an id is known, or was last known.
 
         Raises:
-            UnknownIdError: it never was.
-            AmbiguousIdError: several types have it, and none is said.
+            UnknownNameError: it never was.
+            InvalidDataError: several types have it, and none is said.
         """
         return translation.known_ref_of(self._records, id, type)
 
@@ -219,7 +229,7 @@ class SessionIdRegistry:
         Without `fields` every text that is exactly an id is one; ids that are numbers are found in named fields alone.
 
         Raises:
-            AmbiguousIdError: an id of several types, where no type is said.
+            InvalidDataError: an id of several types, where no type is said.
         """
         return translation.to_refs(self._records, payload, fields)
 
@@ -233,7 +243,7 @@ class SessionIdRegistry:
         >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
         ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
         """
-        return self._veil.payload(payload, type)
+        return self._hidden_ids.payload(payload, type)
 
     def name_refs(self, text: str) -> str:
         """Return a text with labels for the refs in it, of removed entities too, for those who talk about entities and see no refs.
@@ -242,7 +252,7 @@ class SessionIdRegistry:
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """
-        return self._veil.named(text)
+        return self._hidden_ids.named(text)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
@@ -250,13 +260,13 @@ class SessionIdRegistry:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the registry that `to_dict` wrote; raise `EntityFormatError` naming the path of the first fault."""
+        """Return the registry that `to_dict` wrote; raise `InvalidDataError` naming the path of the first fault."""
         document = decode(data)
         return cls(document.ref_names, _log=document.log, _records=restored(document))
 
     @cached_property
-    def _veil(self) -> Veil:
-        return Veil.over(self._records, self.ref_names)
+    def _hidden_ids(self) -> HiddenIds:
+        return HiddenIds.over(self._records, self.ref_names)
 
     def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  the seed's words
         name = ref_name(check_type(kind), self.ref_names)
@@ -267,32 +277,41 @@ class SessionIdRegistry:
         return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
 
     def __contains__(self, ref: object) -> bool:
-        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.entries
+        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.live
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._records.entries)
+        return iter(self._records.live)
 
     def __len__(self) -> int:
-        return len(self._records.entries)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.to_dict(),)
+        return len(self._records.live)
 
     def __repr__(self) -> str:
-        return f"SessionIdRegistry({len(self)} entities, {len(self._records.graves)} removed)"
+        return f"SessionIdRegistry({len(self)} entities, {len(self._records.removed)} removed)"
 
 
 def get_entity_context(
     registry: SessionIdRegistry | Mapping[str, Any], current_turn: int, *, active_turns: int = ACTIVE_TURNS
 ) -> EntityContext:
-    """Return what exists at a turn, in its tiers, from a registry or its stored dict (seed 003 layer 1).
+    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (seed 003 layer 1).
 
     Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
     generated those that are not saved, whatever their age; retained the others that have a reason.
 
     Raises:
-        EntityFormatError: a dict that `to_dict` did not write.
-        InvalidRecordError: a turn below 0.
+        InvalidDataError: a dict that `to_dict` did not write.
+        InvalidDataError: an exchange below 0.
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
     return live.context(current_turn, active_turns=active_turns)
+
+
+def _tier_of(entry: Live, oldest: int) -> Tier | None:
+    """Return the tier of an entity, None if it is out of mind; active are those referenced in exchange `oldest` or later.
+
+    Laws: a generated entity is shown whatever its age; a demoted one is not active.
+    """
+    if not entry.is_saved:
+        return Tier.GENERATED
+    if entry.snapshot.turn_last_ref >= oldest and not entry.demoted:
+        return Tier.ACTIVE
+    return None if entry.snapshot.retention_reason is None else Tier.RETAINED

@@ -1,13 +1,16 @@
-"""The data of layer 1: what exists, its status, and the tiers in which it is shown (seed 003 layer 1)."""
+"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (seed 003 layer 1)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 from attrs import field, frozen
+from attrs.validators import optional
 
-from polycontext.nodes._values import InvalidRecordError, JsonObject, chosen, is_text, object_or_none, whole_from
-from polycontext.nodes.entities._checks import is_ref, is_said_or_none, is_type
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.checks import chosen, is_said, is_text, object_or_none, whole_from
+from polycontext.nodes.entities.naming import is_ref, is_type
 
 
 class EntityStatus(StrEnum):
@@ -30,7 +33,7 @@ def _status(value: EntityStatus | str) -> EntityStatus:
     return chosen(EntityStatus, "status", value)
 
 
-def _data(value: Mapping[str, Any] | None) -> JsonObject | None:
+def _data(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
     return object_or_none(value, "data")
 
 
@@ -38,12 +41,12 @@ def _data(value: Mapping[str, Any] | None) -> JsonObject | None:
 class EntitySnapshot:
     """Hold one entity as it was known at a moment; it has no field for a database id.
 
-    `turn_created` is the turn in which it became known, `turn_last_ref` the last in which it was
+    `turn_created` is the exchange in which it became known, `turn_last_ref` the last in which it was
     referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
 
     Raises:
-        InvalidRecordError: a ref or type that is no name, an unknown status, text that cannot be
-            stored, data that are no JSON, a turn below 0 or a reference before the creation.
+        InvalidDataError: a ref or type that is no name, an unknown status, text that cannot be
+            stored, data that are no JSON, an exchange below 0 or a reference before the creation.
     """
 
     ref: str = field(validator=is_ref)
@@ -52,12 +55,12 @@ class EntitySnapshot:
     status: EntityStatus = field(converter=_status)
     turn_created: int = field(validator=whole_from(0))
     turn_last_ref: int = field(validator=whole_from(0))
-    retention_reason: str | None = field(default=None, validator=is_said_or_none)
-    data: JsonObject | None = field(default=None, converter=_data)
+    retention_reason: str | None = field(default=None, validator=optional(is_said))
+    data: FrozenDict[Any] | None = field(default=None, converter=_data)
 
     def __attrs_post_init__(self) -> None:
         if self.turn_last_ref < self.turn_created:
-            raise InvalidRecordError("turn_last_ref", f"{self.turn_last_ref} is before turn {self.turn_created}", "turn_created or later")
+            raise InvalidDataError("turn_last_ref", f"{self.turn_last_ref} is before turn {self.turn_created}", "turn_created or later")
 
 
 @frozen
@@ -88,3 +91,26 @@ class EntityContext:
     retained: tuple[EntitySnapshot, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     current_turn: int = 0
+
+
+class CurationAction(StrEnum):
+    """Say what Understand did."""
+
+    RETAIN = "retain"
+    DEMOTE = "demote"
+    DROP = "drop"
+    CLEAR = "clear"
+
+
+def _action(value: CurationAction | str) -> CurationAction:
+    return chosen(CurationAction, "action", value)
+
+
+@frozen
+class CurationEntry:
+    """Hold one decision: in which exchange, about which ref (None where it was about all), and why."""
+
+    turn: int = field(validator=whole_from(0))
+    action: CurationAction = field(converter=_action)
+    ref: str | None = field(validator=optional(is_text))
+    reason: str = field(validator=is_text)

@@ -7,26 +7,22 @@ that merely hold one, keys, and numbers outside of named fields stay as they are
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from polycontext.nodes._values import InvalidRecordError
-from polycontext.nodes.entities._checks import EntityId
-from polycontext.nodes.entities._records import Records
-from polycontext.nodes.entities.errors import AmbiguousIdError, RefRefusedError, UnknownIdError, UnknownRefError
-from polycontext.nodes.entities.naming import GENERATED, numbered
+from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity.json_data import MAX_DEPTH, under
+from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, numbered
+from polycontext.nodes.entities.records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""
 
-MAX_DEPTH = 100
-"""Levels of nesting accepted in a payload."""
-
-_ANY = ""
+_ANY = ""  # a field whose type nobody said; None stands for no field at all
 _Swap = Callable[[Any, str | None, str], Any]
 
 
 def id_of(records: Records, ref: str, kind: str | None = None, path: str | None = None) -> EntityId:
     """Return the id behind a ref, which must be of type `kind` if that is said."""
     try:
-        entry = records.entry(ref)
+        entry = records.entity(ref)
     except UnknownRefError as error:
         raise UnknownRefError(error.ref, error.near, error.tombstone, path) from None
     if kind is not None and entry.snapshot.type != kind:
@@ -40,15 +36,19 @@ def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | 
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
     kinds = [kind] if kind is not None else records.kinds_of(id)
     if len(kinds) > 1:
-        raise AmbiguousIdError(id, tuple(kinds), path)
+        raise InvalidDataError(path or "id", f"{id!r} belongs to several types", f"saying which of {', '.join(kinds)}")
     return records.index.get((kinds[0], id)) if kinds else None
 
 
 def known_ref_of(records: Records, id: EntityId, kind: str | None) -> str:  # noqa: A002  the seed's word
-    """Return the ref by which an id was last known; raise `UnknownIdError` if there is none."""
+    """Return the ref by which an id was last known; raise `UnknownNameError` if there is none."""
     ref = ref_of(records, id, kind)
     if ref is None:
-        raise UnknownIdError(id, kind)
+        raise UnknownNameError(
+            f"{type(id).__name__} id of {'any type' if kind is None else f'type {kind!r}'}",
+            str(id),
+            ("an id that was read, created, linked or saved before",),
+        )
     return ref
 
 
@@ -61,6 +61,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
     def named(value: Any, kind: str | None, path: str) -> Any:
         if value is None:
             return None
+        # Anything else than text is refused as a ref that there is not.
         return id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
     return _swapped(payload, fields, anywhere if fields is None else named)
@@ -77,6 +78,7 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
+    # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
     parts = numbered(text)
     return parts is not None and (parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters)
 
@@ -88,10 +90,12 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         if not isinstance(value, Mapping | list | tuple):
             return value if kind is None else swap(value, kind or None, path)
         if not depth:
-            raise InvalidRecordError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
+            raise InvalidDataError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
         if isinstance(value, Mapping):
-            return {key: walk(item, f"{path}.{key}", depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()}
-        return [walk(item, f"{path}[{index}]", depth - 1, kind) for index, item in enumerate(value)]
+            return {
+                key: walk(item, under(path, str(key)), depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()
+            }
+        return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)
 

@@ -1,18 +1,30 @@
 """Build layer 2 from the machine's output and what is remembered (seed 003 layer 2)."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from attrs import evolve
 
-from polycontext.nodes.history.condense import condense
-from polycontext.nodes.history.depth import RECENT_ONLY, Depth, check_depth
-from polycontext.nodes.history.exchange import open_exchange
-from polycontext.nodes.history.turns import ConversationHistory, ConversationTurn, PendingState
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingState
+from polycontext.nodes.history.under_way import open_exchange
 from polycontext.polynomial import ContextOutput
 
 ANSWER_TOKENS = 150
 """How many tokens of an answer stay in an exchange."""
+
+Depth = Literal[2, 5, "full"]
+DEPTHS: tuple[Depth, ...] = (2, 5, "full")
+RECENT_ONLY = 2
+"""The depth at which there is no summary."""
+
+
+def check_depth(depth: object) -> None:
+    """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    # By type: a bool or a float that equals 2 would be found among the depths.
+    if type(depth) not in (int, str) or depth not in DEPTHS:
+        raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
 
 
 class RemembersConversation(Protocol):
@@ -52,14 +64,14 @@ class RemembersConversation(Protocol):
 def get_conversation_history(
     output: ContextOutput, conversation: RemembersConversation, depth: Depth = "full", *, recent: int | None = None
 ) -> ConversationHistory:
-    """Build conversation history from the machine's output and the memory of closed turns (seed 003 layer 2).
+    """Build conversation history from the machine's output and the memory of closed exchanges (seed 003 layer 2).
 
     `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
     ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under
     way is the last of them. Where there is a summary, it speaks of every exchange that is not among the recent.
 
     Raises:
-        UnknownDepthError: another depth.
+        InvalidOptionError: another depth.
     """
     check_depth(depth)
     under_way = exchange_under_way(output, conversation)

@@ -1,13 +1,12 @@
-"""What an agent remembers beside the conversation: the turn under way, and the turns that are closed."""
+"""What an agent remembers beside the session: the exchange under way, and the exchanges that are closed.
 
-from polycontext.nodes._values import InvalidRecordError
-from polycontext.nodes.memory.archive import ArchivedContent, ContentArchive
-from polycontext.nodes.memory.closing import close_turn, summarize
-from polycontext.nodes.memory.conversation import ConversationContext
-from polycontext.nodes.memory.current_turn import CurrentTurn, StepResult
+`CurrentTurn`, `close_turn` and `turn_num` keep the seed's word for an exchange (seed 003).
+"""
+
+from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize
+from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
+from polycontext.nodes.memory.current_exchange import CurrentTurn, StepResult
 from polycontext.nodes.memory.digest import Digest, DigestEntry
-from polycontext.nodes.memory.engagement import Engagement
-from polycontext.nodes.memory.errors import ClosedTurnError, MemoryFormatError
 
 __all__ = [
     "ArchivedContent",
@@ -18,8 +17,6 @@ __all__ = [
     "Digest",
     "DigestEntry",
     "Engagement",
-    "InvalidRecordError",
-    "MemoryFormatError",
     "StepResult",
     "close_turn",
     "summarize",

@@ -1,15 +1,16 @@
-"""Close a turn: what happened in it becomes what is remembered (seed 003, "Summarize")."""
+"""Close an exchange: what happened in it becomes what is remembered (seed 003, "Summarize")."""
 
 from collections.abc import Iterable
 
-from attrs import evolve
+from attrs import define, evolve
 
-from polycontext.nodes._quoting import one_line
-from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, condense, open_exchange
+from polycontext.linearity import CallerError
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, open_exchange
 from polycontext.nodes.memory.conversation import ConversationContext
-from polycontext.nodes.memory.current_turn import CurrentTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.memory.digest import Digest
-from polycontext.nodes.memory.errors import ClosedTurnError
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import ContextProjector
@@ -22,8 +23,19 @@ USER_TOKENS = 300
 """How many tokens of what the user said stay in a closed exchange."""
 
 
+@define(slots=False, eq=False)
+class ClosedTurnError(CallerError, ValueError):
+    """Refuse to close an exchange that is not newer than the last closed one."""
+
+    turn_num: int
+    last_closed: int
+
+    def __str__(self) -> str:
+        return f"turn {self.turn_num} cannot be closed after turn {self.last_closed}; legal: a turn from {self.last_closed + 1}"
+
+
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Build the summary of a turn (seed 003 layer 3).
+    """Build the summary of an exchange (seed 003 layer 3).
 
     A step's outcome is the model's own word, else a count.
 
@@ -43,13 +55,13 @@ def close_turn(
 ) -> ConversationContext:
     """Return what is remembered after `turn`, whose exchange is the last of the machine's `output`.
 
-    The exchange joins the recent ones and the turn's summary the last ones; the oldest of
+    What was said joins the recent exchanges and the summary the last ones; the oldest of
     both move to their digests. What waits for the user is set, or cleared. Results
-    go to the archive under ``turn_<turn>_step_<step>``. A blocked turn is closed like any other, its reason kept.
+    go to the archive under ``turn_<turn>_step_<step>``. A blocked exchange is closed like any other, its reason kept.
     `engagement` states the theme in somebody's own words; `projector` compresses the digests.
 
     Raises:
-        ClosedTurnError: the turn is not newer than the last closed one.
+        ClosedTurnError: the exchange is not newer than the last closed one.
     """
     _check_newer(conversation, turn)
     summary = summarize(turn)
@@ -75,7 +87,7 @@ def _check_newer(conversation: ConversationContext, turn: CurrentTurn) -> None:
 def _with_exchange(
     conversation: ConversationContext, turn: CurrentTurn, output: ContextOutput, projector: ContextProjector | None
 ) -> ConversationContext:
-    """Move the exchange under way, where there is one, to the recent turns; a turn may be closed without a word said."""
+    """Move the exchange under way, where there is one, to the recent exchanges; an exchange may be closed without a word said."""
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     if found is None:
         return conversation
@@ -91,7 +103,7 @@ def _with_exchange(
         conversation,
         recent_turns=turns[-RECENT_TURNS:],
         history=_grown(conversation.history, [left.lines for left in turns[:-RECENT_TURNS] if left.lines], counter, projector),
-        closed_id=found.last_id,
+        closed_id=found.last_id,  # the next exchange is looked for behind it
     )
 
 

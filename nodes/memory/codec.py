@@ -1,49 +1,61 @@
-"""The memory of a conversation as JSON, and back, strictly."""
+"""What is remembered as JSON, and back, strictly: as text for a store, as data for whatever is saved together with a session."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, Self
 
 import orjson
 
-from polycontext.nodes._codec import FAULTS, first_fault, strict_converter
-from polycontext.nodes._values import thawed
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.codec import json_object, strict_converter, structured
 from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.history import PendingKind
-from polycontext.nodes.memory.errors import MemoryFormatError
-from polycontext.nodes.reasoning import ConversationPhase, StepKind, ThinkDecision
 
 SCHEMA = 1
 
-M = TypeVar("M")
+
+class Stored:
+    """Give a record of the memory its written forms; laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``."""
+
+    __slots__ = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data with a schema version; ids of entities are in them: for a store, never for a prompt."""
+        return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Restore what `to_data` returned.
+
+        Raises:
+            InvalidDataError: another schema, or a wrong, missing or unknown field; names the path of the first fault.
+        """
+        legal = f"what {cls.__name__}.to_data returned"
+        if not isinstance(data, Mapping):
+            raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
+        fields = dict(data)
+        schema = fields.pop("schema", None)
+        # True == 1: the types have to be the same as well.
+        if type(schema) is not int or schema != SCHEMA:
+            raise InvalidDataError("$.schema", f"schema {schema!r:.60} is unknown", str(SCHEMA))
+        return structured(_CONVERTER, fields, cls, legal=legal)
+
+    def to_json(self) -> str:
+        """Return the record as JSON text, which is the same for equal records."""
+        return orjson.dumps(self.to_data()).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Restore what `to_json` returned; raise `InvalidDataError` as `from_data`, and for what is no JSON object."""
+        return cls.from_data(json_object(text, legal=f"what {cls.__name__}.to_json returned"))
 
 
-_CONVERTER = strict_converter(PendingKind, StepKind, ThinkDecision, ConversationPhase)
-_CONVERTER.register_structure_hook(SessionIdRegistry, lambda value, _: SessionIdRegistry.from_dict(value))
+def _registry(value: object, _: object) -> SessionIdRegistry:
+    try:
+        return SessionIdRegistry.from_dict(value)
+    except InvalidDataError as error:
+        # The registry is the root of its own document, here it is a field.
+        raise InvalidDataError(error.path.removeprefix("$").removeprefix("."), error.what, error.legal) from None
+
+
+_CONVERTER = strict_converter(complete=True)
+_CONVERTER.register_structure_hook(SessionIdRegistry, _registry)
 _CONVERTER.register_unstructure_hook(SessionIdRegistry, SessionIdRegistry.to_dict)
-
-
-def write(memory: object) -> str:
-    """Return a record of the memory as JSON text."""
-    data = {"schema": SCHEMA, **_CONVERTER.unstructure(memory)}
-    return orjson.dumps(data, default=thawed).decode()
-
-
-def read(text: str | bytes, kind: type[M]) -> M:
-    """Read what `write` wrote of a `kind`.
-
-    Raises:
-        MemoryFormatError: no JSON, another schema, or a wrong, missing or unknown field; names the path of the first fault.
-    """
-    legal = f"what {kind.__name__}.to_json returned"
-    try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise MemoryFormatError("$", f"no JSON ({error})", legal) from None
-    if not isinstance(data, dict):
-        raise MemoryFormatError("$", f"{type(data).__name__} is no object", legal)
-    schema = data.pop("schema", None)
-    if type(schema) is not int or schema != SCHEMA:
-        raise MemoryFormatError("$.schema", f"schema {schema!r:.60} is unknown", str(SCHEMA))
-    try:
-        return _CONVERTER.structure(data, kind)
-    except FAULTS as error:
-        raise MemoryFormatError(*first_fault(error), legal) from None

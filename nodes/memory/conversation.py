@@ -1,28 +1,141 @@
-"""What an agent remembers beside the session: the seed's ``ConversationContext`` (seed 003, "Storage Schema Update")."""
+"""What is remembered of the closed exchanges: the seed's ``ConversationContext``, with its archive and its theme (seed 003, "Storage Schema Update")."""
 
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
+import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.nodes._values import is_a, is_text, is_tuple
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import freeze, thawed
+from polycontext.nodes.checks import are_texts, is_a, is_text, texts, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ConversationTurn, PendingState
-from polycontext.nodes.memory.archive import ContentArchive
-from polycontext.nodes.memory.codec import read, write
+from polycontext.nodes.memory.codec import Stored
 from polycontext.nodes.memory.digest import Digest
-from polycontext.nodes.memory.engagement import Engagement
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
+from polycontext.window import TokenCounter
+
+
+def _content(value: Any) -> Any:
+    return freeze(value, "content")
 
 
 @frozen
-class ConversationContext:
-    """Hold what is remembered of the closed turns of one conversation; immutable.
+class ArchivedContent:
+    """Hold one piece of content, immutable JSON data, under its key: a ref, or ``turn_4_step_1``."""
+
+    key: str = field(validator=is_text)
+    content: Any = field(converter=_content, hash=False)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the content takes as JSON."""
+        return len(orjson.dumps(self.content, default=thawed))
+
+
+@frozen
+class ContentArchive(Mapping[str, Any]):
+    """Map keys to content, oldest first, bounded in number and in bytes of JSON.
+
+    What does not fit any more leaves, oldest first; content too large for the whole
+    archive is not taken. The log of the session keeps what was said about it.
+
+    >>> archive = ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    >>> dict(archive)
+    {'a': 1, 'b': 2}
+    """
+
+    limit: int = field(default=50, validator=whole_from(1))
+    max_bytes: int = field(default=100_000, validator=whole_from(1))
+    entries: tuple[ArchivedContent, ...] = field(default=(), converter=tuple[ArchivedContent, ...])
+
+    def __attrs_post_init__(self) -> None:
+        if len({entry.key for entry in self.entries}) < len(self.entries):
+            raise InvalidDataError("entries", "a key stands there twice", "every key once")
+
+    def put(self, key: str, content: Any) -> "ContentArchive":
+        """Return the archive with `content` as its newest; an older one of the same key is replaced.
+
+        Raises:
+            InvalidDataError: content that is no JSON data, a key that cannot be stored.
+        """
+        entry = ArchivedContent(key, content)
+        # What is too large replaces its older version all the same: a stale result is worse than none.
+        others = [old for old in self.entries if old.key != key]
+        if entry.size > self.max_bytes:
+            return evolve(self, entries=others)
+        newest = [entry, *reversed(others)][: self.limit]
+        fit = sum(size <= self.max_bytes for size in accumulate(held.size for held in newest))
+        return evolve(self, entries=reversed(newest[:fit]))
+
+    def __getitem__(self, key: str) -> Any:
+        for entry in self.entries:
+            if entry.key == key:
+                return entry.content
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.key for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+MAX_GOALS = 3
+MAX_EXPRESSED = 5
+ITEM_TOKENS = 30
+"""How many tokens one goal, or one thing that the user expressed, may take."""
+STATED_TOKENS = 120
+
+
+@frozen
+class Engagement:
+    """Hold a conversation's last goals and what the user expressed; each oldest first.
+
+    `stated` is a summary in somebody's own words, such as a model's; it stands in
+    place of the derived one until the next exchange is closed.
+
+    >>> summary = TurnExecutionSummary(1, "plan_direct", "Find a soup", user_expressed="wants quick meals")
+    >>> Engagement().after(summary).text
+    'Goals: Find a soup. The user: wants quick meals.'
+    """
+
+    goals: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    expressed: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    stated: str = field(default="", validator=is_text)
+
+    def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
+        """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
+        return Engagement(
+            _with(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
+            _with(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
+            condense(stated, STATED_TOKENS, counter=counter),
+        )
+
+    @property
+    def text(self) -> str:
+        """Return the summary as one line; empty before anything is known."""
+        parts = (("Goals", "; ".join(self.goals)), ("The user", "; ".join(self.expressed)))
+        return self.stated or " ".join(f"{label}: {said}." for label, said in parts if said)
+
+
+def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
+    return (*(other for other in items if other != item), item) if item else items
+
+
+@frozen
+class ConversationContext(Stored):
+    """Hold what is remembered of the closed exchanges of one conversation; immutable.
 
     Its size does not grow with the conversation, but for entities that nobody dropped.
 
     `recent_turns` are the last five exchanges, `history` what is left of those before;
-    `turn_summaries` are the last two turns, `reasoning` what is left of those before.
+    `turn_summaries` are the last two exchanges, `reasoning` what is left of those before.
     `closed_id` is the resource id of the last user turn that was closed. `close_turn` keeps all
     of it up.
 
@@ -33,15 +146,15 @@ class ConversationContext:
     True
     """
 
-    recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_tuple)
+    recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_a(tuple))
     history: Digest = field(factory=Digest)
     engagement: Engagement = field(factory=Engagement)
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
     id_registry: SessionIdRegistry = field(factory=SessionIdRegistry, validator=is_a(SessionIdRegistry))
-    turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_tuple)
+    turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_a(tuple))
     reasoning: Digest = field(factory=lambda: Digest(bound=400))
     content_archive: ContentArchive = field(factory=ContentArchive)
-    understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_tuple)
+    understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_a(tuple))
     closed_id: str = field(default="", validator=is_text)
 
     @property
@@ -51,7 +164,7 @@ class ConversationContext:
 
     @property
     def reasoning_summary(self) -> str:
-        """Return what is left of the reasoning before the last turns."""
+        """Return what is left of the reasoning before the last exchanges."""
         return self.reasoning.text
 
     @property
@@ -66,7 +179,7 @@ class ConversationContext:
 
     @property
     def next_turn_num(self) -> int:
-        """Return the number of the next turn, 1 for the first."""
+        """Return the number of the next exchange, 1 for the first."""
         return self.turn_summaries[-1].turn_num + 1 if self.turn_summaries else 1
 
     def with_registry(self, registry: SessionIdRegistry) -> "ConversationContext":
@@ -77,22 +190,6 @@ class ConversationContext:
         """Return the memory that holds `content`, JSON data, for retrieval under `key`.
 
         Raises:
-            InvalidRecordError: content that is no JSON data, a key that cannot be stored.
+            InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
-
-    def to_json(self) -> str:
-        """Return the memory as JSON text, with a schema version; `from_json` restores it.
-
-        Law: ``from_json(c.to_json()) == c``, and its JSON is the same text.
-        """
-        return write(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "ConversationContext":
-        """Restore a memory.
-
-        Raises:
-            MemoryFormatError: no saved memory, or of an unknown schema; names the path of the first fault.
-        """
-        return read(text, cls)

@@ -11,8 +11,8 @@ from functools import reduce
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import ResourceClass
-from polycontext.nodes._values import InvalidRecordError, check_text, whole_from
+from polycontext.linearity import InvalidDataError, ResourceClass
+from polycontext.nodes.checks import is_said, whole_from
 from polycontext.pressure import ContextProjector, Reach, is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 
@@ -35,13 +35,13 @@ class DigestEntry:
     first: int = field(validator=whole_from(1))
     last: int = field(validator=whole_from(1))
     level: int = field(validator=whole_from(0))
-    text: str = field(validator=lambda _, a, v: _is_said(v))
+    text: str = field(validator=is_said)
 
     def __attrs_post_init__(self) -> None:
         if self.last < self.first:
-            raise InvalidRecordError("last", f"{self.last} is before {self.first}", "first or later")
+            raise InvalidDataError("last", f"{self.last} is before {self.first}", "first or later")
         if not self.level and self.first != self.last:
-            raise InvalidRecordError("level", f"0 for the entries {self.first} to {self.last}", "1 or more for a gist")
+            raise InvalidDataError("level", f"0 for the entries {self.first} to {self.last}", "1 or more for a gist")
 
     @property
     def turn(self) -> Turn:
@@ -56,15 +56,6 @@ class DigestEntry:
         return Turn(role, self.text, resource_id=f"{self.first}-{self.last}", sources=sources, level=level)
 
 
-def _is_said(text: object) -> None:
-    if not check_text(text, "text").strip():
-        raise InvalidRecordError("text", "is empty", "text that says something")
-
-
-def _entries(value: Iterable[DigestEntry]) -> tuple[DigestEntry, ...]:
-    return tuple(value)
-
-
 @frozen
 class Digest:
     r"""Keep what was added under `bound` tokens (design §6, §8).
@@ -73,7 +64,7 @@ class Digest:
     it folds; entries stand in the order they came.
 
     Raises:
-        InvalidRecordError: a bound below 64 tokens, entries out of order.
+        InvalidDataError: a bound below 64 tokens, entries out of order.
 
     >>> digest = Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
     >>> print(digest.text)
@@ -83,13 +74,13 @@ class Digest:
     """
 
     bound: int = field(default=600, validator=whole_from(LEAST_BOUND))
-    entries: tuple[DigestEntry, ...] = field(default=(), converter=_entries)
+    entries: tuple[DigestEntry, ...] = field(default=(), converter=tuple[DigestEntry, ...])
 
     def __attrs_post_init__(self) -> None:
         expected = 1
         for index, entry in enumerate(self.entries):
             if entry.first != expected:
-                raise InvalidRecordError(f"entries[{index}].first", f"{entry.first} does not follow", f"{expected}")
+                raise InvalidDataError(f"entries[{index}].first", f"{entry.first} does not follow", f"{expected}")
             expected = entry.last + 1
 
     @property
@@ -109,7 +100,7 @@ class Digest:
         The cost does not depend on how much was added before.
 
         Raises:
-            InvalidRecordError: text that is empty or cannot be stored.
+            InvalidDataError: text that is empty or cannot be stored.
         """
         number = self.added + 1
         entries = (*self.entries, DigestEntry(number, number, 0, text))
@@ -117,6 +108,7 @@ class Digest:
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break
+            # A joined text may count more than its turns: both bounds hold, and a harsher target follows where one does not.
             window = (projector or _PROJECTOR).compress(window, target).window
         return evolve(self, entries=_read_back(window, entries))
 

@@ -8,24 +8,12 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, InvalidOptionError
 
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
 """What is scripted: a text, an assistant message, an error to raise, or a function of the request."""
 
 _LEGAL = "a text, an assistant message, an exception, or a function of the request"
-
-
-@define(slots=False, eq=False)
-class ScriptError(CallerError, TypeError):
-    """Refuse a script that could not be played; `where` names the reply."""
-
-    where: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.problem}; legal: {self.legal}"
 
 
 @define(slots=False, eq=False)
@@ -43,7 +31,7 @@ class ScriptEndedError(CallerError, LookupError):
 
 def _scripted(replies: Iterable[Reply]) -> tuple[Reply, ...]:
     if isinstance(replies, str | Mapping):
-        raise ScriptError("replies", "one reply", "a sequence of replies")
+        raise InvalidOptionError("replies", replies, "a sequence of replies")
     script = tuple(replies)
     for number, reply in enumerate(script, 1):
         _check_reply(reply, f"reply {number}")
@@ -56,15 +44,15 @@ def _ruled(rules: Mapping[str, Reply]) -> Mapping[str, Reply]:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ScriptError(f"rule {pattern!r}", str(error), "a regular expression") from None
+            raise InvalidOptionError("rule", pattern, f"a regular expression ({error})") from None
     return dict(rules)
 
 
 def _check_reply(reply: object, where: str) -> None:
     if not isinstance(reply, str | Mapping | BaseException) and not callable(reply):
-        raise ScriptError(where, f"{type(reply).__name__} is no reply", _LEGAL)
+        raise InvalidOptionError(where, reply, _LEGAL)
     if isinstance(reply, Mapping) and reply.get("role") != "assistant":
-        raise ScriptError(where, f"a message of role {reply.get('role')!r}", "a message of role 'assistant'")
+        raise InvalidOptionError(where, dict(reply), "a message of role 'assistant'")
 
 
 @define
@@ -79,7 +67,7 @@ class ScriptedModel:
     Safe under threads. `requests` holds a copy of each request, as it was when it came.
 
     Raises:
-        ScriptError: a script that could not be played, when it is made.
+        InvalidOptionError: a script that could not be played, when it is made.
 
     >>> model = ScriptedModel(["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."})
     >>> model.complete("What is the weather?"), model.complete([{"role": "user", "content": "hi"}]), len(model.requests)
@@ -103,10 +91,12 @@ class ScriptedModel:
             BaseException: whatever the script says.
         """
         with self._lock:
+            # A copy, since the caller goes on with its list.
             self.requests.append(deepcopy(request))
             reply: Any = self._next(request)
         if isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
             raise reply
+        # Outside of the lock: a scripted function may ask the model again.
         said = reply(request) if callable(reply) else reply
         return deepcopy(dict(said) if isinstance(said, Mapping) else said)
 
@@ -116,9 +106,9 @@ class ScriptedModel:
 
     def _next(self, request: Any) -> Reply:
         text = _last_text(request)
-        matching = (reply for pattern, reply in self.rules.items() if re.search(pattern, text))
-        for reply in matching:
-            return reply
+        for pattern, reply in self.rules.items():
+            if re.search(pattern, text):
+                return reply
         for reply in self._script:
             return reply
         raise ScriptEndedError(len(self.requests), len(self.replies), tuple(self.rules))

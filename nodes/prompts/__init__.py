@@ -1,14 +1,12 @@
 """Prompts, assembled from templates, persona, constraints and the conversation's view (seed 004 §3.3)."""
 
-from polycontext.nodes.prompts.builder import PromptBuilder
-from polycontext.nodes.prompts.errors import EigenvectorError, MissingValueError, TemplateError, UnknownAgentTypeWarning
+from polycontext.nodes.prompts.builder import PromptBuilder, UnknownAgentTypeWarning
 from polycontext.nodes.prompts.persona import Band, band_of
-from polycontext.nodes.prompts.template import Template
+from polycontext.nodes.prompts.template import MissingValueError, Template, TemplateError
 from polycontext.nodes.prompts.transcript import transcript
 
 __all__ = [
     "Band",
-    "EigenvectorError",
     "MissingValueError",
     "PromptBuilder",
     "Template",

@@ -6,15 +6,16 @@ What it returns goes to a model. It never goes to a browser: `ComponentRenderer`
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.nodes._quoting import one_line
-from polycontext.nodes._values import InvalidRecordError, check_text
-from polycontext.nodes.prompts.errors import unknown_agent_type
-from polycontext.nodes.prompts.fitting import fit_prompt
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import check_text
+from polycontext.nodes.fitting import write_within
+from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.prompts.library import (
     TemplateLibrary,
     merge,
@@ -27,8 +28,9 @@ from polycontext.nodes.prompts.library import (
 from polycontext.nodes.prompts.persona import describe_persona
 from polycontext.nodes.prompts.template import Template
 from polycontext.nodes.prompts.transcript import transcript
-from polycontext.polynomial import ContextOutput
-from polycontext.window import ContextWindow, InvalidMessagesError, Turn
+from polycontext.polynomial import ContextOutput, ContextOverflowError
+from polycontext.pressure import ContextProjector
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 
 Value = str | int | float
 """What may be put into a template: text, or a number."""
@@ -36,7 +38,12 @@ Value = str | int | float
 DEFAULT = "default"
 """The agent type that stands in for unknown ones."""
 
+_PROJECTOR = ContextProjector()
 _NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class UnknownAgentTypeWarning(UserWarning):
+    """Warn that an agent type has no template and the one called `default` stands in."""
 
 
 def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
@@ -80,6 +87,7 @@ class PromptBuilder:
     _library: TemplateLibrary = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        # Frozen, and yet it shows all templates in the fields that took the caller's own.
         library = merge([self._given(), *map(read_folder, self.folders), package_library()])
         loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
         object.__setattr__(self, "_library", library)
@@ -104,8 +112,8 @@ class PromptBuilder:
 
         Raises:
             MissingValueError: naming a value that the template names and nobody gave.
-            EigenvectorError: a coordinate that is no number from 0 to 1.
-            InvalidRecordError: a value or a constraint that is no storable text.
+            InvalidOptionError: a coordinate that is no number from 0 to 1.
+            InvalidDataError: a value or a constraint that is no storable text.
         """
         return self._system_prompt(self._template(agent_type), eigenvectors, constraints, _texts(values))
 
@@ -131,7 +139,7 @@ class PromptBuilder:
         Raises:
             InvalidMessagesError: calls are open.
             ContextOverflowError: over budget even after everything yielded that may.
-            MissingValueError, EigenvectorError, InvalidRecordError: as `build_system_prompt`.
+            MissingValueError, InvalidOptionError, InvalidDataError: as `build_system_prompt`.
         """
         template = self._template(agent_type)
         texts = _texts(values if task is None else {**values, "task": task})
@@ -139,13 +147,15 @@ class PromptBuilder:
         closing = self._section("task", texts) if task and "task" not in template.names else ""
         if system_only:
             return _joined(system, closing)
+        # A prompt ends where the model goes on, which is behind results and not before them.
         _check_answered(output.window)
-        return fit_prompt(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
+        return _fitted(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
 
     def _template(self, agent_type: str) -> Template:
         templates = self._library.system
         if check_text(agent_type, "agent_type") not in templates:
-            warnings.warn(unknown_agent_type(agent_type, templates), stacklevel=3)
+            # The caller's line: behind this method and the one that builds a prompt.
+            warnings.warn(_unknown_agent_type(agent_type, templates), stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(
@@ -170,14 +180,14 @@ def _loaded(templates: Mapping[str, str], what: str, load: Callable[[str, str, s
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:
     """Return `values` as text; the persona is the builder's own to say."""
     if "persona" in values:
-        raise InvalidRecordError("persona", "is filled in by the builder", "a value of another name")
+        raise InvalidDataError("persona", "is filled in by the builder", "a value of another name")
     return {name: check_text(str(value) if isinstance(value, int | float) else value, name) for name, value in values.items()}
 
 
 def _list(constraints: Sequence[str]) -> str:
     """Return a list of one line each, so that no constraint can pose as a heading or as another constraint."""
     if isinstance(constraints, str):
-        raise InvalidRecordError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
+        raise InvalidDataError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
     lines = [one_line(check_text(constraint, f"constraints[{index}]")) for index, constraint in enumerate(constraints)]
     return "\n".join(f"- {line}" for line in lines if line)
 
@@ -190,3 +200,29 @@ def _check_answered(window: ContextWindow) -> None:
     if window.open_calls:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
+
+
+def _unknown_agent_type(agent_type: str, known: Iterable[str]) -> UnknownAgentTypeWarning:
+    """Return the warning, with what the name may have been meant to be."""
+    names = sorted(known)
+    near = " or ".join(map(repr, get_close_matches(agent_type, names)))
+    meant = f"; did you mean {near}?" if near else ""
+    return UnknownAgentTypeWarning(f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}")
+
+
+def _fitted(window: ContextWindow, write: Callable[[Iterable[Turn]], str]) -> str:
+    """Return what `write` makes of the window's turns or, where that is over budget, of a compressed view with which it fits.
+
+    PRESERVED turns stay word for word in every view.
+
+    Raises:
+        ContextOverflowError: over budget even after everything yielded that may.
+    """
+
+    def count(prompt: str) -> int:
+        return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
+
+    written = write_within(window, window.max_tokens, write, count, _PROJECTOR)
+    if written.tokens > window.max_tokens:
+        raise ContextOverflowError(written.tokens, window.max_tokens, "the prompt")
+    return written.text

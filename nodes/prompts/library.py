@@ -1,6 +1,5 @@
 """Where templates come from: the folders of a user, and the package's own behind them."""
 
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -10,9 +9,8 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.nodes.prompts.errors import TemplateError
 from polycontext.nodes.prompts.persona import Band, read_persona
-from polycontext.nodes.prompts.template import Template
+from polycontext.nodes.prompts.template import Template, TemplateError
 
 SECTIONS = ("constraints", "conversation", "task")
 """The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and so on."""
@@ -36,15 +34,10 @@ class TemplateLibrary:
 
 def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
     """Return one library in which the first that has a template gives it."""
-    return TemplateLibrary(
-        _first([library.system for library in libraries]),
-        _first([library.persona for library in libraries]),
-        _first([library.sections for library in libraries]),
-    )
-
-
-def _first(layers: Sequence[Mapping[str, Template]]) -> Mapping[str, Template]:
-    return ChainMap(*map(dict, layers))
+    merged = TemplateLibrary()
+    for each in reversed(libraries):
+        merged = TemplateLibrary({**merged.system, **each.system}, {**merged.persona, **each.persona}, {**merged.sections, **each.sections})
+    return merged
 
 
 @cache
@@ -76,6 +69,7 @@ def read_folder(folder: Traversable) -> TemplateLibrary:
 
 def _text(entry: Traversable) -> str:
     try:
+        # Some editors put a byte order mark in front, which is no part of the text.
         return entry.read_text(encoding="utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
         raise TemplateError(str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8") from None

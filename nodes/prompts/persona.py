@@ -7,8 +7,8 @@ band. Those under ``default`` speak for eigenvectors that have none of their own
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-from polycontext.nodes.prompts.errors import EigenvectorError, TemplateError
-from polycontext.nodes.prompts.template import Template
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.prompts.template import Template, TemplateError
 
 LOW_BELOW = 0.35
 HIGH_ABOVE = 0.65
@@ -40,30 +40,20 @@ def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, 
     `templates` are called ``warmth.high`` and so on; they may name ``{name}`` and ``{value}``.
 
     Raises:
-        EigenvectorError: a coordinate that is no number from 0 to 1, or a name that is no text.
+        InvalidOptionError: a coordinate that is no number from 0 to 1, or a name that is no text of one line.
     """
     return " ".join(_sentence(name, value, templates) for name, value in eigenvectors.items())
 
 
 def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str:
-    if not _is_name(name) or not _is_coordinate(value):
-        raise EigenvectorError(name, value)
+    if not (isinstance(name, str) and name.strip() and name.isprintable()):
+        raise InvalidOptionError("eigenvectors", name, "names of one line that can be read")
+    # A bool is an int, and `nan` is neither below 0 nor above 1.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidOptionError(f"eigenvectors[{name!r:.60}]", value, "a number from 0 to 1")
     band = band_of(value)
-    template = templates.get(persona_key(name, band)) or templates[persona_key(_DEFAULT, band)]
+    template = templates.get(f"{name}.{band}") or templates[f"{_DEFAULT}.{band}"]
     return template.fill({"name": name, "value": f"{value:.2f}"})
-
-
-def _is_name(name: object) -> bool:
-    return isinstance(name, str) and name.strip() != "" and name.isprintable()
-
-
-def _is_coordinate(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def persona_key(name: str, band: str) -> str:
-    """Return what the template of an eigenvector and band is called."""
-    return f"{name}.{band}"
 
 
 def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
@@ -85,7 +75,7 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
                 raise TemplateError(
                     source, number, 1, f"line {line!r:.60}", f"'# eigenvector', below it {', '.join(f'{b}: ...' for b in Band)}"
                 )
-            yield persona_key(name, band), _template(line, sentence, source, number)
+            yield f"{name}.{band}", _template(line, sentence, source, number)
 
 
 def _template(line: str, sentence: str, source: str, number: int) -> Template:

@@ -8,15 +8,42 @@ the insides of every value. Values are text that is put in and never looked at a
 from collections.abc import Iterator, Mapping
 from string import Formatter
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
-from polycontext.nodes.prompts.errors import MissingValueError, TemplateError
+from polycontext.linearity import CallerError
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
 
 Piece = tuple[str, str | None]
 """A literal, and the name of the value behind it."""
+
+
+@define(slots=False, eq=False)
+class TemplateError(CallerError, ValueError):
+    """Refuse a template when it is loaded; `source` is its file, `line` and `column` count from 1 (0: the template as a whole)."""
+
+    source: str
+    line: int
+    column: int
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        where = f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+        return f"{where}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class MissingValueError(CallerError, KeyError):
+    """Say which value a template names and nobody gave; `known` are those that were given."""
+
+    key: str
+    template: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"template {self.template} names {{{self.key}}}, but no such value is given; legal: {self.key}=..., beside {', '.join(self.known)}"
 
 
 @frozen
@@ -34,7 +61,7 @@ class Template:
     'Hello {more}, {welcome}.'
     >>> Template("Hello {name.__class__}", "hello.md")
     Traceback (most recent call last):
-    polycontext.nodes.prompts.errors.TemplateError: hello.md:1:7: place 'name.__class__' is no name; legal: {name} for a value, {{ and }} for braces
+    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no name; legal: {name} for a value, {{ and }} for braces
     """
 
     text: str

@@ -67,6 +67,7 @@ class ComponentRenderer:
 
     def render_output(self, output: ContextOutput, *, auto: bool = True) -> ChatProps:
         """Return the props of a machine's output; `auto` tells whether its session makes room by itself."""
+        # Asked of the table, so that a button cannot offer what the machine would refuse.
         legal = VALID_DIRECTIONS[output.state]
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
@@ -88,6 +89,7 @@ class ComponentRenderer:
     def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
         return {
             "id": turn.resource_id,
+            # A gist stands in a role of the provider's, and nobody said it.
             "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
             "content": _content(turn),
             "timestamp": turn.timestamp.isoformat(),

@@ -1,9 +1,13 @@
-"""Layer 3: what was decided and done, turn by turn (seed 003)."""
+"""Layer 3: what was decided and done, exchange by exchange (seed 003)."""
 
-from polycontext.nodes._values import InvalidRecordError
-from polycontext.nodes.reasoning.outcome import generic_outcome
-from polycontext.nodes.reasoning.parts import NODE_PARTS, ReasoningPart, reasoning_parts, visible_reasoning
-from polycontext.nodes.reasoning.printing import ReasoningNode, UnknownNodeError, format_reasoning_for_prompt
+from polycontext.nodes.reasoning.printing import (
+    NODE_PARTS,
+    ReasoningNode,
+    ReasoningPart,
+    format_reasoning_for_prompt,
+    reasoning_parts,
+    visible_reasoning,
+)
 from polycontext.nodes.reasoning.reading import RemembersReasoning, TurnUnderWay, get_reasoning_trace
 from polycontext.nodes.reasoning.summaries import (
     ConversationPhase,
@@ -20,7 +24,6 @@ __all__ = [
     "NODE_PARTS",
     "ConversationPhase",
     "CurationSummary",
-    "InvalidRecordError",
     "ReasoningNode",
     "ReasoningPart",
     "ReasoningTrace",
@@ -31,9 +34,7 @@ __all__ = [
     "TurnCuration",
     "TurnExecutionSummary",
     "TurnUnderWay",
-    "UnknownNodeError",
     "format_reasoning_for_prompt",
-    "generic_outcome",
     "get_reasoning_trace",
     "reasoning_parts",
     "visible_reasoning",

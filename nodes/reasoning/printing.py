@@ -1,41 +1,182 @@
-"""Print layer 3 for a prompt, each node its own part of it (seed 003 layer 3, "Who Consumes What")."""
+"""Who reads what of layer 3, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
 
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Literal
 
-from attrs import define
+from attrs import evolve
 
-from polycontext.linearity import CallerError
-from polycontext.nodes._parts import printed
-from polycontext.nodes.reasoning.parts import NODE_PARTS, reasoning_parts, visible_reasoning
-from polycontext.nodes.reasoning.summaries import ReasoningTrace
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
+from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
 
 NOTHING_HAPPENED = "(nothing happened yet)"
 
 
-@define(slots=False, eq=False)
-class UnknownNodeError(CallerError, ValueError):
-    """Refuse a node for which no part of the reasoning is chosen."""
+class ReasoningPart(StrEnum):
+    """Name a part of layer 3."""
 
-    node: object
+    EARLIER = "earlier"
+    """What is left of the exchanges before the last ones."""
+    STEPS = "steps"
+    """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes and refs."""
+    CURRENT_STEPS = "current_steps"
+    """The steps of the exchange under way, with notes."""
+    OUTCOMES = "outcomes"
+    """What came out of the steps of the last exchanges and of the one under way."""
+    CURATION = "curation"
+    """What was decided about entities in those exchanges."""
+    OWN_CURATION = "own_curation"
+    """Understand's own decisions, exchange by exchange."""
+    PHASE = "phase"
+    USER_EXPRESSED = "user_expressed"
 
-    def __str__(self) -> str:
-        return f"reasoning for node {self.node!r:.60}; legal: {', '.join(get_args(ReasoningNode))}"
+
+Done = ReasoningPart
+Parts = frozenset[ReasoningPart]
+
+NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
+    {
+        "understand": frozenset({Done.OWN_CURATION}),
+        "think": frozenset({Done.EARLIER, Done.STEPS, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED}),
+        "act": frozenset({Done.CURRENT_STEPS}),
+        "reply": frozenset({Done.OUTCOMES, Done.PHASE, Done.USER_EXPRESSED}),
+    }
+)
+"""What each node of the seed reads."""
+
+_OUTCOME_TURNS = 2
+"""Of how many exchanges those read the outcomes who do not read the steps."""
+_OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED})
+
+
+def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
+    """Return `trace` with the named parts alone; why an exchange was blocked stands wherever a part of the exchange does."""
+    past = bool(parts & _OF_PAST_TURNS)
+    # Who reads the steps under way and nothing else is told nothing of the exchanges before.
+    current = trace.current if past or Done.CURRENT_STEPS in parts else None
+    recent = trace.recent_summaries if Done.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
+    return ReasoningTrace(
+        recent_summaries=[_visible_turn(turn, parts) for turn in recent if turn is not trace.current] if past else (),
+        reasoning_summary=trace.reasoning_summary if Done.EARLIER in parts else "",
+        current=current and _visible_turn(current, parts, under_way=True),
+        curation_log=trace.curation_log if Done.OWN_CURATION in parts else (),
+    )
+
+
+def _visible_turn(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool = False) -> TurnExecutionSummary:
+    full = Done.STEPS in parts
+    return TurnExecutionSummary(
+        turn_num=turn.turn_num,
+        think_decision=turn.think_decision if full else None,
+        think_goal=turn.think_goal if full else "",
+        steps=_visible_steps(turn, parts, under_way=under_way),
+        entity_curation=turn.entity_curation if Done.CURATION in parts else CurationSummary(),
+        conversation_phase=turn.conversation_phase if Done.PHASE in parts else None,
+        user_expressed=turn.user_expressed if Done.USER_EXPRESSED in parts else "",
+        blocked_reason=turn.blocked_reason,
+    )
+
+
+def _visible_steps(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool) -> tuple[StepSummary, ...]:
+    if Done.STEPS in parts:
+        return turn.steps
+    if under_way and Done.CURRENT_STEPS in parts:
+        return tuple(evolve(step, entities_involved=()) for step in turn.steps)
+    if Done.OUTCOMES in parts:
+        # Without a description a step prints as its outcome.
+        return tuple(StepSummary(step.step_num, step.type, "", "", step.outcome) for step in turn.steps)
+    return ()
+
+
+def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
+    """Return all that is in `trace` as parts; why an exchange was blocked may not yield.
+
+    The summary of earlier exchanges goes first where room is short, line by line: it was condensed once.
+
+    Law: no line starts with anything that a model or a user said.
+    """
+    return filled(
+        (
+            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_decided(entry.curation)}" for entry in trace.curation_log)),
+            part("Earlier reasoning", map(quoted_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
+            *(_turn(turn, trace) for turn in trace.turns),
+            part("Conversation flow", _flow(trace), ResourceClass.PRESERVED),
+        )
+    )
+
+
+def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
+    entries = [*map(Entry, _decision(turn)), *_steps(turn), *map(Entry, _curation(turn))]
+    # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
+    blocked = (
+        [] if turn.blocked_reason is None else [Entry(f"BLOCKED: {one_line(turn.blocked_reason)}", resource_class=ResourceClass.PRESERVED)]
+    )
+    return Part(_heading(turn, trace), [*entries, *blocked])
+
+
+def _heading(turn: TurnExecutionSummary, trace: ReasoningTrace) -> str:
+    if turn is trace.current:
+        return f"This turn (turn {turn.turn_num})"
+    return f"{'Last turn' if turn is trace.recent_summaries[-1] else 'Turn before'} (turn {turn.turn_num})"
+
+
+def _decision(turn: TurnExecutionSummary) -> list[str]:
+    said = [text for text in (turn.think_decision or "", one_line(turn.think_goal)) if text]
+    return [f"Decided: {': '.join(said)}"] if said else []
+
+
+def _steps(turn: TurnExecutionSummary) -> list[Entry]:
+    return [Entry(_step(step)) for step in turn.steps if step.description or step.outcome]
+
+
+def _step(step: StepSummary) -> str:
+    """Return a step with all that is known of it; one without a description is its outcome."""
+    if not step.description:
+        return f"- {one_line(step.outcome)}"
+    lines = [f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"]
+    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", _listed(step.entities_involved)))
+    return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
+
+
+def _curation(turn: TurnExecutionSummary) -> list[str]:
+    return [] if turn.entity_curation.is_empty else [f"Curation: {_decided(turn.entity_curation)}"]
+
+
+def _decided(curation: CurationSummary) -> str:
+    kept = [f"retained {_reasoned(curation.retained, curation)}"] if curation.retained else []
+    gone = [f"demoted {_reasoned(curation.demoted, curation)}"] if curation.demoted else []
+    return "; ".join([*kept, *gone]) or "nothing changed"
+
+
+def _reasoned(refs: Iterable[str], curation: CurationSummary) -> str:
+    return ", ".join(f"{one_line(ref)} ({one_line(reason)})" if (reason := curation.reasons.get(ref)) else one_line(ref) for ref in refs)
+
+
+def _listed(refs: Iterable[str]) -> str:
+    return ", ".join(map(one_line, refs))
+
+
+def _flow(trace: ReasoningTrace) -> list[str]:
+    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
+    return [f"{label}: {text}" for label, text in said if text]
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
     """Print what `node` may see of `trace` (seed 003 layer 3).
 
-    ``understand``: its own decisions about entities, turn by turn. ``think``: the last
-    turns in full, their curation, the phase, what the user expressed. ``act``: the steps of
-    the turn under way with their notes. ``reply``: the outcomes, the phase, what the user expressed. Why
-    a turn was blocked stands wherever the turn does.
+    ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
+    exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of
+    the exchange under way with their notes. ``reply``: the outcomes, the phase, what the user expressed. Why
+    an exchange was blocked stands wherever the exchange does.
 
     Law: no line starts with anything that a model or a user said.
 
     Raises:
-        UnknownNodeError: another node.
+        InvalidOptionError: another node.
 
     >>> from polycontext.nodes.reasoning import StepSummary, TurnExecutionSummary
     >>> step = StepSummary(1, "read", "recipes", "Find soups", "read 3 recipes", ["recipe_1"], "the second is vegan")
@@ -50,5 +191,5 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     - read 3 recipes
     """
     if node not in NODE_PARTS:
-        raise UnknownNodeError(node)
+        raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
     return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), NOTHING_HAPPENED)

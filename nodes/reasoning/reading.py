@@ -1,4 +1,4 @@
-"""Build layer 3 from what is remembered and the turn under way (seed 003 layer 3)."""
+"""Build layer 3 from what is remembered and the exchange under way (seed 003 layer 3)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,26 +7,26 @@ from polycontext.nodes.reasoning.summaries import ReasoningTrace, TurnCuration, 
 
 
 class RemembersReasoning(Protocol):
-    """Stand for whatever remembers the closed turns: `ConversationContext`, or a store of your own."""
+    """Stand for whatever remembers the closed exchanges: `ConversationContext`, or a store of your own."""
 
     @property
     def turn_summaries(self) -> Sequence[TurnExecutionSummary]:
-        """Return the summaries of the last turns, oldest first."""
+        """Return the summaries of the last exchanges, oldest first."""
         ...
 
     @property
     def reasoning_summary(self) -> str:
-        """Return what is left of the turns before them."""
+        """Return what is left of the exchanges before them."""
         ...
 
     @property
     def understand_decision_log(self) -> Sequence[TurnCuration]:
-        """Return what Understand decided, turn by turn, oldest first."""
+        """Return what Understand decided, exchange by exchange, oldest first."""
         ...
 
 
 class TurnUnderWay(Protocol):
-    """Stand for a turn that is not closed: `CurrentTurn`."""
+    """Stand for an exchange that is not closed: `CurrentTurn`."""
 
     @property
     def summary(self) -> TurnExecutionSummary:
@@ -35,7 +35,7 @@ class TurnUnderWay(Protocol):
 
 
 def get_reasoning_trace(conversation: RemembersReasoning, turn: TurnUnderWay | None = None) -> ReasoningTrace:
-    """Build the reasoning trace from stored summaries and the turn under way (seed 003 layer 3).
+    """Build the reasoning trace from stored summaries and the exchange under way (seed 003 layer 3).
 
     A `turn` that was closed already is not shown twice.
     """

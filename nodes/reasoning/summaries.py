@@ -1,21 +1,13 @@
-"""The records of layer 3: what was decided, done, kept and said in one turn (seed 003 layer 3)."""
+"""The records of layer 3: what was decided, done, kept and said in one exchange (seed 003 layer 3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import field, frozen
+from attrs.validators import optional
 
-from polycontext.nodes._values import (
-    InvalidRecordError,
-    JsonObject,
-    are_texts,
-    check_text,
-    chosen,
-    is_text,
-    is_text_or_none,
-    texts,
-    whole_from,
-)
+from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
+from polycontext.nodes.checks import are_texts, chosen, is_text, texts, whole_from
 
 
 class StepKind(StrEnum):
@@ -63,7 +55,7 @@ class StepSummary:
     """Hold one step: what was planned, what came out, which refs it touched, and Act's note for the next step.
 
     Raises:
-        InvalidRecordError: an unknown kind, a number below its least, text that cannot be stored.
+        InvalidDataError: an unknown kind, a number below its least, text that cannot be stored.
     """
 
     step_num: int = field(validator=whole_from(1))
@@ -72,18 +64,19 @@ class StepSummary:
     description: str = field(validator=is_text)
     outcome: str = field(default="", validator=is_text)
     entities_involved: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
-    note: str | None = field(default=None, validator=is_text_or_none)
+    note: str | None = field(default=None, validator=optional(is_text))
 
 
-def _reasons(value: Mapping[str, str]) -> Mapping[str, str]:
-    if not isinstance(value, Mapping):
-        raise InvalidRecordError("reasons", f"{type(value).__name__} is no mapping", "a mapping of refs to reasons")
-    return JsonObject({ref: check_text(reason, f"reasons.{ref}") for ref, reason in value.items()}, "reasons")
+def _reasons(value: Mapping[str, str]) -> FrozenDict[str]:
+    reasons: FrozenDict[str] = freeze_object(value, "reasons")
+    for ref, reason in reasons.items():
+        check_text(reason, f"reasons.{ref}")
+    return reasons
 
 
 @frozen
 class CurationSummary:
-    """Hold what Understand decided about entities in one turn: refs retained, refs demoted, and why.
+    """Hold what Understand decided about entities in one exchange: refs retained, refs demoted, and why.
 
     >>> CurationSummary(retained=["recipe_1"], reasons={"recipe_1": "the user likes it"}).is_empty
     False
@@ -113,60 +106,48 @@ class CurationSummary:
 
 @frozen
 class TurnCuration:
-    """Hold one entry of Understand's own decision log: the turn, and what was decided in it."""
+    """Hold one entry of Understand's own decision log: the exchange, and what was decided in it."""
 
     turn_num: int = field(validator=whole_from(0))
     curation: CurationSummary
 
 
-def _steps(value: Iterable[StepSummary]) -> tuple[StepSummary, ...]:
-    return tuple(value)
-
-
 @frozen
 class TurnExecutionSummary:
-    """Hold what happened in one turn (seed 003 layer 3).
+    """Hold what happened in one exchange (seed 003 layer 3).
 
-    `think_decision` and `conversation_phase` are None where the turn was blocked before
+    `think_decision` and `conversation_phase` are None where the exchange was blocked before
     they were known; `blocked_reason` is None where it was not blocked.
 
     Raises:
-        InvalidRecordError: an unknown decision or phase, a number below its least, text that cannot be stored.
+        InvalidDataError: an unknown decision or phase, a number below its least, text that cannot be stored.
     """
 
     turn_num: int = field(validator=whole_from(0))
     think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
     think_goal: str = field(default="", validator=is_text)
-    steps: tuple[StepSummary, ...] = field(default=(), converter=_steps)
+    steps: tuple[StepSummary, ...] = field(default=(), converter=tuple[StepSummary, ...])
     entity_curation: CurationSummary = field(factory=CurationSummary)
     conversation_phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
     user_expressed: str = field(default="", validator=is_text)
-    blocked_reason: str | None = field(default=None, validator=is_text_or_none)
-
-
-def _summaries(value: Iterable[TurnExecutionSummary]) -> tuple[TurnExecutionSummary, ...]:
-    return tuple(value)
-
-
-def _curations(value: Iterable[TurnCuration]) -> tuple[TurnCuration, ...]:
-    return tuple(value)
+    blocked_reason: str | None = field(default=None, validator=optional(is_text))
 
 
 @frozen
 class ReasoningTrace:
-    """Hold layer 3 as a node reads it: the last turns, the reasoning before them, and the turn under way.
+    """Hold layer 3 as a node reads it: the last exchanges, the reasoning before them, and the exchange under way.
 
     `curation_log` is Understand's own decision history, oldest first.
     """
 
-    recent_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), converter=_summaries)
+    recent_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), converter=tuple[TurnExecutionSummary, ...])
     reasoning_summary: str = ""
     current: TurnExecutionSummary | None = None
-    curation_log: tuple[TurnCuration, ...] = field(default=(), converter=_curations)
+    curation_log: tuple[TurnCuration, ...] = field(default=(), converter=tuple[TurnCuration, ...])
 
     @property
     def turns(self) -> tuple[TurnExecutionSummary, ...]:
-        """Return the recent turns and the one under way, oldest first."""
+        """Return the recent exchanges and the one under way, oldest first."""
         return self.recent_summaries if self.current is None else (*self.recent_summaries, self.current)
 
     @property

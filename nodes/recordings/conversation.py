@@ -5,19 +5,21 @@ data set) with `messages` and perhaps `system`, `tools` and `id`. A document is
 one conversation or a list of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.recordings.documents import Document, Path
-from polycontext.nodes.recordings.errors import ReadingError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.recordings.documents import Document, Place, opened, read_documents, unreadable
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Parsed, Provider, get_format
 
 _SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+"""What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
 _SOME = 120
-_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 @frozen
@@ -30,7 +32,7 @@ class Conversation:
     """
 
     document: Document = field(repr=False)
-    path: Path
+    path: Place
     provider: Provider
     messages: Sequence[Any] = field(repr=False)
     number: int = 1
@@ -59,26 +61,26 @@ class Conversation:
         """Return the turns.
 
         Raises:
-            ReadingError: a message breaks a rule of the provider; names file, line and message.
+            InvalidDataError: a message breaks a rule of the provider; names file, line and message.
         """
         try:
             return get_format(self.provider).parse(self.messages, repair=repair)
         except InvalidMessagesError as error:
             raise self.refused(error) from None
 
-    def refused(self, error: InvalidMessagesError) -> ReadingError:
+    def refused(self, error: InvalidMessagesError) -> InvalidDataError:
         """Return what is wrong with the messages, by its place in the file."""
         path, name = self._place(error.index)
         problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
-        return ReadingError(self.source, self.document.line_of(path), name, problem, error.legal)
+        return unreadable(self.source, self.document.line_of(path), name, problem, error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
         """Return the place of turn `number` (from 1) in the file: its line and message."""
         path, name = self._place(self.parse(repair=repair).places[number - 1])
         return f"line {self.document.line_of(path)}, {name}"
 
-    def _place(self, index: int | None) -> tuple[Path, str]:
-        inside: Path = (*self.path, "messages") if self.body is not None else self.path
+    def _place(self, index: int | None) -> tuple[Place, str]:
+        inside: Place = (*self.path, "messages") if self.body is not None else self.path
         if index is None:
             return inside, "messages"
         if self.has_system and index == 0:
@@ -87,11 +89,26 @@ class Conversation:
         return (*inside, index), f"messages[{index}]"
 
 
+def read_conversations(names: Iterable[str], provider: Provider | None = None) -> Iterator[Conversation]:
+    """Yield the conversations of the files `names`, in order, each as soon as it is read.
+
+    Raises:
+        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file, line and field.
+    """
+    for name in names:
+        with opened(name) as (source, lines):
+            count = 0
+            for document in read_documents(source, lines):
+                for conversation in conversations(document, provider, count + 1):
+                    yield conversation
+                    count += 1
+
+
 def conversations(document: Document, provider: Provider | None = None, first: int = 1) -> Iterator[Conversation]:
     """Yield the conversations of `document`, numbered from `first`; without a `provider` it is found out.
 
     Raises:
-        ReadingError: the document has none of the known shapes.
+        InvalidDataError: the document has none of the known shapes.
     """
     if _holds_several(document.value):
         share = document.size // len(document.value)
@@ -118,30 +135,31 @@ def _is_body(value: object) -> bool:
     return isinstance(value, dict) and "messages" in value
 
 
-def _conversation(document: Document, path: Path, value: Any, provider: Provider | None) -> Conversation:
+def _conversation(document: Document, path: Place, value: Any, provider: Provider | None) -> Conversation:
     if isinstance(value, list):
         return Conversation(document, path, provider or detect_provider(value), value)
     if not _is_body(value):
-        raise ReadingError(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
+        raise unreadable(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
-        place = (*path, "messages")
-        raise ReadingError(document.source, document.line_of(place), "messages", f"{_kind(messages)} is no list", "a list of messages")
+        line = document.line_of((*path, "messages"))
+        raise unreadable(document.source, line, "messages", f"{_kind(messages)} is no list", "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
+    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
-    name = value.get("id")
+    name = value.get("id")  # a number in some data sets
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
     further = _tools(document, path, tools)
     return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
 
 
-def _tools(document: Document, path: Path, tools: object) -> Sequence[Mapping[str, Any]]:
+def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[str, Any]]:
     if tools is None:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        place = (*path, "tools")
-        raise ReadingError(document.source, document.line_of(place), "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
+        line = document.line_of((*path, "tools"))
+        raise unreadable(document.source, line, "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
     return tools
 
 
@@ -159,19 +177,7 @@ def _shortened(text: str) -> str:
 
 
 def _kind(value: object) -> str:
-    match value:
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-        case str():
-            return "text"
-        case bool():
-            return "true or false"
-        case None:
-            return "null"
-        case _:
-            return "a number"
+    return _KINDS.get(type(value), "a number")
 
 
 def _contents(messages: object) -> Iterator[object]:
@@ -181,5 +187,4 @@ def _contents(messages: object) -> Iterator[object]:
 
 
 def _is_anthropic(block: object) -> bool:
-    kind = block.get("type") if isinstance(block, dict) else None
-    return isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS
+    return isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS

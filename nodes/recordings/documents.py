@@ -6,16 +6,21 @@ a whole value, every line is one.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from attrs import field, frozen
 
-from polycontext.nodes.recordings.errors import ReadingError
+from polycontext.linearity import InvalidDataError
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside of a document."""
 
+STANDARD_INPUT = "-"
+_FILES = "a readable file, or - for standard input"
 _JSON = "JSON (one document), or JSONL (one document a line)"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _BOM = b"\xef\xbb\xbf"
@@ -32,7 +37,7 @@ class Document:
     text: str = field(repr=False)
     size: int = 0
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: Place) -> int:
         r"""Return the line on which the value at `path` begins, or the last known one on the way.
 
         >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
@@ -41,19 +46,59 @@ class Document:
         return self.line + self.text.count("\n", 0, _offset(self.text, path))
 
 
+@contextmanager
+def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
+    """Yield what the file `name` is called in a complaint, and its lines; `-` is standard input.
+
+    Raises:
+        InvalidDataError: it is missing or cannot be read.
+    """
+    if name == STANDARD_INPUT:
+        yield "<stdin>", sys.stdin.buffer
+        return
+    source = name.encode("utf-8", "backslashreplace").decode()
+    try:
+        stream = Path(name).open("rb")  # noqa: SIM115  the with below closes it
+    except (OSError, ValueError) as error:
+        raise unreadable(source, None, None, _reason(error), _FILES) from None
+    with stream:
+        try:
+            yield source, stream
+        except OSError as error:
+            raise unreadable(source, None, None, _reason(error), _FILES) from None
+
+
+def size_of(names: Iterable[str]) -> int | None:
+    """Return the bytes of the files together, None where that cannot be known."""
+    try:
+        return None if STANDARD_INPUT in names else sum(Path(name).stat().st_size for name in names)
+    except (OSError, ValueError):
+        return None
+
+
+def unreadable(source: str, line: int | None, field: str | None, what: str, legal: str) -> InvalidDataError:
+    """Return the refusal of a file; `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as a whole).
+
+    >>> print(unreadable("chat.json", 4, "messages[1]", "role is 'poet'", "user or assistant"))
+    chat.json, line 4, messages[1]: role is 'poet'; legal: user or assistant
+    """
+    where = (source, None if line is None else f"line {line}", field)
+    return InvalidDataError(", ".join(filter(None, where)), what, legal)
+
+
 def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     """Yield the documents in `lines`; what is blank is passed over.
 
     Raises:
-        ReadingError: not UTF-8, not JSON, or nothing at all; names source, line and column.
+        InvalidDataError: not UTF-8, not JSON, or nothing at all; names source, line and column.
     """
     numbered = _numbered(lines)
-    for line, data in numbered:
-        text = _decoded(source, line, data)
-        yield _first(source, line, text, numbered)
-        break
-    else:
-        raise ReadingError(source, None, None, "the file is empty", _JSON)
+    first = next(numbered, None)
+    if first is None:
+        raise unreadable(source, None, None, "the file is empty", _JSON)
+    line, data = first
+    # It may take all lines there are; then the loop finds nothing left.
+    yield _first(source, line, _decoded(source, line, data), numbered)
     for line, data in numbered:
         yield _parsed(source, line, _decoded(source, line, data))
 
@@ -69,7 +114,7 @@ def _first(source: str, line: int, text: str, rest: Iterator[tuple[int, bytes]])
     """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
     try:
         return _parsed(source, line, text)
-    except ReadingError:
+    except InvalidDataError:
         if source.endswith(_LINE_SUFFIXES):
             raise
     # Blank lines were passed over: put them back, so that lines count right.
@@ -85,7 +130,7 @@ def _decoded(source: str, line: int, data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is no UTF-8"
-        raise ReadingError(source, line, None, problem, "text in UTF-8") from None
+        raise unreadable(source, line, None, problem, "text in UTF-8") from None
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
@@ -94,15 +139,15 @@ def _parsed(source: str, line: int, text: str) -> Document:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg} at column {error.colno}"
-        raise ReadingError(source, line + error.lineno - 1, None, problem, _JSON) from None
+        raise unreadable(source, line + error.lineno - 1, None, problem, _JSON) from None
     except RecursionError:
-        raise ReadingError(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
+        raise unreadable(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
     except ValueError:
-        raise ReadingError(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
+        raise unreadable(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
     return Document(source, line, value, text, size)
 
 
-def _offset(text: str, path: Path) -> int:
+def _offset(text: str, path: Place) -> int:
     """Return where the value at `path` begins, by stepping over what stands before it."""
     position = _skip(text, 0)
     for step in path:
@@ -112,6 +157,7 @@ def _offset(text: str, path: Path) -> int:
 
 def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
     """Yield key or index, and offset, of everything in the list or object at `position`."""
+    # The text was parsed before, so it is well formed, and nothing is checked on the way.
     scan = json.JSONDecoder().raw_decode
     keyed, position, index = text[position] == "{", _skip(text, position + 1), 0
     while position < len(text) and text[position] not in "]}":
@@ -131,3 +177,8 @@ def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
+
+
+def _reason(error: OSError | ValueError) -> str:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot be read: {(reason or type(error).__name__).lower()}"

@@ -7,20 +7,22 @@ list, as an agent would, so the report can say what would have been sent.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, ReplayStep, TurnRefused, TurnTaken
-from polycontext.polynomial import ContextSession, Engine
-from polycontext.polynomial.journal.events import CompressEvent, TurnEvent, apply_event
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal import conversation as journal
+from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
-from polycontext.window import ContextWindow, OrderError, Role, TokenCounter, Turn
+from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
+Engine = Literal["table", "machine"]
 STAND_IN = "[result refused: too large]"
 """What stands for a result that did not go in."""
 
@@ -29,6 +31,7 @@ STAND_IN = "[result refused: too large]"
 class ReplaySettings:
     """Hold how a conversation is replayed: the budget in tokens, the marks of pressure, the engine.
 
+    The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
     `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
     """
 
@@ -39,7 +42,6 @@ class ReplaySettings:
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
     strict: bool = False
-    counter: TokenCounter | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
         """Return a new session for `conversation`, its tools taken off the budget.
@@ -47,34 +49,35 @@ class ReplaySettings:
         Raises:
             ContextOverflowError: the tools alone take the whole budget.
         """
-        return ContextSession(
+        session = ContextSession(
             self.max_tokens,
-            engine=self.engine,
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),
-            counter=self.counter,
         )
+        if self.engine == "machine":
+            _ = session.machine
+        return session
 
 
 def replay_conversation(
-    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[int], None] = lambda turns: None
+    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[float], None] = lambda size: None
 ) -> ReplayReport:
-    """Drive `conversation` through the machine and report every step; `on_turn` is called with the number of all turns.
+    """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
 
     A turn that the machine refuses is reported and skipped (with `strict` it ends the replay).
     A refused result leaves its call open, which would refuse everything behind it: a short
     stand-in closes the call, as an agent loop would report a result that is too large.
 
     Raises:
-        ReadingError: the messages break a rule of their provider.
+        InvalidDataError: the messages break a rule of their provider.
         ContextOverflowError: the tools alone take the whole budget.
     """
     parsed = conversation.parse(repair=settings.repair)
     run = _Run(settings.session(conversation), parsed.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
-        on_turn(len(parsed.turns))
+        on_turn(conversation.size / len(parsed.turns))
         if refused and settings.strict:
             break
     return ReplayReport(
@@ -113,13 +116,14 @@ class _Run:
 
     def _attempt(self, number: int, turn: Turn, *, stand_in: bool = False) -> TurnRefused | None:
         """Return why `turn` was refused, or None and the steps that it took."""
-        before, revision = self.session.window, self.session.revision
+        before = self.session.conversation
         try:
             self.session.add(turn)
         except PolycontextError as error:
             reason = self._reason(turn, error)
             return TurnRefused(number, turn, type(error).__name__, reason, self.session.state, self.session.pressure)
-        steps = list(self._read_journal(number, before, revision))
+        # Read at once: the next turn moves the session on.
+        steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
         for step in steps:
@@ -135,16 +139,17 @@ class _Run:
             return f"its call was refused with turn {caller}"
         return str(error)
 
-    def _read_journal(self, number: int, window: ContextWindow, revision: int) -> Iterator[ReplayStep]:
-        """Yield the steps that the journal holds behind `revision`, starting from `window`."""
-        events = self.session.events()[revision:]
+    def _read_journal(self, number: int, conversation: journal.Conversation) -> Iterator[ReplayStep]:
+        """Yield the steps that the journal holds behind `conversation`."""
+        events = self.session.events(after=conversation.revision)
         for event in events:
-            before, window = window, self.session.window if event is events[-1] else apply_event(window, event)
+            # The last event leads to the conversation that the session has; replaying it once more would be work for nothing.
+            before, conversation = conversation, self.session.conversation if event is events[-1] else journal.evolve(conversation, event)
             if isinstance(event, TurnEvent):
                 self._numbers[event.turn.resource_id] = number
-                yield TurnTaken(number, event.turn, event.resource_class, event.state, pressure_of(window))
+                yield TurnTaken(number, event.turn, event.resource_class, event.state, conversation.window.pressure)
             elif isinstance(event, CompressEvent):
-                yield self._compressed(event, before, window)
+                yield self._compressed(event, before.window, conversation.window)
 
     def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
@@ -168,6 +173,7 @@ class _Run:
             self.session.request(self.provider)
         except PolycontextError as error:
             return str(error)
+        # A model answers these; behind its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
         return None

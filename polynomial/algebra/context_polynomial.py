@@ -1,24 +1,51 @@
-"""The context as a polynomial functor (seed 004 §1.1)."""
+"""The context as a polynomial functor: an agent like any other, which runs and composes (seed 004 §1.1)."""
 
-from polycontext.polynomial.algebra.poly_agent import PolyAgent
+from attrs import frozen
+
+from polycontext.polynomial.algebra.poly_agent import PolyAgent, Those
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, context_transition
 from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.window import ContextWindow
+
+
+@frozen
+class Position:
+    """Hold a position of the context polynomial: a state of the machine with the window that stands there."""
+
+    state: ContextState
+    window: ContextWindow
+
+    @classmethod
+    def start(cls, max_tokens: int) -> "Position":
+        """Return where a conversation in a window of `max_tokens` begins."""
+        return cls(ContextState.EMPTY, ContextWindow(max_tokens))
+
+
+def context_polynomial(policy: ContextPolicy = DEFAULT_POLICY) -> PolyAgent[Position, ContextInput, ContextOutput]:
+    """Return the context polynomial under `policy`: positions carry their window, directions are input kinds."""
+
+    def transition(position: Position, context_input: ContextInput) -> tuple[Position, ContextOutput]:
+        state, output = context_transition(position.state, context_input, position.window, policy)
+        return Position(state, output.window), output
+
+    return PolyAgent(
+        positions=Those(lambda position: isinstance(position, Position)),
+        directions=lambda position: VALID_DIRECTIONS[position.state],
+        transition=transition,
+        direction=_kind,
+    )
 
 
 def _kind(context_input: ContextInput) -> InputKind:
     return context_input.kind
 
 
-CONTEXT_POLYNOMIAL: PolyAgent[ContextState, ContextInput, ContextOutput] = PolyAgent(
-    positions=frozenset(ContextState),
-    directions=VALID_DIRECTIONS.__getitem__,
-    transition=context_transition,
-    direction=_kind,
-)
-"""Positions are states, directions input kinds; the transition takes the window along as its memory.
+CONTEXT_POLYNOMIAL = context_polynomial()
+"""The context polynomial under the default policy.
 
->>> from polycontext.window import ContextWindow
->>> CONTEXT_POLYNOMIAL.invoke(ContextState.EMPTY, ContextInput.user_turn("hello"), ContextWindow(1000))[0]
-<ContextState.ACCUMULATING: 'ACCUMULATING'>
+>>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")])
+>>> position.state, len(outputs[-1].window)
+(<ContextState.ACCUMULATING: 'ACCUMULATING'>, 2)
 """

@@ -9,34 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
 
 
-@define(slots=False, eq=False)
-class ArityError(CallerError, TypeError):
-    """Refuse a composition or call with the wrong number of places."""
-
-    operation: str
-    arity: int
-    given: int
-
-    def __str__(self) -> str:
-        return f"operation {self.operation} takes {self.arity}, was given {self.given}"
-
-
-@define(slots=False, eq=False)
-class UnknownOperationError(CallerError, KeyError):
-    """Refuse the name of an operation that the operad does not have."""
-
-    name: str
-    legal: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"unknown operation {self.name!r}; legal: {', '.join(self.legal)}"
+def _check_arity(operation: str, arity: int, given: int) -> None:
+    if given != arity:
+        raise InvalidOptionError(f"places of operation {operation}", given, f"exactly {arity}")
 
 
 @frozen
@@ -49,14 +31,12 @@ class Operation:
 
     def __call__(self, *windows: ContextWindow) -> ContextWindow:
         """Apply the operation to as many windows as its arity says."""
-        if len(windows) != self.arity:
-            raise ArityError(self.name, self.arity, len(windows))
+        _check_arity(self.name, self.arity, len(windows))
         return self.function(*windows)
 
     def compose(self, *inner: "Operation") -> "Operation":
         """Return this operation with `inner` in its places; its arity is the sum of theirs."""
-        if len(inner) != self.arity:
-            raise ArityError(self.name, self.arity, len(inner))
+        _check_arity(self.name, self.arity, len(inner))
 
         def composed(*windows: ContextWindow) -> ContextWindow:
             return self.function(*_applied(inner, windows))
@@ -95,7 +75,7 @@ class Operad:
         1
         """
         if name not in self.makers:
-            raise UnknownOperationError(name, tuple(self.makers))
+            raise UnknownNameError("operation", name, tuple(self.makers))
         return self.makers[name](*parameters)
 
     def identity(self) -> Operation:

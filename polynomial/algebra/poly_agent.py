@@ -4,13 +4,14 @@ The names are the field's own (Niu and Spivak, Polynomial Functors): parallel
 product, coproduct, product, sequential composition, change of interface by a lens.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from itertools import product as pairs
 from typing import Any, Generic, TypeVar
 
 from attrs import define, field, frozen
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import CallerError, PolycontextError
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -19,6 +20,10 @@ S2 = TypeVar("S2")
 A2 = TypeVar("A2")
 B2 = TypeVar("B2")
 C = TypeVar("C")
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 @define(slots=False, eq=False)
@@ -32,12 +37,32 @@ class DirectionError(CallerError, ValueError):
         return f"{self.direction!r} is no direction of position {self.position!r}"
 
 
+@frozen(eq=False)
+class Those(AbstractSet[Any]):
+    """Hold the values that a test accepts: positions or directions that can be told, and are too many to list.
+
+    >>> 4 in Those(lambda value: value % 2 == 0)
+    True
+    """
+
+    holds: Callable[[Any], bool]
+
+    def __contains__(self, value: object) -> bool:
+        return self.holds(value)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("these values cannot be listed; legal: asking whether one is in here")
+
+    def __len__(self) -> int:
+        raise TypeError("these values cannot be counted; legal: asking whether one is in here")
+
+
 @frozen
 class PolyAgent(Generic[S, A, B]):
     """Hold an agent: its positions, the directions legal at each, and what an input does there.
 
-    `transition` takes a position, an input and whatever else the agent remembers. `direction`
-    tells which direction an input goes in; inputs that are their own direction need none.
+    `direction` tells which direction an input goes in; inputs that are their own direction need none. Positions and
+    directions are a frozenset where they can be listed, and `Those` where they can only be told.
 
     >>> door = PolyAgent(
     ...     frozenset({"open", "shut"}),
@@ -48,24 +73,27 @@ class PolyAgent(Generic[S, A, B]):
     ('shut', 'close')
     """
 
-    positions: frozenset[S]
-    directions: Callable[[S], frozenset[Any]]
-    transition: Callable[..., tuple[S, B]]
-    direction: Callable[[A], Any] = field(default=lambda a: a)
+    positions: AbstractSet[S]
+    directions: Callable[[S], AbstractSet[Any]]
+    transition: Callable[[S, A], tuple[S, B]]
+    direction: Callable[[A], Any] = field(default=_itself)
 
     def accepts(self, position: S, input: A) -> bool:
         """Tell whether `input` goes in a direction of `position`."""
         return self.direction(input) in self.directions(position)
 
-    def invoke(self, position: S, input: A, *memory: object) -> tuple[S, B]:
+    def invoke(self, position: S, input: A) -> tuple[S, B]:
         """Return the next position and the output; refuse what is no direction.
 
         Raises:
             DirectionError: `input` is no direction of `position`.
+            Whatever the transition refuses.
         """
-        if not self.accepts(position, input):
+        legal = self.directions(position)
+        # Directions that can only be tried are tried by the transition, which says best what it refuses.
+        if not isinstance(legal, Those) and self.direction(input) not in legal:
             raise DirectionError(position, self.direction(input))
-        return self.transition(position, input, *memory)
+        return self.transition(position, input)
 
     def run(self, position: S, inputs: Iterable[A]) -> tuple[S, list[B]]:
         """Take `inputs` one after the other; return the last position and all outputs."""
@@ -99,14 +127,34 @@ def parallel(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAg
         return (s, s2), (b, b2)
 
     return PolyAgent(
-        frozenset(pairs(first.positions, second.positions)),
-        lambda position: frozenset(pairs(first.directions(position[0]), second.directions(position[1]))),
+        _pairs(first.positions, second.positions),
+        lambda position: _pairs(first.directions(position[0]), second.directions(position[1])),
         transition,
-        lambda input: (first.direction(input[0]), second.direction(input[1])),
+        _itself if _are_plain(first, second) else lambda input: (first.direction(input[0]), second.direction(input[1])),
     )
 
 
+def _are_plain(*agents: PolyAgent[Any, Any, Any]) -> bool:
+    """Tell whether every input of the agents is its own direction; so it is of what they make together."""
+    return all(agent.direction is _itself for agent in agents)
+
+
+def _pairs(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
+    if isinstance(first, frozenset) and isinstance(second, frozenset):
+        return frozenset(pairs(first, second))
+    return Those(lambda pair: isinstance(pair, tuple) and len(pair) == 2 and pair[0] in first and pair[1] in second)  # noqa: PLR2004 - a pair
+
+
+def _sum(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
+    if isinstance(first, frozenset) and isinstance(second, frozenset):
+        return frozenset([*map(Left, first), *map(Right, second)])
+    return Those(lambda each: each.value in first if isinstance(each, Left) else isinstance(each, Right) and each.value in second)
+
+
 def _tagged(first: PolyAgent[Any, Any, Any], second: PolyAgent[Any, Any, Any]) -> Callable[[Left[Any] | Right[Any]], Any]:
+    if _are_plain(first, second):
+        return _itself
+
     def direction(input: Left[Any] | Right[Any]) -> Left[Any] | Right[Any]:
         if isinstance(input, Left):
             return Left(first.direction(input.value))
@@ -119,11 +167,12 @@ def coproduct(
     first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
 ) -> PolyAgent[Left[S] | Right[S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
     """Return +: the agent is one of both, and stays that one."""
+    nothing: frozenset[Any] = frozenset()
 
-    def directions(position: Left[S] | Right[S2]) -> frozenset[Any]:
+    def directions(position: Left[S] | Right[S2]) -> AbstractSet[Any]:
         if isinstance(position, Left):
-            return frozenset(map(Left, first.directions(position.value)))
-        return frozenset(map(Right, second.directions(position.value)))
+            return _sum(first.directions(position.value), nothing)
+        return _sum(nothing, second.directions(position.value))
 
     def transition(position: Any, input: Any) -> tuple[Left[S] | Right[S2], Left[B] | Right[B2]]:
         if type(position) is not type(input):
@@ -134,15 +183,14 @@ def coproduct(
         s2, b2 = second.invoke(position.value, input.value)
         return Right(s2), Right(b2)
 
-    positions: frozenset[Left[S] | Right[S2]] = frozenset([*map(Left, first.positions), *map(Right, second.positions)])
-    return PolyAgent(positions, directions, transition, _tagged(first, second))
+    return PolyAgent(_sum(first.positions, second.positions), directions, transition, _tagged(first, second))
 
 
 def product(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
     """Return ×: both are there, and each input moves one of them."""
 
-    def directions(position: tuple[S, S2]) -> frozenset[Any]:
-        return frozenset({*map(Left, first.directions(position[0])), *map(Right, second.directions(position[1]))})
+    def directions(position: tuple[S, S2]) -> AbstractSet[Any]:
+        return _sum(first.directions(position[0]), second.directions(position[1]))
 
     def transition(position: tuple[S, S2], input: Any) -> tuple[tuple[S, S2], Left[B] | Right[B2]]:
         if isinstance(input, Left):
@@ -151,25 +199,37 @@ def product(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAge
         s2, b2 = second.invoke(position[1], input.value)
         return (position[0], s2), Right(b2)
 
-    return PolyAgent(frozenset(pairs(first.positions, second.positions)), directions, transition, _tagged(first, second))
+    return PolyAgent(_pairs(first.positions, second.positions), directions, transition, _tagged(first, second))
 
 
 def sequential(first: PolyAgent[S, A, B], second: PolyAgent[S2, B, C]) -> PolyAgent[tuple[S, S2], A, C]:
     """Return the agent that feeds every output of the first to the second.
 
-    Its directions are exactly what its transition accepts: inputs of the first whose output
-    the second accepts. The first agent's inputs must be their own directions, so that they can be tried.
+    Its directions are exactly what its transition accepts: inputs of the first whose output the second accepts. They
+    are listed where the first agent's inputs are their own directions, so that all can be tried, and told one by one elsewhere.
     """
 
-    def directions(position: tuple[S, S2]) -> frozenset[Any]:
-        return frozenset(a for a in first.directions(position[0]) if second.accepts(position[1], first.transition(position[0], a)[1]))
+    def accepts(position: tuple[S, S2], input: Any) -> bool:
+        if not first.accepts(position[0], input):
+            return False
+        try:
+            _, output = first.transition(position[0], input)
+        except PolycontextError:
+            return False
+        return second.accepts(position[1], output)
+
+    def directions(position: tuple[S, S2]) -> AbstractSet[Any]:
+        legal = first.directions(position[0])
+        if _are_plain(first) and isinstance(legal, frozenset):
+            return frozenset(a for a in legal if accepts(position, a))
+        return Those(lambda input: accepts(position, input))
 
     def transition(position: tuple[S, S2], input: A) -> tuple[tuple[S, S2], C]:
         s, b = first.invoke(position[0], input)
         s2, c = second.invoke(position[1], b)
         return (s, s2), c
 
-    return PolyAgent(frozenset(pairs(first.positions, second.positions)), directions, transition)
+    return PolyAgent(_pairs(first.positions, second.positions), directions, transition)
 
 
 @frozen
@@ -178,11 +238,11 @@ class Lens(Generic[A, B, A2, B2]):
 
     push: Callable[[B], B2]
     pull: Callable[[A2], A]
-    domain: frozenset[A2]
+    domain: AbstractSet[A2]
 
     def then(self, outer: "Lens[A2, B2, C, Any]") -> "Lens[A, B, C, Any]":
         """Return this lens followed by `outer`. Law: ``through(through(p, f), g) == through(p, f.then(g))``."""
-        domain = frozenset(c for c in outer.domain if outer.pull(c) in self.domain)
+        domain = _those_of(outer.domain, lambda c: outer.pull(c) in self.domain)
         return Lens(lambda b: outer.push(self.push(b)), lambda c: self.pull(outer.pull(c)), domain)
 
 
@@ -193,7 +253,13 @@ def through(agent: PolyAgent[S, A, B], lens: Lens[A, B, A2, B2]) -> PolyAgent[S,
         s, b = agent.invoke(position, lens.pull(input))
         return s, lens.push(b)
 
-    def directions(position: S) -> frozenset[A2]:
-        return frozenset(a2 for a2 in lens.domain if agent.accepts(position, lens.pull(a2)))
+    def directions(position: S) -> AbstractSet[A2]:
+        return _those_of(lens.domain, lambda a2: agent.accepts(position, lens.pull(a2)))
 
     return PolyAgent(agent.positions, directions, transition)
+
+
+def _those_of(values: AbstractSet[Any], holds: Callable[[Any], bool]) -> AbstractSet[Any]:
+    if isinstance(values, frozenset):
+        return frozenset(value for value in values if holds(value))
+    return Those(lambda value: value in values and holds(value))

@@ -1,18 +1,20 @@
 """The journal: every accepted input with its effects, in order, append-only.
 
-The effects stand beside the input (gists included), so replaying the journal
-gives the same session without asking a model, a clock or a classifier.
+The effects stand beside the input (gists included), so replaying the journal gives the same
+conversation without asking a model, a clock or a classifier.
 """
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import assert_never
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial.state import ContextState
-from polycontext.pressure import Edit, apply_edit
-from polycontext.window import ContextWindow, Turn
+from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, Promotion
+from polycontext.polynomial.machine.step import Step
+from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.pressure import Edit
+from polycontext.window import Turn
 
 
 @frozen
@@ -65,32 +67,42 @@ Event = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent
 """What stands in a journal; `state` is the state after it."""
 
 
-def apply_event(window: ContextWindow, event: Event) -> ContextWindow:
-    """Return `window` after `event`."""
+def event_of(step: Step, state: ContextState, at: datetime) -> Event:
+    """Return the event of a step that has led to `state`."""
+    payload, after = step.input.payload, step.result
+    assert after is not None
+    match step.input.kind:
+        case InputKind.COMPRESS:
+            assert step.compression is not None
+            return CompressEvent(state, step.compression.edit, at)
+        case InputKind.RECALL:
+            assert isinstance(payload, Edit)
+            return RecallEvent(state, payload, at)
+        case InputKind.PROMOTE:
+            assert isinstance(payload, Promotion)
+            return PromoteEvent(state, payload.resource_id, payload.resource_class, payload.rationale, at)
+        case InputKind.CLEAR:
+            return ClearEvent(state, at)
+        case InputKind.USER_TURN | InputKind.ASSISTANT_TURN | InputKind.TOOL_TURN | InputKind.SYSTEM:
+            turn = after.peek(len(after))
+            assert turn is not None
+            return TurnEvent(state, turn, after.class_of(turn))
+        case _:
+            assert_never(step.input.kind)
+
+
+def input_of(event: Event) -> ContextInput:
+    """Return the input that an event records."""
     match event:
         case TurnEvent():
-            return window.append(event.turn, event.resource_class)
+            return ContextInput(KIND_OF_ROLE[event.turn.role], event.turn, event.resource_class)
         case CompressEvent():
-            return apply_edit(window, event.edit, compressed=True)
+            return ContextInput.compress()
         case RecallEvent():
-            return apply_edit(window, event.edit, compressed=False)
+            return ContextInput.recall(event.edit)
         case PromoteEvent():
-            return window.promote(event.resource_id, event.resource_class, rationale=event.rationale)
+            return ContextInput.promote(event.resource_id, event.resource_class, event.rationale)
         case ClearEvent():
-            return window.cleared()
-
-
-def replay(events: Iterable[Event], window: ContextWindow) -> tuple[ContextState, ContextWindow]:
-    """Return the state and window that `events` lead to from an empty `window`.
-
-    Law: replaying a session's journal gives the session's state and window.
-    """
-    state = ContextState.EMPTY
-    for event in events:
-        window, state = apply_event(window, event), event.state
-    return state, window
-
-
-def logged_turns(events: Sequence[Event]) -> list[Turn]:
-    """Return every turn ever accepted, in order."""
-    return [event.turn for event in events if isinstance(event, TurnEvent)]
+            return ContextInput.clear()
+        case _:
+            assert_never(event)

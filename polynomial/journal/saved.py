@@ -1,22 +1,29 @@
-"""A saved session: its configuration and its journal, with a schema version.
+"""A saved session: its settings and its journal, with a schema version.
 
 Loading replays the journal, so nothing is asked of a model, a classifier or a clock.
 What cannot be written down (a summariser, a classifier, a counter or threshold of
 your own) is handed in again.
 """
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
 from attrs import field, frozen
 
-from polycontext.linearity import PolycontextError
-from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.journal.codec import json_object, structured, to_text
-from polycontext.polynomial.journal.events import Event, TurnEvent, apply_event
+from polycontext.linearity import InvalidDataError, PolycontextError
+from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Reach, Signals, Threshold
-from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
+from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
+from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
 
-SCHEMA = 1
+SCHEMA = 2
 CUSTOM = "custom"
+_CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
+_THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
 
 
 @frozen
@@ -25,6 +32,27 @@ class SavedThreshold:
 
     kind: str
     marks: dict[str, float] = field(factory=dict)
+
+    @classmethod
+    def of(cls, threshold: Threshold) -> Self:
+        """Return a threshold as data."""
+        for kind, known in _THRESHOLDS.items():
+            if type(threshold) is known:
+                return cls(kind, {name: getattr(threshold, name) for name in known.__match_args__})
+        return cls(CUSTOM)
+
+    def loaded(self) -> Threshold:
+        """Return the threshold that was saved.
+
+        Raises:
+            InvalidDataError: it was the caller's own, or nothing of ours.
+        """
+        if self.kind == CUSTOM:
+            raise InvalidDataError("$.threshold", "a threshold of the caller's own", "pass threshold= again")
+        try:
+            return _THRESHOLDS[self.kind](**self.marks)
+        except (KeyError, TypeError, PolycontextError) as error:
+            raise InvalidDataError("$.threshold", f"{type(error).__name__}: {error}", ", ".join(_THRESHOLDS)) from None
 
 
 @frozen
@@ -35,7 +63,6 @@ class SavedSession:
     max_tokens: int
     taken: int
     auto: bool
-    engine: str
     cooldown: int
     preserved_share: float
     counter: str
@@ -43,68 +70,75 @@ class SavedSession:
     reach: Reach
     events: list[Event]
     signals: Signals = NO_SIGNALS
+    companions: dict[str, str] = field(factory=dict)
 
+    @classmethod
+    def of(cls, events: Sequence[Event], conversation: Conversation, policy: ContextPolicy, *, taken: int) -> Self:
+        """Return a session as data; `taken` tokens of its window are for what the request needs besides."""
+        window = conversation.window
+        return cls(
+            SCHEMA,
+            window.max_tokens + taken,
+            taken,
+            policy.auto,
+            policy.cooldown,
+            window.preserved_share,
+            window.counter.encoding if type(window.counter) is TiktokenCounter else CUSTOM,
+            SavedThreshold.of(policy.threshold),
+            policy.projector.reach,
+            list(events),
+            policy.signals,
+            dict(conversation.companions),
+        )
 
-_THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
+    def to_text(self) -> str:
+        """Return the JSON text."""
+        return to_text(_CONVERTER, self)
 
+    @classmethod
+    def from_text(cls, text: str | bytes) -> Self:
+        """Read a saved session of any schema there was; raise `InvalidDataError` naming the path of the first fault."""
+        data = json_object(text, legal="what to_json returned")
+        if data.get("schema") == 1:
+            data = _of_schema_1(data)
+        if data.get("schema") != SCHEMA:
+            raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
+        return structured(_CONVERTER, data, cls, legal="what to_json wrote")
 
-def save_threshold(threshold: Threshold) -> SavedThreshold:
-    """Return a threshold as data."""
-    for kind, known in _THRESHOLDS.items():
-        if type(threshold) is known:
-            return SavedThreshold(kind, {name: getattr(threshold, name) for name in known.__match_args__})
-    return SavedThreshold(CUSTOM)
+    def loaded_counter(self) -> TokenCounter:
+        """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own."""
+        if self.counter == CUSTOM:
+            raise InvalidDataError("$.counter", "a counter of the caller's own", "pass counter= again")
+        return TiktokenCounter(self.counter)
 
-
-def load_threshold(saved: SavedThreshold) -> Threshold:
-    """Return the threshold that was saved.
-
-    Raises:
-        SnapshotError: it was the caller's own, or nothing of ours.
-    """
-    if saved.kind == CUSTOM:
-        raise SnapshotError("$.threshold", "a threshold of the caller's own", "pass threshold= again")
-    try:
-        return _THRESHOLDS[saved.kind](**saved.marks)
-    except (KeyError, TypeError, PolycontextError) as error:
-        raise SnapshotError("$.threshold", f"{type(error).__name__}: {error}", ", ".join(_THRESHOLDS)) from None
-
-
-def save_counter(counter: TokenCounter) -> str:
-    """Return the name of a counter of ours."""
-    return counter.encoding if type(counter) is TiktokenCounter else CUSTOM
-
-
-def load_counter(name: str) -> TokenCounter:
-    """Return the counter that was saved; raise `SnapshotError` where it was the caller's own."""
-    if name == CUSTOM:
-        raise SnapshotError("$.counter", "a counter of the caller's own", "pass counter= again")
-    return TiktokenCounter(name)
-
-
-def write(saved: SavedSession) -> str:
-    """Return the JSON text of a saved session."""
-    return to_text(saved)
-
-
-def read(text: str | bytes) -> SavedSession:
-    """Read a saved session; raise `SnapshotError` naming the path of the first fault."""
-    data = json_object(text)
-    if data.get("schema") != SCHEMA:
-        raise SnapshotError("$.schema", f"schema {data.get('schema')!r} is unknown", str(SCHEMA))
-    return structured(data, SavedSession)
-
-
-def replay_saved(events: list[Event], window: ContextWindow) -> tuple[ContextState, ContextWindow]:
-    """Replay events from outside; an event that cannot have happened raises `SnapshotError` naming it."""
-    state = ContextState.EMPTY
-    for index, event in enumerate(events):
+    @contextmanager
+    def settings_checked(self) -> Generator[None]:
+        """Say of a setting that no session can have that it was read."""
         try:
-            window, state = apply_event(window, event), event.state
-        except (PolycontextError, IndexError) as error:
-            raise SnapshotError(
-                f"$.events[{index}]", f"{type(error).__name__}: {error}", "an event that may follow the ones before"
-            ) from None
-        if isinstance(event, TurnEvent) and window.extract() != event.turn:
-            raise SnapshotError(f"$.events[{index}].turn", "a turn without its id or token count", "what to_json wrote")
-    return state, window
+            yield
+        except InvalidDataError:
+            raise
+        except PolycontextError as error:
+            raise InvalidDataError("$", f"{type(error).__name__}: {error}", "what makes a session") from None
+
+
+def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of schema 1 as one of schema 2: which engine it ran is no fact about it, and no class rises in EMPTY."""
+    if data.get("engine") not in ("machine", "table"):
+        raise InvalidDataError("$.engine", f"engine {data.get('engine')!r}", "machine, table")
+    events = data.get("events")
+    moved = _promoted_before_clearing(events) if isinstance(events, list) else events
+    kept = {name: value for name, value in data.items() if name not in {"engine", "events", "schema"}}
+    return {**kept, "schema": SCHEMA, "events": moved}
+
+
+def _promoted_before_clearing(events: list[Any]) -> list[Any]:
+    """Move a promotion that came in EMPTY before the clear that led there: to the ledger it is all the same."""
+    moved: list[Any] = []
+    for event in events:
+        kind, state = (event.get("event"), event.get("state")) if isinstance(event, dict) else (None, None)
+        place = len(moved)
+        if kind == "PromoteEvent" and state == ContextState.EMPTY:
+            place = next((i for i in range(len(moved) - 1, 0, -1) if moved[i].get("event") == "ClearEvent"), len(moved))
+        moved.insert(place, event if place == len(moved) else {**event, "state": moved[place - 1]["state"]})
+    return moved

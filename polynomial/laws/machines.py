@@ -4,20 +4,24 @@ An engine begins EMPTY, with a new window of the size and counter of the one giv
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
-from polycontext.linearity import PolycontextError
-from polycontext.linearity.law import agree, law
+from attrs import evolve
+
+from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.linearity.law import agree, holds, law
+from polycontext.polynomial.algebra.context_polynomial import Position
 from polycontext.polynomial.algebra.poly_agent import DirectionError, PolyAgent
 from polycontext.polynomial.errors import IllegalDirectionError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.journal.events import logged_turns, replay
+from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import pressure_of
-from polycontext.window import ContextWindow
+from polycontext.pressure import ContextProjector, pressure_of
+from polycontext.window import ContextWindow, Turn
 
 _MACHINE = "seed 004 §3.2; design §7"
 _SESSION = "design §7"
@@ -44,13 +48,13 @@ class Machine(Protocol):
 MachineClass = Callable[[ContextWindow, ContextPolicy], Machine]
 
 
-def _like(window: ContextWindow) -> ContextWindow:
+def new_window_like(window: ContextWindow) -> ContextWindow:
     """Return a new window of the same budget and counter."""
     return ContextWindow(window.max_tokens, counter=window.counter, preserved_share=window.preserved_share)
 
 
 def _begun(engine: MachineClass, window: ContextWindow, policy: ContextPolicy) -> Machine:
-    return engine(_like(window), policy)
+    return engine(new_window_like(window), policy)
 
 
 def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput) -> object:
@@ -98,7 +102,7 @@ def the_state_is_what_the_guards_say(
 ) -> None:
     """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
 
-    Always: compress leads to COMPRESSED, clear to EMPTY.
+    Always: compress leads to COMPRESSED, clear to EMPTY; recall and promote stay.
     """
     one = _begun(machine, window, policy)
     for number, context_input in enumerate(inputs):
@@ -122,6 +126,8 @@ def _expected(before: ContextState, kind: InputKind, window: ContextWindow, poli
         return ContextState.COMPRESSED
     if kind is InputKind.CLEAR:
         return ContextState.EMPTY
+    if kind in (InputKind.RECALL, InputKind.PROMOTE):
+        return before
     if pressure_of(window) > policy.threshold.high(policy.signals) or is_over_budget(window):
         return ContextState.PRESSURED
     cooling = before is ContextState.COMPRESSED and (window.turns_since_compression or 0) < policy.cooldown
@@ -129,17 +135,46 @@ def _expected(before: ContextState, kind: InputKind, window: ContextWindow, poli
 
 
 @law(_MACHINE)
+def no_compression_goes_below_a_floor(
+    machine: MachineClass, projector: ContextProjector, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
+) -> None:
+    """Whoever plans and fulfils: after a compression every atom is held at least at the floor of its class, or it was refused and nothing changed."""
+    one = _begun(machine, window, evolve(policy, projector=projector))
+    for number, context_input in enumerate(inputs):
+        before = one.context_state, one.window
+        try:
+            one.advance(context_input)
+        except PolycontextError:
+            agree((one.context_state, one.window), before, inputs=inputs[: number + 1])
+            continue
+        if context_input.kind is InputKind.COMPRESS:
+            sunk = _below_floors(before[1], one.window)
+            holds(not sunk, "no atom below its floor", sunk, before=before[1], after=one.window, inputs=inputs[: number + 1])
+
+
+def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
+    """Return the ids of turns that should stand word for word, or should have left a trace, and did not."""
+    standing = {turn.resource_id: turn for turn in after.all_turns()}
+    told = {source for turn in after.all_turns() for source in turn.sources}
+    sunk = []
+    for atom in before.atoms():
+        highest = max(map(before.class_of, atom.turns))
+        whole = all(standing.get(turn.resource_id) == turn for turn in atom.turns)
+        traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in atom.turns)
+        if not (whole or (traced and highest is ResourceClass.REQUIRED) or highest is ResourceClass.DROPPABLE):
+            sunk.append(atom.id)
+    return sunk
+
+
+@law(_MACHINE)
 def the_polynomial_moves_as_the_table(
-    polynomial: PolyAgent[ContextState, ContextInput, ContextOutput],
-    window: ContextWindow,
-    policy: ContextPolicy,
-    inputs: Sequence[ContextInput],
+    polynomial: PolyAgent[Position, ContextInput, ContextOutput], window: ContextWindow, inputs: Sequence[ContextInput]
 ) -> None:
     """The polynomial moves as the table does; what is no direction of its position is what the table refuses as illegal."""
-    one = TableMachine(_like(window), policy)
+    one = TableMachine(new_window_like(window))
     for number, context_input in enumerate(inputs):
-        state, window = one.context_state, one.window
-        moved = _taken(lambda each: polynomial.invoke(state, each, window, policy)[1], context_input)  # noqa: B023 - called at once
+        here = Position(one.context_state, one.window)
+        moved = _taken(lambda each: polynomial.invoke(here, each)[1], context_input)  # noqa: B023 - called at once
         expected = _taken(one.advance, context_input)
         agree(_without_words(moved), _without_words(expected), max_tokens=window.max_tokens, inputs=inputs[: number + 1])
 
@@ -152,9 +187,20 @@ def _without_words(taken: Any) -> object:
 
 @law(_SESSION)
 def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
-    """Replaying a session's journal in a new window of the same size gives its state and window, and the journal's turns are its log."""
-    agree(replay(session.events(), _like(session.window)), (session.state, session.window), events=session.events())
-    agree(tuple(logged_turns(session.events())), session.log(), events=session.events())
+    """Replaying a session's journal, strictly, in a new window of the same size gives its state, window, log and revision."""
+    events, conversation = session.events(), session.conversation
+    agree(replay(events, Conversation(new_window_like(session.window), companions=conversation.companions)), conversation, events=events)
+
+
+@law(_SESSION)
+def the_live_machine_stands_where_the_session_stands(session: ContextSession, inputs: Sequence[ContextInput]) -> None:
+    """The live machine has followed: state and window are the session's after every turn, accepted or refused."""
+    for context_input in inputs:
+        agree((session.machine.context_state, session.machine.window), (session.state, session.window))
+        if isinstance(context_input.payload, Turn):
+            with suppress(PolycontextError):
+                session.add(context_input.payload, context_input.resource_class)
+    agree((session.machine.context_state, session.machine.window), (session.state, session.window), inputs=inputs)
 
 
 @law(_SESSION)
@@ -168,9 +214,7 @@ def json_keeps_the_session(session: ContextSession) -> None:
 def _facts(session: ContextSession) -> dict[str, object]:
     policy = session.policy
     return {
-        "state": session.state,
-        "window": session.window,
-        "log": session.log(),
+        "conversation": session.conversation,
         "events": session.events(),
-        "settings": (session.auto, session.engine, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach),
+        "settings": (policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach),
     }

@@ -6,9 +6,9 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity import PolycontextError
+from polycontext.linearity import InvalidOptionError, PolycontextError
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.algebra.operad import ArityError, Operation
+from polycontext.polynomial.algebra.operad import Operation
 from polycontext.window import ContextWindow
 
 _OPERAD = "May, The Geometry of Iterated Loop Spaces; seed 004 §1.1; design §7"
@@ -65,11 +65,11 @@ def arities_add_up(operation: Operation, operations: Sequence[Operation]) -> Non
 
 @law(_OPERAD)
 def an_operation_takes_as_many_windows_as_its_arity(operation: Operation, window: ContextWindow) -> None:
-    """Any other number of windows, or of operations to compose with, raises `ArityError`."""
+    """Any other number of windows, or of operations to compose with, raises `InvalidOptionError`."""
     for given in {0, 1, operation.arity + 1} - {operation.arity}:
         for act, what in ((operation, window), (operation.compose, operation)):
             refused = _raised(act, *[what] * given)
-            holds(refused is ArityError, "an ArityError", refused, operation=operation, given=given)
+            holds(refused is InvalidOptionError, "an InvalidOptionError", refused, operation=operation, given=given)
 
 
 def _raised(act: Callable[..., object], *arguments: object) -> type[Exception] | None:

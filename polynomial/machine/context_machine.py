@@ -2,27 +2,32 @@
 
     EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED -> ...
 
-Everything else is derived from this declaration: the table of the pure engine,
-`VALID_DIRECTIONS`, the diagram. Guards are one-line calls into pressure, actions
-one-line calls into window and projector; what they need comes with the step.
-This module is the only one that knows python-statemachine.
+Everything else is derived from this declaration: the table of the pure engine, `VALID_DIRECTIONS`, the diagram.
+Every name in it is a method of `Step`, which calls pressure, linearity, window and projector. This module is the
+only one that knows python-statemachine.
 """
 
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 
 from attrs import define
 from statemachine import State, StateChart
 from statemachine.callbacks import CallbackGroup, CallbackSpec
+from statemachine.engines.async_ import AsyncEngine
+from statemachine.event_data import TriggerData
 from statemachine.exceptions import TransitionNotAllowed
 from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 
-from polycontext.polynomial.errors import illegal
+from polycontext.linearity import InvalidOptionError, PolycontextError, UnknownNameError
+from polycontext.polynomial.errors import SessionWriteError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step, check_fits, is_over_budget
+from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
 from polycontext.polynomial.machine.table import Row, Table, directions
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import pressure_of
+from polycontext.pressure import ConflictError
 from polycontext.window import ContextWindow
 
 
@@ -36,23 +41,25 @@ class ContextModel:
 
 def _turn(source: State, pressured: State, settled: State) -> TransitionList:
     """Declare what a turn does in `source`: too much of it presses; a compressed context cools down first."""
-    moves: TransitionList = source.to(pressured, validators="fits", cond="is_pressured", on="append_turn")
+    checks = ["in_order", "fits"]
+    moves: TransitionList = source.to(pressured, validators=checks, cond="is_pressured", on="append_turn")
     if source.value is ContextState.COMPRESSED:
-        moves |= source.to(source, validators="fits", cond="is_cooling", on="append_turn")
-    moves |= source.to(settled, validators="fits", on="append_turn")
+        moves |= source.to(source, validators=checks, cond="is_cooling", on="append_turn")
+    moves |= source.to(settled, validators=checks, on="append_turn")
     return moves
 
 
 class ContextMachine(StateChart[ContextModel]):
-    """Drive one conversation's context (design §7, seed 004 §3.2).
+    """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (seed 004 §3.2).
 
-    A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in
-    PRESSURED `ContextPressureError`), a turn out of order `OrderError`, a turn that can never
-    fit `ContextOverflowError`.
+    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress", 0.5)``, or a turn.
+    A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in PRESSURED `ContextPressureError`),
+    a turn out of order `OrderError`, a turn that can never fit `ContextOverflowError`, a compression below a floor `FloorError`.
 
     >>> machine = ContextMachine(ContextWindow(1000))
-    >>> machine.advance(ContextInput.user_turn("hello")).state
-    <ContextState.ACCUMULATING: 'ACCUMULATING'>
+    >>> machine.user_turn("hello")
+    >>> machine.context_state, len(machine.window)
+    (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 1)
     """
 
     # The library's defaults swallow illegal events and exceptions; ours must raise.
@@ -74,8 +81,16 @@ class ContextMachine(StateChart[ContextModel]):
     )
     assistant_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
     tool_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
-    compress = accumulating.to(compressed, on="compress_window") | pressured.to(compressed, on="compress_window")
-    clear = accumulating.to(empty, on="clear_window") | pressured.to(empty, on="clear_window") | compressed.to(empty, on="clear_window")
+    compress = compressed.from_(accumulating, pressured, compressed, validators=["is_current", "keeps_floors"], on="compress_window")
+    clear = empty.from_(accumulating, pressured, compressed, on="clear_window")
+    recall = accumulating.to(accumulating, validators="fits", on="recall_atoms") | compressed.to(
+        compressed, validators="fits", on="recall_atoms"
+    )
+    promote = (
+        accumulating.to(accumulating, on="raise_class")
+        | pressured.to(pressured, on="raise_class")
+        | compressed.to(compressed, on="raise_class")
+    )
 
     def __init__(
         self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
@@ -83,35 +98,59 @@ class ContextMachine(StateChart[ContextModel]):
         self.policy = policy
         super().__init__(ContextModel(window), start_value=state, **options)
 
-    @staticmethod
-    def fits(step: Step) -> None:
-        """Refuse a turn out of order, or one that could never fit."""
-        check_fits(step.appended, step.policy.projector)
+    # --- what the declaration names -------------------------------------------
 
-    @staticmethod
-    def is_pressured(step: Step) -> bool:
-        """Tell whether the turn would take the window above the high mark, wherever it stands: a view over its budget always is."""
-        return pressure_of(step.appended) > step.policy.threshold.high(step.policy.signals) or is_over_budget(step.appended)
+    def in_order(self, step: Step) -> None:
+        """Refuse a turn that may not come now."""
+        step.in_order()
 
-    @staticmethod
-    def is_cooling(step: Step) -> bool:
+    def fits(self, step: Step) -> None:
+        """Refuse a turn that could never fit, or a recall that would press."""
+        step.fits()
+
+    def is_current(self, step: Step) -> None:
+        """Refuse a fulfilment that was planned on another window."""
+        step.is_current()
+
+    def keeps_floors(self, step: Step) -> None:
+        """Refuse a compression that takes an atom below the floor of its class."""
+        step.keeps_floors()
+
+    def is_pressured(self, step: Step) -> bool:
+        """Tell whether the turn takes the window above the high mark."""
+        return step.is_pressured()
+
+    def is_cooling(self, step: Step) -> bool:
         """Tell whether the last compression is fewer turns away than the cooldown."""
-        return (step.appended.turns_since_compression or 0) < step.policy.cooldown
+        return step.is_cooling()
 
-    @staticmethod
-    def append_turn(step: Step) -> None:
-        """Make the window with the turn."""
-        step.result = step.appended
+    def append_turn(self, step: Step) -> None:
+        """Put the window with the turn into the model."""
+        self._put(step, step.append_turn())
 
-    @staticmethod
-    def compress_window(step: Step) -> None:
-        """Make the compressed window."""
-        step.result = step.compressed()
+    def compress_window(self, step: Step) -> None:
+        """Put the compressed window into the model."""
+        self._put(step, step.compress_window())
 
-    @staticmethod
-    def clear_window(step: Step) -> None:
-        """Make the empty window."""
-        step.result = step.window.cleared()
+    def clear_window(self, step: Step) -> None:
+        """Put the empty window into the model."""
+        self._put(step, step.clear_window())
+
+    def recall_atoms(self, step: Step) -> None:
+        """Put the window with the recalled turns into the model."""
+        self._put(step, step.recall_atoms())
+
+    def raise_class(self, step: Step) -> None:
+        """Put the window with the raised class into the model."""
+        self._put(step, step.raise_class())
+
+    def _put(self, step: Step, window: ContextWindow) -> None:
+        # An event that a listener sends from inside of another was made for a window that is gone by now.
+        if step.window is not self.model.window:
+            raise ConflictError(f"input {step.input.kind}", step.window, self.model.window)
+        self.model.window = window
+
+    # --- driving ------------------------------------------------------------------
 
     @property
     def context_state(self) -> ContextState:
@@ -124,33 +163,102 @@ class ContextMachine(StateChart[ContextModel]):
         """Return the window; it changes by inputs only."""
         return self.model.window
 
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        """Take one input through the machine; return what goes out, or raise and change nothing."""
+        step = Step(context_input, self.model.window, self.policy)
+        return self.take(step)
+
+    def take(self, step: Step) -> ContextOutput:
+        """Take a step through the machine; one that was decided elsewhere has its answers with it."""
+        self.send(step.input.kind.value, step=step)
+        return step.output(self.context_state)
+
     def restore(self, state: ContextState, window: ContextWindow) -> None:
-        """Put the machine where it was: `state` with `window`."""
+        """Put the machine where a journal says it is: `state` with `window`."""
         self.model.window = window
         if state is not self.model.state:
             self.current_state_value = state
 
-    def advance(self, context_input: ContextInput) -> ContextOutput:
-        """Take one input through the machine; return what goes out, or raise and change nothing."""
-        step, before = Step(context_input, self.model.window, self.policy), self.context_state
+    def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
+        """Make the step of an event: the one place that both ``machine.send`` and ``machine.user_turn`` pass."""
+        if trigger_data.event in KINDS and "step" not in trigger_data.kwargs:
+            made = getattr(ContextInput, str(trigger_data.event))(*trigger_data.args, **trigger_data.kwargs)
+            trigger_data.args, trigger_data.kwargs = (), {"step": Step(made, self.model.window, self.policy)}
+        super()._put_nonblocking(trigger_data, internal=internal)
+
+    def _processing_loop(self, caller_future: Any | None = None) -> Any:
+        """Process what is queued; an event with what listeners send from inside of it is taken whole or not at all."""
+        with self._all_or_nothing():
+            processing = super()._processing_loop(caller_future)
+        # Listeners that are coroutine functions make the library hand out something to await.
+        return self._awaited(processing) if isawaitable(processing) else None
+
+    async def _awaited(self, processing: Awaitable[Any]) -> None:
+        with self._all_or_nothing():
+            await processing
+
+    @contextmanager
+    def _all_or_nothing(self) -> Generator[None]:
+        """Speak of a refusal in the machine's own words, and undo what did not work out."""
+        state, window = self.model.state, self.model.window
         try:
-            self.send(context_input.kind.value, step=step)
-        except TransitionNotAllowed:
-            raise illegal(self.context_state, context_input.kind, directions(TABLE)[self.context_state]) from None
-        except BaseException:
+            yield
+        except BaseException as failure:
+            in_words = self._in_words(failure) if isinstance(failure, TransitionNotAllowed) else None
             # A listener may fail after the library has written the state.
-            self.restore(before, self.model.window)
-            raise
-        output = step.output(self.context_state)
-        self.model.window = output.window
-        return output
+            if state is not None:
+                self.restore(state, window)
+            if in_words is None:
+                raise
+            raise in_words from None
+
+    def _in_words(self, refused: TransitionNotAllowed) -> PolycontextError | None:
+        """Return a refusal of this machine in our words; a listener may have a machine of its own, whose words are its own."""
+        if getattr(refused.event, "_sm", None) is not self:
+            return None
+        if refused.event not in KINDS:
+            return UnknownNameError("input", str(refused.event), tuple(sorted(KINDS)))
+        return illegal(self.context_state, InputKind(str(refused.event)), directions(TABLE)[self.context_state])
+
+
+KINDS = frozenset(kind.value for kind in InputKind)
+
+
+class FollowingMachine(ContextMachine):
+    """Show what a session does: a live machine that takes the steps which the session has stored, and nothing else.
+
+    `parted` tells whether it refused one of them.
+
+    Raises:
+        InvalidOptionError: a listener is asynchronous; a session's steps are shown between two awaits.
+    """
+
+    parted = False
+
+    def __init__(
+        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+    ) -> None:
+        super().__init__(window, policy, state, **options)
+        if isinstance(self._engine, AsyncEngine):
+            raise InvalidOptionError("listeners", options.get("listeners"), "listeners whose methods are plain functions, not coroutines")
+
+    def _in_words(self, refused: TransitionNotAllowed) -> PolycontextError | None:
+        in_words = super()._in_words(refused)
+        self.parted = self.parted or in_words is not None
+        return in_words
+
+    def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
+        if trigger_data.event in KINDS and "step" not in trigger_data.kwargs:
+            raise SessionWriteError("this machine follows a session", "the session's own methods, or a ContextMachine of your own")
+        super()._put_nonblocking(trigger_data, internal=internal)
 
 
 def compile_table(machine: type[ContextMachine]) -> Table:
-    """Read states, events, guards and actions off the declaration."""
+    """Read states, events, guards and actions off the declaration; equal validators are one object."""
+    shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     return {
         ContextState(state.value): {
-            kind: tuple(_row(machine, transition) for transition in state.transitions if transition.event == kind.value)
+            kind: tuple(_row(transition, shared) for transition in state.transitions if transition.event == kind.value)
             for kind in InputKind
             if any(transition.event == kind.value for transition in state.transitions)
         }
@@ -158,13 +266,14 @@ def compile_table(machine: type[ContextMachine]) -> Table:
     }
 
 
-def _row(machine: type[ContextMachine], transition: Transition) -> Row:
+def _row(transition: Transition, shared: dict[tuple[Any, ...], tuple[Any, ...]]) -> Row:
     def named(group: CallbackGroup) -> tuple[Any, ...]:
-        return tuple(getattr(machine, spec.func) for spec in _declared(transition) if spec.group is group)
+        return tuple(getattr(Step, spec.func) for spec in _declared(transition) if spec.group is group)
 
     target = transition.target
     assert target is not None
-    return Row(ContextState(target.value), named(CallbackGroup.VALIDATOR), named(CallbackGroup.COND), named(CallbackGroup.ON))
+    validators = named(CallbackGroup.VALIDATOR)
+    return Row(ContextState(target.value), shared.setdefault(validators, validators), named(CallbackGroup.COND), named(CallbackGroup.ON))
 
 
 def _declared(transition: Transition) -> list[CallbackSpec]:

@@ -42,7 +42,7 @@ def arrows(table: Table = TABLE) -> tuple[Arrow, ...]:
     """Return the arrows of `table`, parallel ones joined, in the order of the states.
 
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('compress',), ('compress',), ('any turn [is_cooling]',)]
+    [('compress',), ('compress',), ('any turn [is_cooling]', 'compress, recall, promote')]
     """
     order = list(table)
     joined: dict[tuple[ContextState, ContextState], dict[str, list[InputKind]]] = {}
@@ -90,6 +90,7 @@ def _moves(table: Table) -> Iterator[tuple[ContextState, ContextState, str, Inpu
 
 def _guards(rows: Sequence[Row]) -> list[str]:
     """Return what each row asks: the names of its guards, `else` behind rows that ask, nothing for a row alone."""
+    # Rows are asked in order: one without guards behind others means what is left.
     names = [" and ".join(guard.__name__ for guard in row.guards) for row in rows]
     return [name or (OTHERWISE if len(rows) > 1 else "") for name in names]
 

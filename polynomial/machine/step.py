@@ -1,31 +1,61 @@
-"""One input on its way through the machine: what the guards look at and what the action makes.
+"""One input on its way through the machine: what guards and validators ask of it, and what the actions make.
 
-Guards run before actions, so a guard must compute the window that the turn
-*would* make. It is made once, here, and nothing outside changes until the
-action has assigned it.
+Guards run before actions, so a guard must compute the window that the input *would* make. It is made once,
+here, and every answer is remembered: whoever asks the same step again (the live machine, after the table
+has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the result.
 """
 
-from attrs import define, field, frozen
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 
+from attrs import define, evolve, field, frozen
+
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.state import ContextState
-from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, CompressionResult, ContextProjector, Fulfilment, Signals, Threshold
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
+from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.pressure import (
+    NO_SIGNALS,
+    AdaptiveThreshold,
+    CompressionResult,
+    ConflictError,
+    ContextProjector,
+    Edit,
+    Fidelity,
+    FloorError,
+    Fulfilment,
+    Signals,
+    Threshold,
+    apply_edit,
+    floor_of,
+    is_looping,
+    pressure_of,
+    tokens_at,
+)
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
+from polycontext.window.splice import spliced
 
 
 @frozen
 class ContextPolicy:
     """Inject what the machine's guards and actions call.
 
-    `projector` compresses, `threshold` says what is pressured (and is asked with `signals`),
-    `cooldown` is for how many turns after a compression the machine stays COMPRESSED.
+    `projector` compresses, `threshold` says what is pressured (and is asked with `signals`), `cooldown` is for how
+    many turns after a compression the machine stays COMPRESSED. `auto` is the session's: make room by itself.
     """
 
     projector: ContextProjector = field(factory=ContextProjector)
     threshold: Threshold = field(factory=AdaptiveThreshold)
     cooldown: int = 2
     signals: Signals = NO_SIGNALS
+    auto: bool = True
+
+    def high(self, window: ContextWindow) -> float:
+        """Return the high mark for `window`: a loop at its end is signalled whatever the caller knows of it."""
+        signals = self.signals
+        if not signals.looping and is_looping(window):
+            signals = evolve(signals, looping=True)
+        return self.threshold.high(signals)
 
 
 DEFAULT_POLICY = ContextPolicy()
@@ -33,7 +63,7 @@ DEFAULT_POLICY = ContextPolicy()
 
 @define
 class Step:
-    """Carry an input, the window it meets and the policy; collect the window it makes."""
+    """Carry an input, the window it meets and the policy; remember every answer, and the window it makes."""
 
     input: ContextInput
     window: ContextWindow
@@ -41,33 +71,141 @@ class Step:
     result: ContextWindow | None = None
     compression: CompressionResult | None = None
     _appended: ContextWindow | None = None
+    _recalled: ContextWindow | None = None
+    _fits: bool = False
+    _pressured: bool | None = None
+    _cooling: bool | None = None
+    _holds_floors: bool = False
+
+    @classmethod
+    def recorded(
+        cls, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy, result: ContextWindow, state: ContextState
+    ) -> "Step":
+        """Return a step whose answers are those that led to `state` with `result`, as a journal has them."""
+        step = cls(context_input, window, policy, result, appended=result, recalled=result, fits=True, holds_floors=True)
+        step._pressured, step._cooling = state is ContextState.PRESSURED, state is ContextState.COMPRESSED
+        return step
+
+    # --- validators: raise, or let pass -----------------------------------
+
+    def in_order(self) -> None:
+        """Raise `OrderError` if the turn may not come now."""
+        _ = self.appended
+
+    def fits(self) -> None:
+        """Raise `ContextOverflowError` for a turn that could never fit, or for a recall that would press the window."""
+        if self._fits:
+            return
+        if self.input.kind is InputKind.RECALL:
+            high = self.policy.high(self.window)
+            if pressure_of(self.recalled) > high:
+                most = tokens_at(high, self.window.max_tokens)
+                raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
+        else:
+            check_fits(self.appended, self.policy.projector)
+        self._fits = True
+
+    def is_current(self) -> None:
+        """Raise `ConflictError` unless a fulfilment was planned on the window it meets."""
+        payload = self.input.payload
+        if isinstance(payload, Fulfilment) and not self.window.has_contents_of(payload.plan.window):
+            raise ConflictError("compression plan", payload.plan.window, self.window)
+
+    def keeps_floors(self) -> None:
+        """Raise `FloorError` if the compression takes an atom below the floor of its class, whoever planned it."""
+        if not self._holds_floors:
+            result = self.compressed
+            check_floors(self.window, result.window)
+            if result.window.all_turns() != tuple(spliced(self.window.all_turns(), result.edit.splices)):
+                # The journal repeats the edit: a window that it does not make would be lost by a restart.
+                raise InvalidOptionError("compression", result, "a window that its own edit makes")
+            self._holds_floors = True
+
+    # --- guards: tell ------------------------------------------------------
+
+    def is_pressured(self) -> bool:
+        """Tell whether the turn takes the window above the high mark; a view over its budget always is."""
+        if self._pressured is None:
+            window = self.appended
+            self._pressured = pressure_of(window) > self.policy.high(window) or is_over_budget(window)
+        return self._pressured
+
+    def is_cooling(self) -> bool:
+        """Tell whether the last compression is fewer turns away than the cooldown."""
+        if self._cooling is None:
+            self._cooling = (self.appended.turns_since_compression or 0) < self.policy.cooldown
+        return self._cooling
+
+    # --- actions: make the window ------------------------------------------
+
+    def append_turn(self) -> ContextWindow:
+        """Make the window with the turn."""
+        return self._made(self.appended)
+
+    def compress_window(self) -> ContextWindow:
+        """Make the compressed window."""
+        return self._made(self.compressed.window if self.result is None else self.result)
+
+    def recall_atoms(self) -> ContextWindow:
+        """Make the window in which the recalled turns stand again."""
+        return self._made(self.recalled)
+
+    def raise_class(self) -> ContextWindow:
+        """Make the window whose ledger holds a turn in a higher class."""
+        payload = self.input.payload
+        assert isinstance(payload, Promotion)
+        if self.result is None:
+            self.result = self.window.promote(payload.resource_id, ResourceClass(payload.resource_class), rationale=payload.rationale)
+        return self.result
+
+    def clear_window(self) -> ContextWindow:
+        """Make the empty window."""
+        # An empty window is false: `or` would make a second one.
+        return self._made(self.window.cleared() if self.result is None else self.result)
+
+    # --- what they are made of ----------------------------------------------
 
     @property
     def appended(self) -> ContextWindow:
-        """Return the window with the input's turn, made once; raise `OrderError` if the turn may not come now."""
+        """Return the window with the input's turn; raise `OrderError` if the turn may not come now."""
         if self._appended is None:
             self._appended = self.window.append(self.input.turn, self.input.resource_class)
         return self._appended
 
-    def compressed(self) -> ContextWindow:
-        """Return the window compressed to the input's target, or by its fulfilled plan."""
-        payload, projector = self.input.payload, self.policy.projector
-        if isinstance(payload, Fulfilment):
-            self.compression = projector.commit(self.window, payload)
-        else:
-            assert isinstance(payload, int | float)
-            self.compression = projector.compress(self.window, payload)
-        return self.compression.window
+    @property
+    def compressed(self) -> CompressionResult:
+        """Return what compressing to the input's target, or by its fulfilled plan, makes of the window."""
+        if self.compression is None:
+            payload, projector = self.input.payload, self.policy.projector
+            if isinstance(payload, Fulfilment):
+                self.compression = projector.commit(self.window, payload)
+            else:
+                assert isinstance(payload, int | float)
+                self.compression = projector.compress(self.window, payload)
+        return self.compression
+
+    @property
+    def recalled(self) -> ContextWindow:
+        """Return the window with the input's edit applied."""
+        if self._recalled is None:
+            payload = self.input.payload
+            assert isinstance(payload, Edit)
+            self._recalled = apply_edit(self.window, payload, compressed=False)
+        return self._recalled
 
     def output(self, state: ContextState) -> ContextOutput:
         """Return what goes out once the machine is in `state`."""
         assert self.result is not None
         return ContextOutput(self.result, state, self.compression)
 
+    def _made(self, window: ContextWindow) -> ContextWindow:
+        self.result = window
+        return window
+
 
 def is_over_budget(window: ContextWindow) -> bool:
     """Tell whether the whole window takes more than a request may."""
-    return window.seek(len(window)).tokens + REQUEST_OVERHEAD > window.max_tokens
+    return window.total_tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
 def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "the turn") -> None:
@@ -78,3 +216,32 @@ def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "
     floor = projector.floor(window)
     if floor > room:
         raise ContextOverflowError(floor + REQUEST_OVERHEAD, window.max_tokens, what)
+
+
+def check_floors(before: ContextWindow, after: ContextWindow) -> None:
+    """Refuse a compression that holds an atom of `before` at less than the floor of its class; O(n), class by class only of what changed.
+
+    Raises:
+        FloorError: names the atom by its first turn, what its class demands and what is left of it.
+    """
+    turns = before.all_turns()
+    standing = {turn.resource_id: turn for turn in after.all_turns()}
+    changed = [index for index, turn in enumerate(turns) if standing.get(turn.resource_id) is not turn]
+    if not changed:
+        return
+    told = {source for turn in standing.values() for source in turn.sources}
+    columns = before.atom_columns()
+    for atom in sorted({bisect_right(columns.bounds, index) - 1 for index in changed}):
+        members = columns.turns_of(atom)
+        resource_class = max(before.linearity.classes_of([turn.resource_id for turn in members]))
+        fidelity = _fidelity(members, standing, told)
+        if fidelity < floor_of(resource_class):
+            raise FloorError(members[0].resource_id, resource_class, fidelity, floor_of(resource_class))
+
+
+def _fidelity(members: Sequence[Turn], standing: Mapping[str, Turn], told: set[str]) -> Fidelity:
+    """Return how much of an atom is left: all its turns word for word, any trace of them, or nothing."""
+    if all(standing.get(turn.resource_id) == turn for turn in members):
+        return Fidelity.VERBATIM
+    traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in members)
+    return Fidelity.GIST if traced else Fidelity.DROPPED

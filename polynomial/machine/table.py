@@ -7,6 +7,7 @@ from attrs import frozen
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.window import ContextWindow
 
 
 @frozen
@@ -16,7 +17,7 @@ class Row:
     target: ContextState
     validators: tuple[Callable[[Step], None], ...]
     guards: tuple[Callable[[Step], bool], ...]
-    actions: tuple[Callable[[Step], None], ...]
+    actions: tuple[Callable[[Step], ContextWindow], ...]
 
 
 Table = Mapping[ContextState, Mapping[InputKind, tuple[Row, ...]]]
@@ -37,10 +38,17 @@ def run(table: Table, state: ContextState, step: Step) -> ContextState:
     rows = table[state].get(step.input.kind)
     if rows is None:
         raise illegal(state, step.input.kind, frozenset(table[state]))
+    checked: tuple[Callable[[Step], None], ...] | None = None
     for row in rows:
-        for validate in row.validators:
-            validate(step)
-        if all(guard(step) for guard in row.guards):
+        # The rows of a cell share their validators (see `compile_table`): what one row has let pass is not asked again.
+        if row.validators is not checked:
+            for validate in row.validators:
+                validate(step)
+            checked = row.validators
+        for guard in row.guards:
+            if not guard(step):
+                break
+        else:
             for act in row.actions:
                 act(step)
             return row.target

@@ -4,12 +4,13 @@ The same text of the same source is not said twice while it stands in the view, 
 an id that named one item is never given to another.
 """
 
+from collections.abc import Iterator
+
 from attrs import evolve
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial.session.recall import Log
+from polycontext.polynomial.journal.log import Log
 from polycontext.window import ContextItem, ContextWindow, Turn
-from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
+from polycontext.window.items import attachment_of, item_turn
 
 
 def held_attachment(window: ContextWindow, item: ContextItem, source: str | None) -> Turn | None:
@@ -24,18 +25,13 @@ def held_attachment(window: ContextWindow, item: ContextItem, source: str | None
     return None
 
 
-def attaching_turn(log: Log, item: ContextItem, source: str | None) -> Turn:
-    """Return the turn that attaches `item`, under a fresh id where its own one named another item in `log`."""
+def attaching_turn(log: Log, item: ContextItem, source: str | None, ids: Iterator[str]) -> Turn:
+    """Return the turn that attaches `item`, under the next of `ids` where its own one named another item in `log`."""
     turn = item_turn(item, source)
-    place = log.items.get(item.id)
-    if place is None or (_source(log.turns[place]), log.turns[place].text) == (_source(turn), turn.text):
+    first = log.item(item.id)
+    if first is None or (_source(first), first.text) == (_source(turn), turn.text):
         return turn
-    return item_turn(evolve(item, id=next(free for free in ITEM_IDS if free not in log.items)), source)
-
-
-def class_of_item(wanted: ResourceClass | None) -> ResourceClass:
-    """Return the class that an attached item gets: what the caller wants, else REQUIRED, never what a classifier says."""
-    return ResourceClass.REQUIRED if wanted is None else wanted
+    return item_turn(evolve(item, id=next(free for free in ids if log.item(free) is None)), source)
 
 
 def _source(turn: Turn) -> tuple[bool, str | None]:

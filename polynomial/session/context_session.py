@@ -1,41 +1,66 @@
-"""The session: one conversation, driven through the machine, with its journal.
+"""The session: one conversation, written through decisions, read as a value.
 
-The session is the shell around the pure core: it holds the lock, reads the
-clock, and lets each accepted input become one event. Reading never changes anything.
+Every write is a command: it is decided over the machine's table, stored, and only then the session is it.
+Reading never changes anything and never waits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from polycontext.linearity import Classifier, PolycontextError, default_classifier
-from polycontext.polynomial.errors import SnapshotError
-from polycontext.polynomial.journal import events as journal
-from polycontext.polynomial.journal import saved as snapshot
-from polycontext.polynomial.session.async_writes import AsyncWrites
-from polycontext.polynomial.session.core import Clock, Engine, utc_now
+import orjson
+from attrs import evolve
+
+from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextOutput, as_tool_call
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.session.attaching import held_attachment
+from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
+from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
-from polycontext.pressure import ContextProjector, Threshold
-from polycontext.window import TokenCounter
-from polycontext.window.providers import Provider, Rendered
+from polycontext.polynomial.session.writer import Companion, Writer
+from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold, pressure_of
+from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
+from polycontext.window.items import ITEM_IDS
+from polycontext.window.providers import Provider, Rendered, get_format
+
+Clock = Callable[[], datetime]
+Calls = Iterable[ToolCall | Mapping[str, Any]]
 
 
-class ContextSession(AsyncWrites):
+def utc_now() -> datetime:
+    """Return the time; the one place where a session reads a clock of its own."""
+    return datetime.now(UTC)
+
+
+class ContextSession:
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (seed 004 §3, §5.1).
 
     Args:
         max_tokens: what the model's window holds, in tokens.
         auto: compress when PRESSURED before the next turn goes in, and at once when a
             turn alone takes the window over its budget. ``False`` leaves it to the caller.
-        engine: ``"machine"`` runs python-statemachine (listeners, diagrams), ``"table"`` the
-            table compiled from it, for bulk work.
         reserve: tokens kept free for the reply.
         tools: tool definitions sent with every request; their tokens are taken off the window.
         projector, threshold, cooldown: how, when and how often it yields.
         counter, classifier, preserved_share: how turns are counted and classified.
         clock: where timestamps come from.
+        listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
+        store, session_id: where the session is kept, by default in memory; one that is there already goes on.
 
-    Safe under threads and tasks: one writer at a time. A writer that names the revision it
-    has seen gets a `ConflictError` if it is stale.
+    Safe under threads, tasks and event loops: one writer at a time. A writer that names the revision
+    it has seen gets a `ConflictError` if it is stale. Each write has a twin for tasks, with an a before its name.
+
+    Raises:
+        InvalidOptionError: an option is out of its range.
+        ContextOverflowError: reserve and tools leave no room.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> _ = session.add_system("You are a travel assistant.")
@@ -45,6 +70,307 @@ class ContextSession(AsyncWrites):
     >>> session.messages()[1]
     {'role': 'user', 'content': 'Book me a night train to Vienna.'}
     """
+
+    def __init__(
+        self,
+        max_tokens: int = 8000,
+        *,
+        auto: bool = True,
+        reserve: int = 0,
+        tools: Sequence[Mapping[str, Any]] = (),
+        projector: ContextProjector | None = None,
+        threshold: Threshold | None = None,
+        cooldown: int = 2,
+        counter: TokenCounter | None = None,
+        classifier: Classifier = default_classifier,
+        preserved_share: float = 0.2,
+        clock: Clock = utc_now,
+        listeners: Sequence[object] = (),
+        store: SessionStore | None = None,
+        session_id: str = "session",
+    ) -> None:
+        if isinstance(cooldown, bool) or not isinstance(cooldown, int) or cooldown < 0:
+            raise InvalidOptionError("cooldown", cooldown, "a whole number of turns, at least 0")
+        counter = counter or default_counter()
+        taken = reserve + (count_tools(counter, tools) if tools else 0)
+        if taken and not 0 <= taken < max_tokens:
+            raise ContextOverflowError(taken, max_tokens, "what the request needs besides (reserve and tool definitions)")
+        window = ContextWindow(max_tokens - taken, counter=counter, classifier=classifier, preserved_share=preserved_share)
+        policy = ContextPolicy(projector or ContextProjector(), threshold or AdaptiveThreshold(), cooldown, auto=auto)
+        self._taken = taken
+        self._clock = clock
+        self._delivery = Delivery()
+        self._writer = Writer(Conversation(window), policy, store or InMemoryStore(), session_id, listeners)
+
+    # --- reading -----------------------------------------------------------------
+
+    @property
+    def conversation(self) -> Conversation:
+        """Return the whole session as one immutable value."""
+        return self._writer.conversation
+
+    @property
+    def state(self) -> ContextState:
+        """Return the machine's state."""
+        return self.conversation.state
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window, focused on the last turn; immutable."""
+        return self.conversation.window
+
+    @property
+    def pressure(self) -> float:
+        """Return tokens used / max tokens of the window."""
+        return pressure_of(self.conversation.window)
+
+    @property
+    def revision(self) -> int:
+        """Return how many events the journal holds."""
+        return self.conversation.revision
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what readers consume: window and state now."""
+        conversation = self.conversation
+        return ContextOutput(conversation.window, conversation.state)
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """Return what guards and actions call."""
+        return self._writer.policy
+
+    @property
+    def auto(self) -> bool:
+        """Tell whether the session makes room by itself."""
+        return self.policy.auto
+
+    @property
+    def machine(self) -> ContextMachine:
+        """Return the live machine, made when it is first looked at: it takes every step that is stored.
+
+        Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
+
+        Raises:
+            EngineError: it did something else than the table, by which the session goes.
+        """
+        return self._writer.machine
+
+    def events(self, after: int = 0) -> tuple[Event, ...]:
+        """Return the journal behind revision `after`: every accepted input with its effects, in order."""
+        stored = self._writer.store.load(self._writer.session_id, after)
+        return tuple(stored.events[: self.revision - after])
+
+    def log(self) -> tuple[Turn, ...]:
+        """Return every turn ever accepted, in order, whatever became of it in the view."""
+        return tuple(self.conversation.log)
+
+    def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
+        """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
+        return held_attachment(self.window, item, source)
+
+    # --- writing -----------------------------------------------------------------
+
+    def add_system(self, content: str, **options: Any) -> ContextOutput:
+        """Add a system turn; options are those of `add`."""
+        return self.add(self._turn(Role.SYSTEM, content), **options)
+
+    def add_user_turn(self, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
+        """Add what the user says; options are those of `add`."""
+        return self.add(self._turn(Role.USER, content, name=name), **options)
+
+    def add_assistant_turn(self, content: str | None = None, tool_calls: Calls = (), **options: Any) -> ContextOutput:
+        """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
+        return self.add(self._turn(Role.ASSISTANT, content, tool_calls=tuple(map(as_tool_call, tool_calls))), **options)
+
+    def add_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
+        """Add the result of an open call; options are those of `add`."""
+        return self.add(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+
+    def add(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
+        """Take any turn through the machine; with `auto`, make room first where needed.
+
+        `resource_class` overrules the classifier.
+
+        Raises:
+            IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).
+            OrderError: the wrong moment of a tool call.
+            ContextOverflowError: could not fit even after compressing everything that may yield.
+            ConflictError: `expected_revision` is not the current one.
+        """
+        return self._write(Add(turn, resource_class), expected_revision)
+
+    def extend(
+        self,
+        messages: Iterable[Turn | Mapping[str, Any]],
+        provider: Provider | str = Provider.OPENAI,
+        *,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Take several turns, or a provider's messages, in as one commit: all or none.
+
+        Raises:
+            InvalidMessagesError: the messages break a rule of the provider; names index and rule.
+            Whatever `add` raises for one of them.
+
+        >>> session = ContextSession(max_tokens=1000)
+        >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
+        2
+        """
+        return self._write(_all_added(messages, provider), expected_revision)
+
+    def attach(
+        self,
+        item: ContextItem,
+        resource_class: ResourceClass | None = None,
+        *,
+        source: str | None = None,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
+
+        `source` says where it comes from, its file name and lines by default: attaching another text of the same
+        source supersedes the earlier one, which then yields first. An item that stands in the view
+        already (see `attached`) is not added again; a higher class raises that of its turn. An item whose id
+        named another item in this conversation goes in under a fresh one.
+
+        Raises:
+            PluginError: the registered formatter of a custom kind failed.
+            Whatever `add` raises for a user turn.
+        """
+        return self._write(_attach(item, source, resource_class), expected_revision)
+
+    def send_message(
+        self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Attach items, each with its source, and add what the user says of them, as one commit."""
+        return self._write(self._message(content, items), expected_revision)
+
+    def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
+        """Compress to a target pressure (default: the threshold's low mark); the output reports what it did.
+
+        Raises:
+            FloorError: the projector's fulfilment would take an atom below the floor of its class.
+            InvalidOptionError: `target` is no number from 0 to 1.
+        """
+        return self._write(Compress(target, query), expected_revision)
+
+    def clear(self, *, expected_revision: int | None = None) -> ContextOutput:
+        """Forget the view; log and ledger keep all."""
+        return self._write(Clear(), expected_revision)
+
+    def recall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+        """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
+
+        Raises:
+            UnknownResourceError: an id the log does not know.
+            ContextOverflowError: the window would be pressured again at once.
+            IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
+        """
+        return self._write(Recall(tuple(resource_ids)), expected_revision)
+
+    def promote(
+        self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Raise the class of a turn; classes are never lowered.
+
+        Raises:
+            UnknownResourceError: no such id. DemotionError: the class is not higher.
+            IllegalDirectionError: there is no view (EMPTY).
+        """
+        return self._write(Promote(resource_id, resource_class, rationale), expected_revision)
+
+    def signal(self, signals: Signals) -> None:
+        """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
+        self._writer.policy = evolve(self.policy, signals=signals)
+
+    def accompany(self, name: str, companion: Companion) -> None:
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`."""
+        self._writer.companions[name] = companion
+
+    def companion(self, name: str) -> Any:
+        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
+        saved = self.conversation.companions.get(name)
+        return None if saved is None else orjson.loads(saved)
+
+    def save(self) -> None:
+        """Save the companions as they are now, without an input."""
+        self._write(Together(()), None)
+
+    # --- writing, for tasks ---------------------------------------------------------
+
+    async def aadd_system(self, content: str, **options: Any) -> ContextOutput:
+        """Add a system turn; see `add_system`."""
+        return await self.aadd(self._turn(Role.SYSTEM, content), **options)
+
+    async def aadd_user_turn(self, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
+        """Add what the user says; see `add_user_turn`."""
+        return await self.aadd(self._turn(Role.USER, content, name=name), **options)
+
+    async def aadd_assistant_turn(self, content: str | None = None, tool_calls: Calls = (), **options: Any) -> ContextOutput:
+        """Add what the model says and calls; see `add_assistant_turn`."""
+        return await self.aadd(self._turn(Role.ASSISTANT, content, tool_calls=tuple(map(as_tool_call, tool_calls))), **options)
+
+    async def aadd_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
+        """Add the result of an open call; see `add_tool_turn`."""
+        return await self.aadd(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+
+    async def aadd(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
+        """Take any turn through the machine without blocking on the summariser; see `add`."""
+        return await self._awrite(Add(turn, resource_class), expected_revision)
+
+    async def aextend(
+        self,
+        messages: Iterable[Turn | Mapping[str, Any]],
+        provider: Provider | str = Provider.OPENAI,
+        *,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Take several turns in as one commit; see `extend`."""
+        return await self._awrite(_all_added(messages, provider), expected_revision)
+
+    async def aattach(
+        self,
+        item: ContextItem,
+        resource_class: ResourceClass | None = None,
+        *,
+        source: str | None = None,
+        expected_revision: int | None = None,
+    ) -> ContextOutput:
+        """Add a context item as one user turn; see `attach`."""
+        return await self._awrite(_attach(item, source, resource_class), expected_revision)
+
+    async def asend_message(
+        self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Attach items and add what the user says of them; see `send_message`."""
+        return await self._awrite(self._message(content, items), expected_revision)
+
+    async def acompress(
+        self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Compress without blocking on the summariser; see `compress`."""
+        return await self._awrite(Compress(target, query), expected_revision)
+
+    async def aclear(self, *, expected_revision: int | None = None) -> ContextOutput:
+        """Forget the view; see `clear`."""
+        return await self._awrite(Clear(), expected_revision)
+
+    async def arecall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+        """Raise atoms back to VERBATIM; see `recall`."""
+        return await self._awrite(Recall(tuple(resource_ids)), expected_revision)
+
+    async def apromote(
+        self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Raise the class of a turn; see `promote`."""
+        return await self._awrite(Promote(resource_id, resource_class, rationale), expected_revision)
+
+    async def asave(self) -> None:
+        """Save the companions as they are now; see `save`."""
+        await self._awrite(Together(()), None)
+
+    # --- handing out -----------------------------------------------------------------
 
     def messages(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> list[dict[str, Any]]:
         """Return the view as a message list that the provider accepts, within budget.
@@ -91,26 +417,13 @@ class ContextSession(AsyncWrites):
         maker = load_prompt_maker()() if prompts is None else prompts
         return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
 
+    # --- keeping ------------------------------------------------------------------------
+
     def to_json(self) -> str:
         """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""
-        with self._lock:
-            policy = self.policy
-            return snapshot.write(
-                snapshot.SavedSession(
-                    schema=snapshot.SCHEMA,
-                    max_tokens=self.window.max_tokens + self._taken,
-                    taken=self._taken,
-                    auto=self.auto,
-                    engine=self.engine,
-                    cooldown=policy.cooldown,
-                    preserved_share=self.window.preserved_share,
-                    counter=snapshot.save_counter(self.window.counter),
-                    threshold=snapshot.save_threshold(policy.threshold),
-                    reach=policy.projector.reach,
-                    events=self._events,
-                    signals=policy.signals,
-                )
-            )
+        from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
+
+        return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken).to_text()
 
     @classmethod
     def from_json(
@@ -122,42 +435,76 @@ class ContextSession(AsyncWrites):
         counter: TokenCounter | None = None,
         classifier: Classifier = default_classifier,
         clock: Clock = utc_now,
+        listeners: Sequence[object] = (),
+        store: SessionStore | None = None,
+        session_id: str = "session",
     ) -> "ContextSession":
         """Restore a session by replaying its journal; no model is called.
 
         What is no data (a summariser, a classifier, a counter or threshold of your own) is passed again.
 
         Raises:
-            SnapshotError: no saved session, of an unknown schema, or with events that cannot have happened.
+            InvalidDataError: no saved session, of an unknown schema, or with an event that the machine's table does not allow.
+            ConflictError: `store` holds a session of this id already.
         """
-        saved = snapshot.read(text)
-        try:
+        from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who load
+
+        saved = SavedSession.from_text(text)
+        memory = InMemoryStore()
+        memory.append(session_id, 0, saved.events, saved.companions)
+        with saved.settings_checked():
             session = cls(
                 saved.max_tokens,
                 auto=saved.auto,
-                engine=_known_engine(saved.engine),
                 reserve=saved.taken,
                 projector=projector or ContextProjector(reach=saved.reach),
-                threshold=threshold or snapshot.load_threshold(saved.threshold),
+                threshold=threshold or saved.threshold.loaded(),
                 cooldown=saved.cooldown,
-                counter=counter or snapshot.load_counter(saved.counter),
+                counter=counter or saved.loaded_counter(),
                 classifier=classifier,
                 preserved_share=saved.preserved_share,
                 clock=clock,
+                listeners=listeners,
+                store=memory,
+                session_id=session_id,
             )
-        except SnapshotError:
-            raise
-        except PolycontextError as error:
-            raise SnapshotError("$", f"{type(error).__name__}: {error}", "what makes a session") from None
-        session._machine.restore(*snapshot.replay_saved(saved.events, session.window))
-        session._events = list(saved.events)
-        for turn in journal.logged_turns(saved.events):
-            session._log.append(turn)
         session.signal(saved.signals)
+        if store is not None:
+            # Only what has been replayed goes into a store.
+            store.append(session_id, 0, saved.events, saved.companions)
+            session._writer.store = store
         return session
 
+    # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_delivery"}
 
-def _known_engine(name: str) -> Engine:
-    if name not in ("machine", "table"):
-        raise SnapshotError("$.engine", f"engine {name!r}", "machine, table")
-    return "machine" if name == "machine" else "table"
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _delivery=Delivery())
+
+    # --- inside ---------------------------------------------------------------------------
+
+    def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
+        return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _message(self, content: str, items: Iterable[tuple[ContextItem, str | None]]) -> Together:
+        return Together((*(_attach(item, source) for item, source in items), Add(self._turn(Role.USER, content))))
+
+    def _write(self, command: Command, expected_revision: int | None) -> ContextOutput:
+        return self._writer.write(Asked(command, self._clock()), expected_revision)
+
+    async def _awrite(self, command: Command, expected_revision: int | None) -> ContextOutput:
+        return await self._writer.awrite(Asked(command, self._clock()), expected_revision)
+
+
+def _attach(item: ContextItem, source: str | None, resource_class: ResourceClass | None = None) -> Attach:
+    return Attach(item, ITEM_IDS, source, resource_class)
+
+
+def _all_added(messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str) -> Together:
+    given = list(messages)
+    if all(isinstance(message, Turn) for message in given):
+        turns: Iterator[Turn] = (message for message in given if isinstance(message, Turn))
+    else:
+        turns = iter(get_format(provider).parse(given).turns)
+    return Together(tuple(Add(turn) for turn in turns))

@@ -6,72 +6,12 @@ seed 004 Part VIII). Recalled atoms come back whole and where they stood.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
-from attrs import define, frozen
+from attrs import frozen
 
-from polycontext.linearity import UnknownResourceError
+from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
-from polycontext.window.items import ITEM_IDS, attachment_of
-
-
-@define
-class Log:
-    """Keep every turn ever accepted, in order, and find atoms in it by the id of any of their turns.
-
-    `items` says where each context item was attached first; whatever item is made later gets another id.
-    """
-
-    turns: list[Turn]
-    items: dict[str, int]
-    _at: dict[str, int]
-    _starts: list[int]
-
-    @classmethod
-    def empty(cls) -> "Log":
-        """Return the log of a new conversation."""
-        return cls([], {}, {}, [])
-
-    def append(self, turn: Turn) -> None:
-        """Add an accepted turn; O(1)."""
-        index = len(self.turns)
-        self._at[turn.resource_id] = index
-        self._starts.append(self._starts[-1] if turn.role is Role.TOOL else index)
-        self.turns.append(turn)
-        if (attachment := attachment_of(turn)) is not None:
-            self.items.setdefault(attachment.id, index)
-            ITEM_IDS.skip_past(attachment.id)
-
-    def truncate(self, length: int) -> None:
-        """Forget the turns from index `length` on, which were not accepted after all."""
-        for turn in self.turns[length:]:
-            del self._at[turn.resource_id]
-        self.items = {item_id: index for item_id, index in self.items.items() if index < length}
-        del self.turns[length:], self._starts[length:]
-
-    def knows(self, resource_id: str) -> bool:
-        """Tell whether a turn of that id was accepted; a gist made here was not."""
-        return resource_id in self._at
-
-    def place(self, resource_id: str) -> int:
-        """Return the index of a turn.
-
-        Raises:
-            UnknownResourceError: no such turn.
-        """
-        index = self._at.get(resource_id)
-        if index is None:
-            raise UnknownResourceError(resource_id, tuple(get_close_matches(resource_id, self._at)))
-        return index
-
-    def atom(self, resource_id: str) -> tuple[Turn, ...]:
-        """Return all turns of the atom that holds `resource_id`."""
-        start = self._starts[self.place(resource_id)]
-        stop = start + 1
-        while stop < len(self.turns) and self._starts[stop] == start:
-            stop += 1
-        return tuple(self.turns[start:stop])
 
 
 @frozen

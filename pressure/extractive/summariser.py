@@ -20,7 +20,7 @@ from polycontext.pressure.extractive.reading import Bonuses, read
 from polycontext.pressure.extractive.segments import clip
 from polycontext.pressure.gist import attachment_head, shorter_outlines
 from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.items import attached_outline, fenced_text
+from polycontext.window.items import attached_outline
 
 
 @frozen(kw_only=True)
@@ -78,6 +78,8 @@ def outline_body(turn: Turn, max_tokens: int, counter: TokenCounter) -> str:
 
 
 def _summarised(turn: Turn, head: str, max_tokens: int, counter: TokenCounter) -> str:
+    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
+
     # As a lone result, so that nobody is said to have spoken it.
     content = Turn(Role.TOOL, fenced_text(turn.text)[1], tool_call_id=turn.resource_id)
     room = max_tokens - counter.count(f"{head}\n ")

@@ -244,6 +244,15 @@ def test_what_is_endless_is_refused(judge: Any) -> None:
         tower = tower[0]
 
 
+def test_data_that_wrap_others_may_be_deeper() -> None:
+    """Who wraps data of the greatest depth asks for more levels, and gets exactly those."""
+    wrapped = nested(MAX_DEPTH + 2, lambda inner: {"a": inner})
+    assert thawed(freeze_object(wrapped, levels=MAX_DEPTH + 2)) == wrapped
+    for value, levels in ((wrapped, MAX_DEPTH + 1), ({"a": wrapped}, MAX_DEPTH + 2)):
+        with pytest.raises(InvalidDataError, match="nested too deep"):
+            freeze_object(value, levels=levels)
+
+
 def test_what_is_frozen_counts_with_its_depth() -> None:
     """Frozen data cannot be nested past the bound, one level after the other."""
     value = freeze({"a": 1})

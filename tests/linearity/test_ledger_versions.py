@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.shared_store import SharedStore, Version
+from polycontext.linearity import LinearityMap, ResourceClass, UnknownResourceError
+from polycontext.linearity.shared_store import SharedStore
 from polycontext.linearity.tag import Tag
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
@@ -76,32 +76,28 @@ def test_iterating_while_newer_versions_grow_ends_where_the_map_ends() -> None:
     assert list(newest) == ["a", "b", "c"]
 
 
-def test_appending_shares_the_store_with_the_old_map() -> None:
-    """A derivation of the newest map copies nothing; one of an older map gets a store of its own."""
+def test_an_id_may_stand_elsewhere_in_another_fork() -> None:
+    """Forks that tag the same ids in another order, or drop and retake one, each find theirs, alone and many at once."""
     old = base()
-    new, other = old.tag("x", REQUIRED), old.tag("y", REQUIRED)
-    assert new._store is old._store
-    assert other._store is not old._store
-    assert other.tag("z", REQUIRED)._store is other._store
-
-
-def test_a_writer_that_died_halfway_harms_nobody() -> None:
-    """When a write stops in the middle, the maps made before and after it read and derive correctly."""
-    old = base()
-    store = old._store
-    assert store._claim(old._version)
-    store._ids.append("half written")
-    assert list(old) == ["a", "b"]
-    new = old.tag("x", PRESERVED)
-    assert (list(new), new.get("x")) == (["a", "b", "x"], PRESERVED)
-    assert new._store is not store
+    left = old.tag("x", REQUIRED).tag("y", DROPPABLE)
+    right = old.tag("y", PRESERVED).tag("z", REQUIRED).tag("x", DROPPABLE)
+    later = right.tag("v", REQUIRED)
+    for ledger, classes in ((left, [REQUIRED, DROPPABLE]), (right, [DROPPABLE, PRESERVED]), (later, [DROPPABLE, PRESERVED])):
+        assert [ledger.get("x"), ledger.get("y")] == classes
+        assert ledger.classes_of(["x", "y"]) == ledger.classes_of(["x", "y"] * 20)[:2] == classes
+    assert "z" not in left
+    assert "x" not in old
+    assert ["x" in ledger for ledger in (old.tag("y", REQUIRED), old.tag("x", REQUIRED))] == [False, True]
+    with pytest.raises(UnknownResourceError):
+        left.classes_of(["z"] * 20)
 
 
 def test_the_empty_ledger_is_not_shared_between_conversations() -> None:
-    """Two new ledgers have stores of their own."""
+    """Two new ledgers have indices of their own."""
     one, other = LinearityMap(), LinearityMap()
     assert list(one.tag("a", REQUIRED)) == ["a"]
-    assert other.tag("b", REQUIRED)._store is other._store
+    assert other._store._places is not one._store._places
+    assert "a" not in other.tag("b", REQUIRED)
 
 
 def test_racing_threads_each_get_a_right_result() -> None:
@@ -128,23 +124,24 @@ def test_racing_threads_each_get_a_right_result() -> None:
     assert old == base()
 
 
-def test_of_racing_claims_exactly_one_wins() -> None:
-    """The right to extend a version in place goes to one thread only, round after round."""
-    store, version, threads = SharedStore([], []), Version(), 4
-    for round_number in range(200):
-        barrier, wins = threading.Barrier(threads), list[bool]()
+def test_threads_that_put_an_id_at_different_places_all_find_it() -> None:
+    """However the index is raced for, no version loses sight of an id that it tagged."""
+    ledgers = [base()]
+    for number in range(20):
+        ledgers.append(ledgers[-1].tag(f"before {number}", DROPPABLE))
+    barrier = threading.Barrier(len(ledgers))
+    found: list[bool] = []
 
-        def claim(at: Version = version, barrier: threading.Barrier = barrier, wins: list[bool] = wins) -> None:
-            barrier.wait()
-            wins.append(store._claim(at))
+    def tag_it(ledger: LinearityMap) -> None:
+        barrier.wait()
+        found.extend(f"id {turn}" in ledger.tag(f"id {turn}", REQUIRED) for turn in range(200))
 
-        workers = [threading.Thread(target=claim) for _ in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        assert sorted(wins) == [False, False, False, True], round_number
-        version = store._extended(version.length, version)
+    workers = [threading.Thread(target=tag_it, args=(ledger,)) for ledger in ledgers]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [True] * 200 * len(ledgers)
 
 
 def test_a_long_ledger_reads_right_at_both_ends() -> None:
@@ -152,12 +149,11 @@ def test_a_long_ledger_reads_right_at_both_ends() -> None:
     ledger = LinearityMap()
     for number in range(5_000):
         ledger = ledger.tag(f"t{number}", ResourceClass(number % 3))
-    assert ledger._store.newest_ids(ledger._version, 2) == ["t4998", "t4999"]
+    assert ledger._store.newest_ids(2) == ["t4998", "t4999"]
     assert [ledger.get(f"t{number}") for number in (0, 1, 2, 4_999)] == [DROPPABLE, REQUIRED, PRESERVED, REQUIRED]
     assert ledger.stats().counts == {DROPPABLE: 1667, REQUIRED: 1667, PRESERVED: 1666}
 
 
 def test_the_newest_ids_of_a_short_version_are_all_of_them() -> None:
     """Asking for more ids than there are gives what there is."""
-    store, version = SharedStore(["a"], [Tag(REQUIRED)]), Version(1)
-    assert store.newest_ids(version, 5) == ["a"]
+    assert SharedStore(["a"], [Tag(REQUIRED)]).newest_ids(5) == ["a"]

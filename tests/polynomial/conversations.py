@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import Move, conversations
 from polycontext.polynomial import ContextSession
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import DATA
-from tests.strategies import Move, conversations
 
 Message = dict[str, Any]
 
@@ -148,3 +148,14 @@ def recorded(name: str) -> Iterator[list[Message]]:
 
 
 RECORDINGS = ["tau_airline_gpt4o", "swebench_mini"]
+
+
+Engine = Literal["machine", "table"]
+"""Whether a live machine follows the session, or nobody looks."""
+
+
+def with_engine(engine: Engine, session: ContextSession) -> ContextSession:
+    """Return `session`, followed by a live machine from now on if `engine` says so."""
+    if engine == "machine":
+        assert session.machine.context_state == session.state
+    return session

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.constraints import states_constraint
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure.gist import digest_text, summary_text
@@ -30,7 +31,6 @@ from tests.polynomial.conversations import (
     user,
     words,
 )
-from tests.strategies import FAST, Move
 
 BUDGETS = st.sampled_from([60, 150, 300, 1000, 5000])
 EXACT = TiktokenCounter()
@@ -204,7 +204,7 @@ def test_reserve_and_tools_are_part_of_the_budget() -> None:
 @pytest.mark.parametrize("budget", [0, -5, True, 1.5, None])
 def test_an_impossible_budget_is_refused(budget: Any) -> None:
     """A budget is a whole number of tokens, at least 1."""
-    with pytest.raises(InvalidTurnError, match="max_tokens"):
+    with pytest.raises(InvalidOptionError, match="max_tokens"):
         project(long_chat(), budget, counter=WORDS)
 
 

@@ -6,10 +6,21 @@ from functools import cache
 import pytest
 from attrs import evolve
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine, project, replay
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, project, replay
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
-from tests.polynomial.conversations import RECORDINGS, Message, Remembering, needs_recordings, preserved, recorded, recount, whole
+from tests.polynomial.conversations import (
+    RECORDINGS,
+    Engine,
+    Message,
+    Remembering,
+    needs_recordings,
+    preserved,
+    recorded,
+    recount,
+    whole,
+    with_engine,
+)
 
 pytestmark = needs_recordings
 
@@ -73,10 +84,10 @@ def check_refusal(session: ContextSession, turn: Turn, error: ContextOverflowErr
 def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
     """By the table: nothing but typed refusals with right numbers, every view checked, all preserved turns at the end, journal included."""
     for messages in conversations(name):
-        session = ContextSession(budget, counter=COUNTER, engine="table")
+        session = ContextSession(budget, counter=COUNTER)
         drive(session, messages, budget)
         check_preserved(session, messages)
-        assert replay(session.events(), ContextWindow(budget, counter=COUNTER)) == (session.state, session.window)
+        assert replay(session.events(), Conversation(ContextWindow(budget, counter=COUNTER))) == session.conversation
 
 
 def check_preserved(session: ContextSession, messages: list[Message]) -> None:
@@ -98,7 +109,7 @@ def check_preserved(session: ContextSession, messages: list[Message]) -> None:
 def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engine) -> None:
     """The library's machine gives for every tenth conversation the very events that the table gives."""
     for messages in conversations(name)[::10]:
-        sessions = [ContextSession(budget, counter=COUNTER, engine=each) for each in (engine, "table")]
+        sessions = [with_engine(each, ContextSession(budget, counter=COUNTER)) for each in (engine, "table")]
         for turn in turns_of(messages):
             outcomes = {taken(session, turn) for session in sessions}
             assert len(outcomes) == 1
@@ -141,7 +152,7 @@ def test_every_recorded_conversation_is_projected(name: str, budget: int) -> Non
 def test_few_recorded_conversations_are_refused(name: str, budget: int) -> None:
     """At 8,000 tokens a refusal would be a fault: no recorded conversation needs it."""
     for messages in conversations(name):
-        session = ContextSession(budget, counter=COUNTER, engine="table")
+        session = ContextSession(budget, counter=COUNTER)
         for turn in turns_of(messages):
             session.add(turn)
         assert len(session.log()) == len(messages)

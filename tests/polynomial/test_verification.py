@@ -11,9 +11,10 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import PolycontextError
-from polycontext.polynomial import ContextOverflowError, PinError, Verification, project, verify
-from polycontext.polynomial.matching import found_in_order
+from polycontext.linearity import InvalidOptionError, PolycontextError
+from polycontext.nodes.testing import FAST, Move
+from polycontext.polynomial import ContextOverflowError, Verification, project, verify
+from polycontext.polynomial.verification import found_in_order
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import get_format
 from tests.polynomial.conversations import (
@@ -29,7 +30,6 @@ from tests.polynomial.conversations import (
     system,
     user,
 )
-from tests.strategies import FAST, Move
 
 HISTORY = [
     system("Be brief."),
@@ -252,10 +252,10 @@ def test_the_assistant_may_come_first_where_it_came_first_before() -> None:
 @pytest.mark.parametrize("index", [-1, 9])
 def test_a_pin_that_is_not_there_is_refused(index: int) -> None:
     """The error names the index and the legal ones."""
-    with pytest.raises(PinError, match=rf"pinned message {index} is not there; legal: 0\.\.8") as caught:
+    with pytest.raises(InvalidOptionError, match=rf"pinned = {index}; legal: 0\.\.8") as caught:
         verify(HISTORY, HISTORY, pinned=[index])
     assert isinstance(caught.value, PolycontextError)
-    with pytest.raises(PinError, match="legal: none"):
+    with pytest.raises(InvalidOptionError, match="legal: nothing"):
         verify([], HISTORY, pinned=[index])
 
 

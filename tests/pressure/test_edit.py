@@ -7,6 +7,7 @@ from attrs import evolve
 from hypothesis import given
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.testing import TARGETS, lived_windows, reaches
 from polycontext.pressure import (
     ContextProjector,
     Edit,
@@ -21,7 +22,6 @@ from polycontext.pressure import (
 )
 from polycontext.window import ContextWindow, PositionError, Role, Splice, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, opened, result, talk, user
-from tests.strategies import TARGETS, lived_windows, reaches
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import Head, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
 from polycontext.pressure.plan import plan_at
 from polycontext.pressure.reach import Kind
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
-from tests.strategies import Head, lived_windows, reaches
 
 
 def plans(ladder: Ladder) -> list[Plan]:

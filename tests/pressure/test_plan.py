@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing import FAST, TARGETS, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, tokens_at
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, Says, calls, extended, ids, opened, result, talk, user, words
-from tests.strategies import FAST, TARGETS, lived_windows, reaches
 
 
 @given(lived_windows(), reaches(), TARGETS)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing import FAST, windows
 from polycontext.pressure import (
     NO_SIGNALS,
     AdaptiveThreshold,
@@ -19,7 +20,6 @@ from polycontext.pressure import (
 from polycontext.pressure.threshold import aim
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
-from tests.strategies import FAST, windows
 
 SHARES = st.floats(0.0, 1.0)
 SIGNALS = st.builds(Signals, progress=st.none() | SHARES, error_rate=st.none() | SHARES, looping=st.booleans())

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given
 
+from polycontext.nodes.testing import FAST, Move, conversations, filled, windows
 from polycontext.window import ContextWindow, Role, ToolCall, Turn, open_calls
-from tests.strategies import FAST, Move, conversations, filled, windows
 
 
 def call(*ids: str) -> Turn:
@@ -78,7 +78,7 @@ def test_atoms_partition_the_turns(moves: list[Move]) -> None:
     assert tuple(turn for atom in atoms for turn in atom.turns) == window.all_turns()
     assert all(left.stop == right.start for left, right in pairwise(atoms))
     assert [atom.tokens for atom in atoms] == [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms]
-    assert sum(atom.tokens for atom in atoms) == window.seek(len(window)).tokens
+    assert sum(atom.tokens for atom in atoms) == window.total_tokens
 
 
 @given(conversations())

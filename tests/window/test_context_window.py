@@ -7,10 +7,10 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens.counting import count_turn
-from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))
@@ -64,7 +64,7 @@ BAD_WINDOWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", BAD_WINDOWS.values(), ids=BAD_WINDOWS.keys())
 def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None:
     """The budget is a whole number of tokens from 1 on, the share of constraints between 0 and 1."""
-    with pytest.raises(InvalidTurnError):
+    with pytest.raises(InvalidOptionError):
         ContextWindow(**options)
 
 
@@ -154,6 +154,13 @@ def test_resource_ids_are_unique_and_in_the_ledger(window: ContextWindow) -> Non
     assert all(ids)
     assert list(window.linearity) == ids
     assert window.serial == len(ids)
+
+
+@given(windows())
+def test_the_total_is_what_the_last_position_says(window: ContextWindow) -> None:
+    """`total_tokens` counts every turn, whatever the focus."""
+    assert window.total_tokens == window.seek(len(window)).tokens == sum(turn.tokens or 0 for turn in window.all_turns())
+    assert window.seek(0).total_tokens == window.total_tokens
 
 
 def test_a_taken_id_is_refused() -> None:

@@ -127,7 +127,7 @@ def test_a_position_outside_is_refused(move: str, position: int) -> None:
     s = Store(str, last=3, pos=1)
     with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.3") as caught:
         getattr(s, move)(position)
-    assert (caught.value.position, caught.value.last) == (position, 3)
+    assert (caught.value.position, caught.value.legal) == (position, "0..3")
     assert isinstance(caught.value, IndexError)
 
 

@@ -1,6 +1,7 @@
 """A turn is checked when it is made, so that everything behind it may rely on storable text and a known role."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import UNIX_EPOCH, CallerError
+from polycontext.nodes.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
-from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 
 CALL = ToolCall("c1", "search")
 SURROGATE = "ab\ud800c"
+
+NESTED: dict[str, Any] = reduce(lambda inner, _: {"in": inner}, range(300), {})
 
 ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown role": ({"role": "poet"}, "role", "system, user, assistant, tool"),
@@ -44,13 +47,15 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
         "timestamp",
         "out of range",
     ),
-    "metadata of another type": ({"metadata": [1]}, "metadata", "list is not a mapping"),
+    "metadata of another type": ({"metadata": [1]}, "metadata", "list is no object"),
     "metadata that is no JSON": ({"metadata": {"a": {"b": object()}}}, "metadata.a.b", "object is not JSON data"),
-    "metadata that is not a number": ({"metadata": {"a": [float("nan")]}}, "metadata.a", "nan is not JSON data"),
+    "metadata that is not a number": ({"metadata": {"a": [1, float("nan")]}}, "metadata.a[1]", "nan is not JSON data"),
     "infinite metadata": ({"metadata": {"a": float("inf")}}, "metadata.a", "inf is not JSON data"),
     "surrogate in metadata": ({"metadata": {"a": SURROGATE}}, "metadata.a", "surrogate"),
-    "surrogate in a metadata key": ({"metadata": {SURROGATE: 1}}, "metadata", "surrogate"),
-    "number as a metadata key": ({"metadata": {1: 1}}, "metadata", "int is not text"),
+    "surrogate in a metadata key": ({"metadata": {SURROGATE: 1}}, "metadata['ab\\ud800c']", "surrogate"),
+    "number as a metadata key": ({"metadata": {1: 1}}, "metadata['int key']", "int, not text"),
+    "more than 64 bits in metadata": ({"metadata": {"a": {"n": 1 << 70}}}, "metadata.a.n", "71 bits"),
+    "300 levels of metadata": ({"metadata": NESTED}, "metadata" + ".in" * 100, "too deep"),
     "negative tokens": ({"tokens": -1}, "tokens", "-1"),
     "tokens of another type": ({"tokens": 2.5}, "tokens", "2.5"),
 }

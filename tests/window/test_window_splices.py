@@ -2,10 +2,9 @@
 
 import pytest
 
-from polycontext.linearity import ResourceClass
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.testing import filled
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
-from polycontext.window.splice import SpliceError
-from tests.strategies import filled
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))
@@ -62,14 +61,14 @@ def test_a_splice_may_take_an_open_call_away() -> None:
 )
 def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
     """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
-    with pytest.raises(SpliceError, match=r"within \d:4"):
+    with pytest.raises(InvalidOptionError, match=r"within \d:4"):
         window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
 
 
 @pytest.mark.parametrize("turn", [Turn(Role.USER, "x", tokens=5), gist("g9", "t1"), Turn(Role.USER, "x", resource_id="t1")])
 def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
     """A new turn without an id, a class in the ledger or a count is refused."""
-    with pytest.raises(SpliceError, match="lacks a count or a class"):
+    with pytest.raises(InvalidOptionError, match="legal: new turns that are counted and whose ids are tagged"):
         window_of(USER, ASSISTANT).splice([Splice(0, 2, (turn,))])
 
 

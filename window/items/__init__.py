@@ -1,24 +1,18 @@
-"""Context items: code, files and texts attached to a conversation (seed 000)."""
+"""Context items: code, files and texts attached to a conversation (seed 000). Each name is loaded when it is first asked for."""
 
-from polycontext.window.items.attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
-from polycontext.window.items.codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
-from polycontext.window.items.definitions import Definition, definitions
-from polycontext.window.items.errors import (
-    DuplicateItemError,
-    FormatterError,
-    InvalidItemError,
-    ItemFormatError,
-    ItemTooLargeError,
-    MetadataWarning,
-    UnknownItemError,
-)
-from polycontext.window.items.formatters import Formatter, register_formatter
-from polycontext.window.items.ids import ITEM_IDS, ItemIds
-from polycontext.window.items.item import ContextItem, ItemType
-from polycontext.window.items.languages import language_of_file
-from polycontext.window.items.manager import ContextManager
-from polycontext.window.items.markdown import context_to_string, fenced_text
-from polycontext.window.items.outline import OutlineEntry, outline_of
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from polycontext.window.items.attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
+    from polycontext.window.items.codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
+    from polycontext.window.items.item import ITEM_IDS, ContextItem, ItemIds, ItemType
+    from polycontext.window.items.manager import ContextManager, DuplicateItemError
+    from polycontext.window.items.markdown import Formatter, context_to_string, fenced_text, language_of_file, register_formatter
+    from polycontext.window.items.metadata import MetadataWarning
+    from polycontext.window.items.outline import OutlineEntry, outline_of
+    from polycontext.window.items.python_source import Definition, definitions
 
 __all__ = [
     "ITEM_IDS",
@@ -28,15 +22,10 @@ __all__ = [
     "Definition",
     "DuplicateItemError",
     "Formatter",
-    "FormatterError",
-    "InvalidItemError",
-    "ItemFormatError",
     "ItemIds",
-    "ItemTooLargeError",
     "ItemType",
     "MetadataWarning",
     "OutlineEntry",
-    "UnknownItemError",
     "attached_outline",
     "attachment_of",
     "context_to_string",
@@ -53,3 +42,17 @@ __all__ = [
     "register_formatter",
     "source_of",
 ]
+
+__getattr__, __dir__, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "attachment": ["Attachment", "attached_outline", "attachment_of", "item_turn", "source_of"],
+        "codec": ["item_from_dict", "item_from_json", "item_schema", "item_to_dict", "item_to_json"],
+        "python_source": ["Definition", "definitions"],
+        "item": ["ContextItem", "ITEM_IDS", "ItemIds", "ItemType"],
+        "manager": ["ContextManager", "DuplicateItemError"],
+        "markdown": ["Formatter", "context_to_string", "fenced_text", "language_of_file", "register_formatter"],
+        "metadata": ["MetadataWarning"],
+        "outline": ["OutlineEntry", "outline_of"],
+    },
+)

@@ -1,14 +1,15 @@
 """Attachments: how a context item stands in a conversation, as one user turn that says so in its metadata."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from polycontext.window.items.item import ContextItem, ItemType
-from polycontext.window.items.markdown import context_to_string, fenced_text, label_of
-from polycontext.window.items.outline import OutlineEntry, outline_of
 from polycontext.window.turn import Role, Turn
+
+if TYPE_CHECKING:
+    from polycontext.window.items.outline import OutlineEntry
 
 _KEY = "context_item"
 _LONGEST_NAME = 80
@@ -47,12 +48,16 @@ def source_of(item: ContextItem) -> str | None:
     >>> source_of(ContextItem("x", metadata={"filename": "a.py", "start_line": 3}))
     'a.py:3'
     """
+    from polycontext.window.items.markdown import label_of  # noqa: PLC0415 - here and below: for those who attach something
+
     label = label_of(item)
     return (label if item.type in _FROM_FILE else f"{item.type} {label}") if label else None
 
 
 def item_turn(item: ContextItem, source: str | None = None) -> Turn:
     """Return the user turn that attaches `item`, its text being ``context_to_string([item])``."""
+    from polycontext.window.items.markdown import context_to_string, label_of  # noqa: PLC0415
+
     entry = {"id": item.id, "type": str(item.type), "source": source or source_of(item), "label": label_of(item)}
     return Turn(Role.USER, context_to_string([item]), metadata={_KEY: entry})
 
@@ -67,8 +72,11 @@ def attachment_of(turn: Turn) -> Attachment | None:
             return None
 
 
-def attached_outline(turn: Turn) -> tuple[OutlineEntry, ...]:
+def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:
     """Return the outline of the code or file that `turn` holds; empty where it holds nothing that defines names."""
+    from polycontext.window.items.markdown import fenced_text  # noqa: PLC0415
+    from polycontext.window.items.outline import outline_of  # noqa: PLC0415
+
     attachment = attachment_of(turn)
     if attachment is None or attachment.type not in _FROM_FILE:
         return ()

@@ -4,15 +4,32 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any
 
-from polycontext.window.items.errors import InvalidItemError, ItemFormatError
-from polycontext.window.items.item import ContextItem
-from polycontext.window.items.metadata import END_LINE, START_LINE, ItemMetadata, read_metadata
+import orjson
+from attrs import frozen
 
-_REQUIRED = ("id", "type", "content", "timestamp")
-_KEYS = (*_REQUIRED, "metadata")
-_LEGAL = f"an object with {', '.join(_REQUIRED)}, and optionally metadata"
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.codec import json_object, strict_converter, structured
+from polycontext.linearity.json_data import thawed
+from polycontext.window.items.item import ContextItem, ItemType
+from polycontext.window.items.metadata import END_LINE, START_LINE, read_metadata
+
+_LEGAL = "what item_to_json returned"
+
+
+@frozen
+class _Written:
+    """Hold what a document says, before the item itself looks at it."""
+
+    id: str
+    type: ItemType
+    content: str
+    timestamp: int
+    metadata: Mapping[str, Any] | None = None
+
+
+_converter = strict_converter()
 
 
 @cache
@@ -34,7 +51,7 @@ def item_to_dict(item: ContextItem) -> dict[str, Any]:
         "id": item.id,
         "type": str(item.type),
         "content": item.content,
-        "metadata": _thawed(item.metadata),
+        "metadata": thawed(item.metadata),
         "timestamp": item.universal_time,
     }
 
@@ -47,67 +64,38 @@ def item_from_dict(data: object) -> ContextItem:
     Law: ``item_from_dict(item_to_dict(item)) == item``.
 
     Raises:
-        ItemFormatError: naming the path of the first fault.
+        InvalidDataError: naming the path of the first fault.
     """
-    record = _record(data)
     try:
-        metadata = _metadata(record.get("metadata"))
-        timestamp = _whole(record["timestamp"], "$.timestamp")
-        return ContextItem(cast("str", record["content"]), record["type"], metadata, timestamp=timestamp, id=cast("str", record["id"]))
-    except InvalidItemError as error:
-        where = f"$.{error.field}"
-        raise ItemFormatError(where, error.problem, error.legal) from None
+        return _item(structured(_converter, _with_whole_numbers(data), _Written))
+    except InvalidDataError as error:
+        raise InvalidDataError(error.path.replace("item", "$", 1), error.what, error.legal) from None
 
 
 def item_to_json(item: ContextItem) -> str:
     """Return an item as JSON text."""
-    return json.dumps(item_to_dict(item), ensure_ascii=False, allow_nan=False)
+    return orjson.dumps(item_to_dict(item)).decode()
 
 
 def item_from_json(text: str | bytes) -> ContextItem:
     """Read what `item_to_json` wrote, or any document of the schema; raise what `item_from_dict` raises."""
-    try:
-        data = json.loads(text, parse_constant=_no_json)
-    except (ValueError, RecursionError) as error:
-        raise ItemFormatError("$", f"no JSON ({error})", "what item_to_json returned") from None
-    return item_from_dict(data)
+    return item_from_dict(json_object(text, legal=_LEGAL))
 
 
-def _no_json(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+def _item(written: _Written) -> ContextItem:
+    metadata = None if written.metadata is None else read_metadata(written.metadata)
+    return ContextItem(written.content, written.type, metadata, timestamp=written.timestamp, id=written.id)
 
 
-def _record(data: object) -> dict[str, object]:
-    if not isinstance(data, dict):
-        raise ItemFormatError("$", f"{type(data).__name__} is not an object", _LEGAL)
-    record = cast("dict[str, object]", data)
-    for key in (*_REQUIRED, *record):
-        if key not in record or key not in _KEYS:
-            where = f"$.{key}"
-            raise ItemFormatError(where, "is missing" if key in _KEYS else "is unknown", _LEGAL)
-    return record
+def _with_whole_numbers(data: Any) -> Any:
+    """Return `data` with floats without a fraction as the whole numbers that JSON Schema takes them for."""
+    if not isinstance(data, Mapping):
+        return data
+    metadata = data.get("metadata")
+    if isinstance(metadata, Mapping):
+        data = {**data, "metadata": {**metadata, **_whole(metadata, START_LINE, END_LINE)}}
+    return {**data, **_whole(data, "timestamp")}
 
 
-def _metadata(value: object) -> ItemMetadata | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise ItemFormatError("$.metadata", f"{type(value).__name__} is not an object", "an object, or null")
-    record = cast("dict[str, object]", value)
-    lines = {key: _whole(record[key], f"$.metadata.{key}") for key in (START_LINE, END_LINE) if key in record}
-    return read_metadata(record | lines)
-
-
-def _whole(value: object, path: str) -> int:
-    """Return a float without a fraction as the whole number that JSON Schema takes it for."""
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if isinstance(whole, bool) or not isinstance(whole, int):
-        raise ItemFormatError(path, f"{value!r:.60} is no whole number", "a whole number")
-    return whole
-
-
-def _thawed(value: Any) -> Any:
-    """Return immutable JSON data as what a JSON writer takes."""
-    if isinstance(value, Mapping):
-        return {key: _thawed(item) for key, item in value.items()}
-    return [_thawed(item) for item in value] if isinstance(value, tuple) else value
+def _whole(record: Mapping[str, Any], *keys: str) -> dict[str, int]:
+    return {key: int(record[key]) for key in keys if isinstance(record.get(key), float) and record[key].is_integer()}

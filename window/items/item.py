@@ -1,18 +1,31 @@
-"""The context item: a piece of code or text that can be put into a prompt (seed 000)."""
+"""The context item: a piece of code or text that can be put into a prompt (seed 000).
 
-from collections.abc import Mapping
-from datetime import datetime
+Its id is ``ctx-N``, unique and increasing in a process (INV-003); its time is Universal
+Time on the wire: whole seconds since 1900-01-01 UTC.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from threading import Lock
 from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.window.errors import InvalidTurnError
-from polycontext.window.items.errors import InvalidItemError
-from polycontext.window.items.ids import ITEM_IDS, check_item_id
-from polycontext.window.items.metadata import checked_metadata
-from polycontext.window.items.universal_time import moment, universal_time, utc_now
-from polycontext.window.turn import check_text
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import INTEGERS, check_text
+
+_ID = re.compile(r"ctx-([0-9]+)")
+_MOST_DIGITS = 4000
+"""Python makes no number of more than 4,300."""
+
+_OUT_OF_REACH = 2**63
+"""Nobody counts so far in a lifetime: an id that is further ahead than this needs no room kept for it."""
+
+_START = datetime(1900, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+_MOMENTS = f"an aware datetime from 1900 on, or whole seconds since 1900-01-01 UTC, 0..{INTEGERS.stop - 1}"
 
 
 class ItemType(StrEnum):
@@ -27,19 +40,99 @@ class ItemType(StrEnum):
     """A kind of the caller's own, named by ``metadata["kind"]``: see `register_formatter`."""
 
 
+class ItemIds(Iterator[str]):
+    """Count ids up, safely under threads; iterate it like an `itertools.count`.
+
+    >>> ids = ItemIds()
+    >>> next(ids), next(ids)
+    ('ctx-1', 'ctx-2')
+    >>> ids.skip_past("ctx-41")
+    >>> next(ids)
+    'ctx-42'
+    """
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = Lock()
+
+    def __next__(self) -> str:
+        with self._lock:
+            self._last += 1
+            return f"ctx-{self._last}"
+
+    def skip_past(self, item_id: str) -> None:
+        """Never give `item_id` or a lower one again; what is no id of an item changes nothing."""
+        match = _ID.fullmatch(item_id)
+        if match and len(match[1]) <= _MOST_DIGITS:
+            number = int(match[1])
+            with self._lock:
+                if self._last < number < self._last + _OUT_OF_REACH:
+                    self._last = number
+
+
+ITEM_IDS = ItemIds()
+"""Where the ids of this process come from; it goes on behind every id that an item was ever made with."""
+
+
 def check_item_type(value: object) -> ItemType:
-    """Return `value` as the type of an item; raise `InvalidItemError` if it is none."""
+    """Return `value` as the type of an item; raise `InvalidDataError` if it is none."""
     try:
         return ItemType(value)  # type: ignore[arg-type]
     except ValueError:
-        raise InvalidItemError("type", f"unknown type {value!r:.60}", ", ".join(ItemType)) from None
+        raise InvalidDataError("item.type", f"unknown type {value!r:.60}", ", ".join(ItemType)) from None
+
+
+def universal_time(value: datetime | int) -> int:
+    """Return a moment as Universal Time; fractions of a second are cut off.
+
+    Raises:
+        InvalidDataError: before 1900, a naive datetime, no moment at all, a number that JSON data cannot hold.
+
+    >>> universal_time(datetime(2023, 12, 8, tzinfo=UTC))
+    3910982400
+    """
+    seconds = _seconds(value)
+    if seconds is None or not 0 <= seconds < INTEGERS.stop:
+        shown = f"{value!r:.80}" if seconds is None or seconds < 0 else f"a number of {seconds.bit_length()} bits"
+        raise InvalidDataError("item.timestamp", f"{shown} is no moment that can be written", _MOMENTS)
+    return seconds
+
+
+def _seconds(value: object) -> int | None:
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case datetime() if value.utcoffset() is not None:
+            return (value - _START) // _SECOND
+        case _:
+            return None
+
+
+def _now() -> int:
+    """Return the time; the one place where an item made without a timestamp reads a clock."""
+    return universal_time(datetime.now(UTC))
 
 
 def _content(value: object) -> str:
-    try:
-        return check_text(value, "content")
-    except InvalidTurnError as error:
-        raise InvalidItemError(error.field, error.problem, error.legal) from None
+    return check_text(value, "item.content")
+
+
+def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if values is None:
+        return None
+    from polycontext.window.items.metadata import checked_metadata  # noqa: PLC0415 - for those who attach something
+
+    return checked_metadata(values)
+
+
+def _id(value: object) -> str:
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise InvalidDataError("item.id", f"{value!r:.60} is no id", "ctx-N, such as ctx-42")
+    # Here, so that no way of making an item (reading, copying, unpickling) lets a later one take its id.
+    ITEM_IDS.skip_past(value)
+    return value
 
 
 @frozen
@@ -48,10 +141,10 @@ class ContextItem:
 
     `metadata` are JSON data or None; the keys ``filename``, ``start_line``, ``end_line``
     and ``package`` are checked. `timestamp` is an aware datetime or Universal Time; it
-    defaults to now, `id` to the next one of this process.
+    defaults to now, `id` to the next one of this process. Ids that are given are passed over.
 
     Raises:
-        InvalidItemError: an unknown type, content or metadata that cannot be stored, a known
+        InvalidDataError: an unknown type, content or metadata that cannot be stored, a known
             key with a wrong value, a naive timestamp or one before 1900, an id that is not ``ctx-N``.
 
     >>> item = ContextItem("(defun add (a b) (+ a b))", metadata={"filename": "math.lisp", "start_line": 5, "end_line": 7})
@@ -59,21 +152,37 @@ class ContextItem:
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.window.items.errors.InvalidItemError: item field 'type': unknown type 'poem'; legal: code, text, file, repl-history, error, custom
+    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'; legal: code, text, file, repl-history, error, custom
     """
 
     content: str = field(converter=_content)
     type: ItemType = field(default=ItemType.CODE, converter=check_item_type)
-    metadata: Mapping[str, Any] | None = field(default=None, converter=checked_metadata, hash=False)
-    universal_time: int = field(factory=lambda: universal_time(utc_now()), converter=universal_time, alias="timestamp", kw_only=True)
+    metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
+    universal_time: int = field(factory=_now, converter=universal_time, alias="timestamp", kw_only=True)
     """Creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
-    id: str = field(factory=lambda: next(ITEM_IDS), converter=check_item_id, kw_only=True)
+    id: str = field(factory=lambda: next(ITEM_IDS), converter=_id, kw_only=True)
 
     @property
     def timestamp(self) -> datetime:
-        """Return the creation time, in UTC, to the second; see `moment` for what it raises."""
-        return moment(self.universal_time)
+        """Return the creation time, in UTC, to the second.
+
+        Raises:
+            InvalidDataError: after the year 9999, which a datetime cannot say.
+        """
+        try:
+            return _START + self.universal_time * _SECOND
+        except OverflowError:
+            problem = f"{self.universal_time} is after the year 9999"
+            raise InvalidDataError("item.timestamp", problem, "universal_time, which any number fits") from None
 
     def says_the_same_as(self, other: "ContextItem") -> bool:
         """Tell whether both hold the same content of the same type with the same metadata."""
         return (self.type, self.content, self.metadata) == (other.type, other.content, other.metadata)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self.content, self.type, self.metadata, self.universal_time, self.id)
+
+
+def _made_again(content: str, kind: ItemType, metadata: Mapping[str, Any] | None, timestamp: int, item_id: str) -> ContextItem:
+    """Make a pickled or copied item through its constructor, which knows of its id then."""
+    return ContextItem(content, kind, metadata, timestamp=timestamp, id=item_id)

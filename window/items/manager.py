@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from threading import RLock
 
-from polycontext.window.items.errors import DuplicateItemError, InvalidItemError, ItemTooLargeError, UnknownItemError
+from attrs import define
+
+from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.window.items.item import ContextItem, ItemType, check_item_type
 from polycontext.window.items.markdown import context_to_string
 from polycontext.window.tokens.counting import TokenCounter
@@ -15,6 +17,18 @@ _MOST_ITEMS = 1000
 Types = ItemType | str | Iterable[ItemType | str]
 
 
+@define(slots=False, eq=False)
+class DuplicateItemError(CallerError, ValueError):
+    """Refuse an item that is held already; `existing` is the one that is there, `what` is what they share."""
+
+    item: ContextItem
+    existing: ContextItem
+    what: str
+
+    def __str__(self) -> str:
+        return f"item {self.item.id!r} has the {self.what} of {self.existing.id!r}, which is held already; legal: an item that is not held"
+
+
 class ContextManager:
     """Hold up to `max_items` items in the order they came, within `max_tokens` where that is given.
 
@@ -23,7 +37,7 @@ class ContextManager:
     of each item printed alone, as `counter` counts them. Safe under threads.
 
     Raises:
-        InvalidItemError: `max_items` is not within 1..1000, or `max_tokens` is less than 1.
+        InvalidOptionError: `max_items` is not within 1..1000, or `max_tokens` is less than 1.
 
     >>> gone = []
     >>> manager = ContextManager(max_items=1, on_evict=gone.append)
@@ -53,7 +67,7 @@ class ContextManager:
 
         Raises:
             DuplicateItemError: one with its id, or with its type, content and metadata, is held already.
-            ItemTooLargeError: it takes more than `max_tokens` alone.
+            InvalidDataError: it takes more than `max_tokens` alone.
         """
         tokens = self._count(item)
         with self._lock:
@@ -67,10 +81,10 @@ class ContextManager:
         return item
 
     def remove(self, item_id: str) -> ContextItem:
-        """Remove one item and return it; raise `UnknownItemError` if it is not held."""
+        """Remove one item and return it; raise `UnknownNameError` if it is not held."""
         with self._lock:
             if item_id not in self._items:
-                raise UnknownItemError(item_id, tuple(get_close_matches(str(item_id), self._items)))
+                raise UnknownNameError("item", item_id, near=tuple(get_close_matches(str(item_id), self._items)))
             return self._pop(item_id)
 
     def clear(self) -> None:
@@ -102,7 +116,7 @@ class ContextManager:
             return 0
         tokens = (self._counter or default_counter()).count(context_to_string([item]))
         if tokens > self.max_tokens:
-            raise ItemTooLargeError(item.id, tokens, self.max_tokens)
+            raise InvalidDataError(f"item {item.id!r}", f"takes {tokens} tokens", f"at most {self.max_tokens}")
         return tokens
 
     def _check_new(self, item: ContextItem) -> None:
@@ -131,5 +145,5 @@ def _types(types: Types) -> frozenset[ItemType]:
 def _within(name: str, value: int, least: int, most: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
         legal = f"a whole number, at least {least}" if most is None else f"a whole number from {least} to {most}"
-        raise InvalidItemError(name, f"{value!r:.60} is none", legal)
+        raise InvalidOptionError(name, value, legal)
     return value

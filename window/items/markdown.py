@@ -1,13 +1,22 @@
-"""Items as the markdown that stands in a prompt (seed 000, "Formatting for LLM")."""
+"""Items as the markdown that stands in a prompt (seed 000, "Formatting for LLM").
+
+A custom item names its kind in ``metadata["kind"]``. A function that the caller registers for it
+writes what stands below its heading (L-004); without one it is fenced as text is.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from polycontext.window.items.formatters import formatted
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import STORABLE, check_text
+from polycontext.window.errors import PluginError
 from polycontext.window.items.item import ContextItem, ItemType
-from polycontext.window.items.languages import language_of_file
 from polycontext.window.items.metadata import END_LINE, FILENAME, START_LINE
+
+Formatter = Callable[[ContextItem], str]
+
+_FORMATTERS: dict[str, Formatter] = {}
 
 _HEADINGS = {
     ItemType.CODE: "Code",
@@ -20,6 +29,12 @@ _HEADINGS = {
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
 """What a fence says where no file name does: of code it is only known that it is code."""
 
+_SAID_SHORTER = {"common-lisp": "lisp", "emacs-lisp": "elisp", "docker": "dockerfile", "tsql": "sql"}
+"""What a fence calls a language where pygments has another first name for it."""
+
+_READ = 2000
+"""How many characters may settle which of several languages with one file ending it is."""
+
 _TICKS = re.compile(r"`{3,}")
 _FENCE = "```"
 
@@ -31,7 +46,7 @@ def context_to_string(items: Iterable[ContextItem]) -> str:
     backticks inside, and what cannot be printed in a file name is written as an escape.
 
     Raises:
-        FormatterError: the registered formatter of a custom kind failed.
+        PluginError: the registered formatter of a custom kind raised, or returned what is no storable text.
 
     >>> print(context_to_string([ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]))
     ### Code
@@ -41,6 +56,36 @@ def context_to_string(items: Iterable[ContextItem]) -> str:
     ```
     """
     return "\n\n".join(map(_block, items))
+
+
+def register_formatter(kind: str, formatter: Formatter) -> None:
+    """Let `formatter` write the body of every custom item whose ``metadata["kind"]`` is `kind`; a later one replaces it.
+
+    What it writes stands in prompts as it is: a formatter that quotes content fences it itself.
+
+    >>> register_formatter("doctest-ticket", lambda item: f"Ticket: {item.content}")
+    >>> print(context_to_string([ContextItem("the printer burns", "custom", {"kind": "doctest-ticket"})]))
+    ### Custom
+    Ticket: the printer burns
+    """
+    _FORMATTERS[kind] = formatter
+
+
+def language_of_file(filename: str, content: str = "") -> str | None:
+    """Return the name that a fence gives the language of a file, None if its name says nothing.
+
+    `content` settles endings that several languages share.
+
+    >>> language_of_file("src/math.lisp"), language_of_file("agent.py"), language_of_file("LICENSE")
+    ('lisp', 'python', None)
+    """
+    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415 - for those who attach files
+
+    lexer = find_lexer_class_for_filename(filename, content[:_READ])
+    if lexer is None or not lexer.aliases:
+        return None
+    name = lexer.aliases[0]
+    return _SAID_SHORTER.get(name, name)
 
 
 def label_of(item: ContextItem) -> str:
@@ -68,8 +113,23 @@ def fenced_text(text: str) -> tuple[str, str]:
 def _block(item: ContextItem) -> str:
     label = label_of(item)
     heading = f"### {_HEADINGS[item.type]}\n" + (f"#### {label}\n" if label else "")
-    body = formatted(item)
+    body = _formatted(item)
     return heading + (_fenced(item.content, _language(item)) if body is None else body)
+
+
+def _formatted(item: ContextItem) -> str | None:
+    """Return what the registered formatter of a custom item writes; None where there is none."""
+    kind = (item.metadata or {}).get("kind")
+    formatter = _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
+    if formatter is None:
+        return None
+    what = f"formatter of {kind!r} items"
+    try:
+        return check_text(formatter(item), "text")
+    except InvalidDataError as error:
+        raise PluginError(what, item.id, error.what, STORABLE) from None
+    except Exception as error:
+        raise PluginError(what, item.id, f"it raised {type(error).__name__}: {error}", STORABLE) from error
 
 
 def _language(item: ContextItem) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from polycontext.window.items.definitions import definitions
-
 _PYTHON, _MARKDOWN = "python", "markdown"
 _PROSE = frozenset({"text", "output", "restructuredtext", "rst"})
 _LONGEST_LINE = 300
@@ -53,6 +51,8 @@ def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
 
 def _of_python(text: str) -> tuple[OutlineEntry, ...] | None:
     """Return classes and functions by Python's own parser; None where it cannot read the text."""
+    from polycontext.window.items.python_source import definitions  # noqa: PLC0415 - for those who attach Python
+
     found = definitions(text)
     if found is None:
         return None

@@ -7,8 +7,9 @@ from typing import Any
 
 from attrs import asdict
 
+from polycontext.linearity import InvalidDataError
 from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import PillError, PillFormatError
+from polycontext.window.pills.errors import PillError
 from polycontext.window.pills.pill import Pill, TextProperties
 
 SCHEMA = "pill.schema.json"
@@ -41,17 +42,17 @@ def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
     """Return the pill that `data` shows, at `start`; whatever properties are missing are lost ones, for `repair` to make anew.
 
     Raises:
-        PillFormatError: the schema does not accept it, with the place of the fault.
+        InvalidDataError: the schema does not accept it, with the place of the fault.
     """
     fields = _mapping(data, path)
     properties = _properties(fields["text_properties"], f"{path}.text_properties") if "text_properties" in fields else TextProperties()
     content = fields.get("content", "")
     if not isinstance(content, str):
-        raise PillFormatError(f"{path}.content", f"{type(content).__name__} is not text", "a string")
+        raise InvalidDataError(f"{path}.content", f"{type(content).__name__} is not text", "a string")
     try:
         return Pill(fields.get("name"), fields.get("type"), start, text_properties=properties)
     except PillError as error:
-        raise PillFormatError(path, f"{error}: {error.problem}", error.legal) from None
+        raise InvalidDataError(path, f"{error}: {error.problem}", error.legal) from None
 
 
 def document_to_json(document: PillDocument) -> dict[str, Any]:
@@ -63,19 +64,19 @@ def document_from_json(data: Any) -> PillDocument:
     """Return the document that `data` shows.
 
     Raises:
-        PillFormatError: no document, with the place of the fault. DuplicatePillError: two pills of one name.
+        InvalidDataError: no document, with the place of the fault. DuplicatePillError: two pills of one name.
     """
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])
     if not isinstance(pills, list):
-        raise PillFormatError("$.pills", f"{type(pills).__name__} is no list", "a list of pills")
+        raise InvalidDataError("$.pills", f"{type(pills).__name__} is no list", "a list of pills")
     return PillDocument(fields.get("text"), [_placed(pill, f"$.pills[{index}]") for index, pill in enumerate(pills)])
 
 
 def _placed(data: Any, path: str) -> Pill:
     start = _mapping(data, path).get("start")
     if isinstance(start, bool) or not isinstance(start, int):
-        raise PillFormatError(f"{path}.start", f"{start!r} is no position", "a whole number of characters")
+        raise InvalidDataError(f"{path}.start", f"{start!r} is no position", "a whole number of characters")
     return pill_from_json(data, start, path)
 
 
@@ -84,11 +85,11 @@ def _properties(data: Any, path: str) -> TextProperties:
     for name, value in found.items():
         kind, legal = _KINDS[name]
         if not isinstance(value, kind):
-            raise PillFormatError(f"{path}.{name}", f"{value!r} is of another type", legal)
+            raise InvalidDataError(f"{path}.{name}", f"{value!r} is of another type", legal)
     return TextProperties(**found)
 
 
 def _mapping(data: Any, path: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise PillFormatError(path, f"{type(data).__name__} is no object", "an object")
+        raise InvalidDataError(path, f"{type(data).__name__} is no object", "an object")
     return data

@@ -1,10 +1,15 @@
 """Completion: from the few characters typed behind ``@`` to the names that can be attached."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from heapq import nsmallest
+from unicodedata import normalize
 
-from polycontext.window.pills._ranking import Ranking
-from polycontext.window.pills.candidate import Candidate, Source
 from polycontext.window.pills.pill import PillType, as_type
+from polycontext.window.pills.resolved import Candidate, Source
+
+_BOUNDARY = re.compile(r"[/.]")
+_SEPARATOR = {PillType.FILE: "/", PillType.SYMBOL: ".", PillType.BUFFER: "/"}
 
 
 class Completer:
@@ -18,7 +23,7 @@ class Completer:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(sources)
-        self._rankings: dict[frozenset[PillType], Ranking] = {}
+        self._rankings: dict[frozenset[PillType], _Ranking] = {}
 
     def candidates(self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20) -> Sequence[Candidate]:
         """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted (or the one), by default all.
@@ -44,5 +49,63 @@ class Completer:
         """Forget what the sources said; the next completion asks them again."""
         self._rankings.clear()
 
-    def _ranking(self, wanted: frozenset[PillType]) -> Ranking:
-        return Ranking(entry for source in self._sources if source.type in wanted for entry in source.entries())
+    def _ranking(self, wanted: frozenset[PillType]) -> "_Ranking":
+        return _Ranking(entry for source in self._sources if source.type in wanted for entry in source.entries())
+
+
+class _Ranking:
+    """Hold candidates sorted once, by length and alphabet, so that a look-up only has to find the tier of each."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self._candidates = sorted(set(candidates), key=lambda each: (len(each.name), each))
+        self._names = [_folded(each.name) for each in self._candidates]
+        self._longest = max(map(len, self._names), default=0)
+        self._lasts = [name.rpartition(_SEPARATOR[each.type])[2] for name, each in zip(self._names, self._candidates, strict=True)]
+
+    def best(self, query: str, limit: int) -> tuple[Candidate, ...]:
+        """Return at most `limit` candidates, best first (see `Completer.candidates`)."""
+        query = _folded(query)
+        if not query:
+            return tuple(self._candidates[: max(limit, 0)])
+        if len(query) > self._longest:
+            return ()
+        keys = self._keys(query)
+        return tuple(self._candidates[key % len(self._candidates)] for key in nsmallest(limit, keys))
+
+    def _keys(self, query: str) -> list[int]:
+        """Return for each match its tier and place as one number."""
+        count = len(self._names)
+        holds, parts = _in_order(query).match, _by_parts(query).match
+        rows = zip(range(count), self._names, self._lasts, strict=True)
+        return [_tier(query, name, last, holds, parts) * count + place for place, name, last in rows if holds(name)]
+
+
+def _tier(query: str, name: str, last: str, holds: Callable[[str], object], parts: Callable[[str], object]) -> int:
+    if name.startswith(query):
+        return int(len(name) > len(query))
+    if last.startswith(query):
+        return 2
+    if parts(name):
+        return 3
+    if query in name:
+        return 4
+    return 5 if holds(last) else 6
+
+
+def _in_order(query: str) -> re.Pattern[str]:
+    """Return a pattern of what has the characters of `query` in order; each character is looked at once."""
+    return re.compile("".join(f"[^{re.escape(char)}]*{re.escape(char)}" for char in query))
+
+
+def _by_parts(query: str) -> re.Pattern[str]:
+    """Return a pattern of paths and dotted names with parts that begin as the parts of `query` do, in order.
+
+    The first part that fits is the best to go on from, so each group is atomic and nothing is tried twice.
+    """
+    first, *others = map(re.escape, _BOUNDARY.split(query))
+    return re.compile(rf"(?>.*?(?:^|(?<=[/.])){first})" + "".join(rf"(?>.*?[/.]{part})" for part in others))
+
+
+def _folded(name: str) -> str:
+    """Return `name` as it is compared: upper and lower case, and both ways to write an accent, are the same."""
+    return normalize("NFC", name.casefold())

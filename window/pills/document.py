@@ -13,22 +13,18 @@ from typing import TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.pills._names import find_pills
-from polycontext.window.pills.errors import DuplicatePillError, PillFormatError, PillPositionError, UnknownPillError
+from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity.json_data import check_text
+from polycontext.window.errors import PositionError
+from polycontext.window.pills.errors import DuplicatePillError
 from polycontext.window.pills.keymap import Keymap, PillAction, keymap_of
-from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type
+from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type, find_pills
 
 T = TypeVar("T")
 
 
 def _storable(text: object) -> str:
-    if not isinstance(text, str):
-        raise PillFormatError("$.text", f"{type(text).__name__} is not text", "a str")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise PillFormatError("$.text", f"lone surrogate at character {error.start}", "text that encodes as UTF-8") from None
-    return text
+    return check_text(text, "$.text")
 
 
 def _pills(pills: Iterable[Pill]) -> tuple[Pill, ...]:
@@ -40,7 +36,7 @@ class PillDocument:
     """Hold text and the pills in it; every edit returns another document.
 
     Raises:
-        PillFormatError: the text is not storable, or a pill is not where it says.
+        InvalidDataError: the text is not storable, or a pill is not where it says.
         DuplicatePillError: two pills of one name.
 
     >>> document = PillDocument("look at ").insert_pill("src/agent.py")
@@ -57,7 +53,7 @@ class PillDocument:
         end, names = 0, set[str]()
         for index, pill in enumerate(self.pills):
             if pill.start < end or not self.text.startswith(pill.text, pill.start):
-                raise PillFormatError(f"$.pills[{index}]", f"{pill.text} does not stand at {pill.start}", "pills as they stand, in order")
+                raise InvalidDataError(f"$.pills[{index}]", f"{pill.text} does not stand at {pill.start}", "pills as they stand, in order")
             if pill.name in names:
                 raise _duplicate(pill)
             end = pill.end
@@ -109,13 +105,12 @@ class PillDocument:
         """Return the pill of that name.
 
         Raises:
-            UnknownPillError: there is none.
+            UnknownNameError: there is none.
         """
         for pill in self.pills:
             if pill.name == name:
                 return pill
-        near = get_close_matches(name, self.context) or self.context
-        raise UnknownPillError(name, "is not in the document", ", ".join(near) or "nothing, there is no pill")
+        raise UnknownNameError("pill", name, self.context, tuple(get_close_matches(name, self.context)))
 
     # --- editing ---------------------------------------------------------
 
@@ -123,7 +118,7 @@ class PillDocument:
         """Return the document with `text` at `at`; it never joins a pill.
 
         Raises:
-            PillPositionError: outside of the text, or inside of a pill.
+            PositionError: outside of the text, or inside of a pill.
         """
         return self._replaced(self._check_gap(at), at, _storable(text))
 
@@ -133,7 +128,7 @@ class PillDocument:
         Raises:
             InvalidPillNameError: the name cannot stand in a pill, or the type is unknown.
             DuplicatePillError: the name is attached; `update_pill` changes the pill that is there.
-            PillPositionError: outside of the text, or inside of another pill.
+            PositionError: outside of the text, or inside of another pill.
         """
         start = self._check_gap(len(self.text) if at is None else at)
         pill = Pill(name, as_type(type, name), start)
@@ -145,7 +140,7 @@ class PillDocument:
         """Return the document without a pill, given by itself or by its name.
 
         Raises:
-            UnknownPillError: it is not in the document.
+            UnknownNameError: it is not in the document.
         """
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
@@ -160,7 +155,7 @@ class PillDocument:
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:
-            UnknownPillError: there is no such pill.
+            UnknownNameError: there is no such pill.
             InvalidPillNameError, DuplicatePillError: as `insert_pill`.
         """
         old = self.pill(name)
@@ -171,12 +166,12 @@ class PillDocument:
         """Return the document without the characters from `start` up to `end`; a pill touched anywhere goes as a whole.
 
         Raises:
-            PillPositionError: outside of the text, or `end` before `start`.
+            PositionError: outside of the text, or `end` before `start`.
         """
         self._check(start)
         self._check(end)
         if end < start:
-            raise PillPositionError(end, f"is before the start {start}", f"{start}..{len(self.text)}")
+            raise PositionError(end, f"is before the start {start}", f"{start}..{len(self.text)}")
         if start == end:
             return self
         touched = [pill for pill in self.pills if max(pill.start, start) < min(pill.end, end)]
@@ -200,7 +195,7 @@ class PillDocument:
         """Call `visitor` with the pill of that name, and return what it returns: what a click does.
 
         Raises:
-            UnknownPillError: there is no such pill.
+            UnknownNameError: there is no such pill.
         """
         return visitor(self.pill(name))
 
@@ -240,12 +235,12 @@ class PillDocument:
 
     def _check(self, position: int) -> None:
         if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position <= len(self.text):
-            raise PillPositionError(position, "is outside of the text", f"0..{len(self.text)}")
+            raise PositionError(position, "is outside of the text", f"0..{len(self.text)}")
 
     def _check_gap(self, position: int) -> int:
         pill = self.pill_at(position)
         if pill and position > pill.start:
-            raise PillPositionError(position, f"is inside of the pill {pill.text}", f"up to {pill.start} or from {pill.end} on")
+            raise PositionError(position, f"is inside of the pill {pill.text}", f"up to {pill.start} or from {pill.end} on")
         return position
 
 

@@ -1,34 +1,33 @@
 """Files as context: what lies beneath given folders, and nothing else."""
 
+import codecs
 import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from attrs import field, frozen
 
-from polycontext.window.pills._beneath import open_beneath
-from polycontext.window.pills._decoding import decoded
-from polycontext.window.pills._names import check_name, is_name
-from polycontext.window.pills._tree import walk_files
-from polycontext.window.pills.candidate import Candidate
-from polycontext.window.pills.errors import (
-    ContextNotFoundError,
-    FileChangedError,
-    InvalidPillNameError,
-    TooLargeError,
-    UnreadableError,
-)
-from polycontext.window.pills.pill import PillType
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, clipped
+from polycontext.window.pills.beneath import open_beneath
+from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, Reason
+from polycontext.window.pills.pill import PillType, check_name, is_name
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
+from polycontext.window.pills.tree import walk_files
 
 MOST_BYTES = 10_000_000
 """Bytes of a file that are read at most; a larger one is refused unread."""
 
 _ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
 """A drive letter, or the scheme of an address."""
+# UTF-32's little-endian mark begins with UTF-16's.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
 
@@ -79,9 +78,7 @@ class FileResolver:
 
         Raises:
             InvalidPillNameError: the name is no path from a root.
-            ContextNotFoundError: no root has it.
-            OutsideRootsError, NotAFileError, UnreadableError, TooLargeError, BinaryFileError,
-            UndecodableError, FileChangedError: as their names say.
+            CannotAttachError: no root has it, or it cannot be had: its `reason` says why.
         """
         text, path = self.read(name)
         return clipped(name, self.type, text, self.limit, path=path)
@@ -96,9 +93,13 @@ class FileResolver:
         if not is_path(check_name(name)):
             raise InvalidPillNameError(name, "is no path from a root", "a path such as src/agent.py, without .., drive or backslash")
         for root in self.roots:
-            with suppress(ContextNotFoundError):
+            try:
                 data, path = self._bytes(root, name)
-                return decoded(data, name, self.encoding), path
+            except CannotAttachError as error:
+                if not error.is_missing:
+                    raise
+            else:
+                return _decoded(data, name, self.encoding), path
         raise _absent(name)
 
     def _bytes(self, root: Path, name: str) -> tuple[bytes, str]:
@@ -109,7 +110,8 @@ class FileResolver:
         except OSError as error:
             if error.errno in _ABSENT:
                 raise _absent(name) from None
-            raise UnreadableError(name, (error.strerror or str(error)).lower(), "a file that may be read") from None
+            problem = (error.strerror or str(error)).lower()
+            raise CannotAttachError(name, problem, "a file that may be read", Reason.UNREADABLE) from None
 
     def _whole(self, descriptor: int, name: str) -> bytes:
         """Return what the file holds, if nobody wrote it meanwhile."""
@@ -121,12 +123,43 @@ class FileResolver:
                 break
             data += piece
         else:
-            raise TooLargeError(name, f"has more than {self.most_bytes:,} bytes", f"at most {self.most_bytes:,} bytes")
+            raise CannotAttachError(
+                name, f"has more than {self.most_bytes:,} bytes", f"at most {self.most_bytes:,} bytes", Reason.TOO_LARGE
+            )
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise FileChangedError(name, "was written while it was read", "sending again")
+            raise CannotAttachError(name, "was written while it was read", "sending again", Reason.CHANGED)
         return bytes(data)
 
 
-def _absent(name: str) -> ContextNotFoundError:
-    return ContextNotFoundError(name, "is not beneath the roots", "a file beneath them, or removing or updating the pill")
+def _absent(name: str) -> CannotAttachError:
+    return CannotAttachError(
+        name, "is not beneath the roots", "a file beneath them, or removing or updating the pill", Reason.FILE_NOT_FOUND
+    )
+
+
+def _decoded(data: bytes, name: str, fallback: str | None = None) -> str:
+    """Return `data` as text: byte order marks are believed, UTF-8 is checked, then `fallback`; nothing is guessed.
+
+    Raises:
+        CannotAttachError: NUL in it, or no text in any of these encodings.
+    """
+    marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+    if marked is None and b"\0" in data:
+        raise CannotAttachError(name, "has NUL bytes", "a text file", Reason.BINARY)
+    text = _first([marked] if marked else ["utf-8", *([fallback] if fallback else [])], data, name)
+    if "\0" in text:
+        raise CannotAttachError(name, "has NUL characters", "a text file", Reason.BINARY)
+    return text
+
+
+def _first(encodings: list[str], data: bytes, name: str) -> str:
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    tried = ", ".join(encodings)
+    raise CannotAttachError(
+        name, f"is not {tried}", "UTF-8, UTF-16 or UTF-32 with a byte order mark, or the `encoding` you name", Reason.UNKNOWN_ENCODING
+    )

@@ -1,5 +1,6 @@
-"""What a resolver gives: the content of one pill, how much of it, and what the model is told when something is missing."""
+"""What a resolver gives and offers: the content of one pill, how much of it, and the names that it can find."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from attrs import Factory, field, frozen
@@ -61,6 +62,28 @@ class Resolver(Protocol):
         Raises:
             CannotAttachError: it cannot be had. InvalidPillNameError: it may not be looked for.
         """
+        ...
+
+
+@frozen(order=True)
+class Candidate:
+    """Offer a name to attach, annotated with its type and, for a symbol, where it is defined."""
+
+    name: str
+    type: PillType
+    detail: str = ""
+
+
+class Source(Protocol):
+    """Know names of one type that can be completed; the house's own resolvers are sources too."""
+
+    @property
+    def type(self) -> PillType:
+        """Return the type of the names."""
+        ...
+
+    def entries(self) -> Iterable[Candidate]:
+        """Yield everything there is to offer now, in any order; may take its time."""
         ...
 
 

@@ -1,24 +1,50 @@
 """From a document to what is sent: every pill's content, fetched now, and what could not be had."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.window.pills._names import check_name
+from polycontext.window.errors import PluginError
 from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import (
-    BufferNotFoundError,
-    ContextNotFoundError,
-    DuplicatePillError,
-    PillError,
-    ResolverFailedError,
-    SymbolNotFoundError,
-)
-from polycontext.window.pills.pill import Pill, PillType, as_type
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, Resolver, clipped
+from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, PillError, Reason
+from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
-_NOT_FOUND = {PillType.FILE: ContextNotFoundError, PillType.SYMBOL: SymbolNotFoundError, PillType.BUFFER: BufferNotFoundError}
+_ABSENT = {PillType.FILE: Reason.FILE_NOT_FOUND, PillType.SYMBOL: Reason.SYMBOL_NOT_FOUND, PillType.BUFFER: Reason.BUFFER_NOT_FOUND}
+
+
+@frozen
+class BufferResolver:
+    """Resolve names of `buffers`, a mapping of name to text that may change meanwhile: it is read when a pill is sent.
+
+    >>> BufferResolver({"*scratch*": "notes"}).resolve("*scratch*").content
+    'notes'
+    """
+
+    buffers: Mapping[str, str] = field(hash=False)
+    limit: int = DEFAULT_LIMIT
+
+    @property
+    def type(self) -> PillType:
+        """Return `PillType.BUFFER`."""
+        return PillType.BUFFER
+
+    def resolve(self, name: str) -> Resolved:
+        """Return the text of the buffer as it is now.
+
+        Raises:
+            InvalidPillNameError: the name cannot stand in a pill. CannotAttachError: no such buffer.
+        """
+        text = self.buffers.get(check_name(name))
+        if text is None:
+            legal = ", ".join(sorted(self.buffers)[:5]) or "nothing, there is no buffer"
+            raise CannotAttachError(name, "is no buffer", legal, Reason.BUFFER_NOT_FOUND)
+        return clipped(name, self.type, text, self.limit)
+
+    def entries(self) -> Iterator[Candidate]:
+        """Yield the buffers whose names can stand in a pill."""
+        return (Candidate(name, self.type) for name in self.buffers if is_name(name))
 
 
 @frozen
@@ -58,20 +84,23 @@ class Resolvers:
         """Return the content of `pill` now.
 
         Raises:
-            PillError: as its resolver says. ResolverFailedError: the resolver raised something of its own.
+            PillError: as its resolver says. PluginError: the resolver raised something of its own.
         """
-        missing: ContextNotFoundError | None = None
+        missing: CannotAttachError | None = None
         for resolver in self.resolvers:
             try:
                 if resolver.type is pill.type:
                     return resolver.resolve(pill.name)
-            except ContextNotFoundError as error:
+            except CannotAttachError as error:
+                if not error.is_missing:
+                    raise
                 missing = missing or error
             except PolycontextError:
                 raise
             except Exception as error:
-                raise ResolverFailedError(pill.name, f"{type(error).__name__}: {error}") from error
-        raise missing or _NOT_FOUND[pill.type](pill.name, f"has no resolver for type {pill.type}", "a resolver of that type")
+                raise PluginError("resolver", pill.name, f"{type(error).__name__}: {error}", "content, or a CannotAttachError") from error
+        problem = f"has no resolver for type {pill.type}"
+        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", _ABSENT[pill.type])
 
     def __iter__(self) -> Iterator[Resolver]:
         return iter(self.resolvers)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.items import Definition, definitions
-from polycontext.window.pills._names import check_name
-from polycontext.window.pills.candidate import Candidate
-from polycontext.window.pills.errors import AmbiguousSymbolError, InvalidPillNameError, PillError, SymbolNotFoundError
+from polycontext.window.items.python_source import Definition, definitions
+from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, PillError, Reason
 from polycontext.window.pills.file_resolver import FileResolver, as_paths
-from polycontext.window.pills.pill import PillType
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Resolved, clipped
+from polycontext.window.pills.pill import PillType, check_name
+from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
 
 _SHOWN = 5
 
@@ -38,8 +36,8 @@ class SymbolResolver:
         """Return the source of the definition as it is now; where a file defines a name again, the last one counts, as in Python.
 
         Raises:
-            InvalidPillNameError: no dotted name. SymbolNotFoundError: nothing of that name.
-            AmbiguousSymbolError: several end so. CannotAttachError: its file cannot be had, as `FileResolver` says.
+            InvalidPillNameError: no dotted name.
+            CannotAttachError: nothing of that name, several that end so, or its file cannot be had, as `FileResolver` says.
         """
         if not all(check_name(name).split(".")):
             raise InvalidPillNameError(name, "is no dotted name", "a name such as src.agent.Agent.run")
@@ -72,7 +70,7 @@ class SymbolResolver:
             raise _undefined(name)
         if len(found) > 1:
             shown = ", ".join(sorted(found)[:_SHOWN])
-            raise AmbiguousSymbolError(name, f"{len(found)} definitions end so", shown)
+            raise CannotAttachError(name, f"{len(found)} definitions end so", shown, Reason.AMBIGUOUS)
         return next(iter(found.values()))
 
     def _all(self) -> Iterator[tuple[str, Definition, str]]:
@@ -96,8 +94,10 @@ def _lines(text: str) -> list[str]:
     return StringIO(text, newline="").readlines()
 
 
-def _undefined(name: str) -> SymbolNotFoundError:
-    return SymbolNotFoundError(name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill")
+def _undefined(name: str) -> CannotAttachError:
+    return CannotAttachError(
+        name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill", Reason.SYMBOL_NOT_FOUND
+    )
 
 
 def _ends_so(full_name: str, name: str) -> bool:

@@ -9,13 +9,12 @@ as the provider accepts, but not within one.
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
-from polycontext.window.providers._anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
-from polycontext.window.providers._anthropic_write import Writer, with_user_first
-from polycontext.window.providers._blocks import text_and_parts
-from polycontext.window.providers._json import Spot, compact, copied_messages, plain_copy, shown
-from polycontext.window.providers._pairing import Pairing, refuse_open_tail
-from polycontext.window.providers._writeback import Fragment, Loose, Untouched, pieces
+from polycontext.window.providers.anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
+from polycontext.window.providers.anthropic_write import Writer, with_user_first
+from polycontext.window.providers.blocks import Place, compact, copied_messages, plain_copy, shown, text_and_parts
+from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
+from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
 from polycontext.window.turn import Role, ToolCall, Turn
 
 
@@ -130,7 +129,7 @@ def _turns(entries: Sequence[Entry], start: int, stop: int) -> list[Turn]:
     _refuse_repeated_ids(entries, start, stop)
     blocks = [block for entry in entries[start:stop] for block in entry.blocks]
     role = entries[start].role
-    with Spot(Provider.ANTHROPIC, start).turn_errors():
+    with Place(Provider.ANTHROPIC, start).turn_errors():
         return [_turn(role, own) for own in _split(role, blocks)]
 
 
@@ -141,7 +140,7 @@ def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> Non
             if block["type"] == "tool_use":
                 if block["id"] in seen:
                     problem = f"the id {shown(block['id'])} is used twice"
-                    raise Spot(Provider.ANTHROPIC, index).refuse("duplicate-call-id", problem, "one id a call within a message")
+                    raise Place(Provider.ANTHROPIC, index).refuse("duplicate-call-id", problem, "one id a call within a message")
                 seen.add(block["id"])
 
 

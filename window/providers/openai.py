@@ -8,11 +8,20 @@ content blocks as parts, further fields as metadata) when turns are rendered.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from polycontext.window.providers._blocks import check_blocks, own_blocks, stand_in, text_and_parts
-from polycontext.window.providers._json import Spot, copied_messages, plain_copy, shown
-from polycontext.window.providers._pairing import Pairing, refuse_open_tail
-from polycontext.window.providers._writeback import Fragment, Loose, Untouched, pieces
+from polycontext.linearity.json_data import thawed
+from polycontext.window.providers.blocks import (
+    Place,
+    check_blocks,
+    copied_messages,
+    own_blocks,
+    plain_copy,
+    shown,
+    stand_in,
+    text_and_parts,
+)
+from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
+from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
 from polycontext.window.turn import Part, Role, ToolCall, Turn
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
@@ -34,7 +43,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     copies = copied_messages(Provider.OPENAI, messages)
     pairing = Pairing(Provider.OPENAI, repair=repair)
     for index, message in enumerate(copies):
-        pairing.add(_turn(message, Spot(Provider.OPENAI, index)), index)
+        pairing.add(_turn(message, Place(Provider.OPENAI, index)), index)
     return pairing.parsed(copies)
 
 
@@ -79,92 +88,92 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
     return Rendered(messages)
 
 
-def _turn(message: Message, spot: Spot) -> Turn:
-    role = _role(message.get("role"), spot)
-    calls = _calls(message, role, spot)
-    content, parts = _content(message, role, calls, spot)
-    with spot.turn_errors():
+def _turn(message: Message, place: Place) -> Turn:
+    role = _role(message.get("role"), place)
+    calls = _calls(message, role, place)
+    content, parts = _content(message, role, calls, place)
+    with place.turn_errors():
         return Turn(
             role,
             content,
             tool_calls=calls,
-            tool_call_id=_answered(message, spot) if role is Role.TOOL else None,
-            name=_name(message, spot),
+            tool_call_id=_answered(message, place) if role is Role.TOOL else None,
+            name=_name(message, place),
             metadata=_metadata(message, role),
             parts=parts,
         )
 
 
-def _role(value: object, spot: Spot) -> Role:
+def _role(value: object, place: Place) -> Role:
     if not isinstance(value, str) or value not in _ROLES:
-        raise spot.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
+        raise place.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
     return _ROLES[value]
 
 
-def _name(message: Message, spot: Spot) -> str | None:
+def _name(message: Message, place: Place) -> str | None:
     name = message.get("name")
     if name is not None and not isinstance(name, str):
-        raise spot.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
+        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
     return name
 
 
-def _answered(message: Message, spot: Spot) -> str:
+def _answered(message: Message, place: Place) -> str:
     call_id = message.get("tool_call_id")
     if not isinstance(call_id, str):
-        raise spot.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
+        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
     return call_id
 
 
-def _content(message: Message, role: Role, calls: Sequence[ToolCall], spot: Spot) -> tuple[str | None, tuple[Part, ...]]:
+def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> tuple[str | None, tuple[Part, ...]]:
     match message.get("content"):
         case str(text):
             return text, ()
         case [_, *_] as blocks:
-            return text_and_parts(Provider.OPENAI, check_blocks(blocks, spot, "content"))
+            return text_and_parts(Provider.OPENAI, check_blocks(blocks, place, "content"))
         case None | []:
-            return _absent(message, role, calls, spot), ()
+            return _absent(message, role, calls, place), ()
         case other:
-            raise spot.refuse("bad-content", f"content is {shown(other)}", "text, or a list of content parts")
+            raise place.refuse("bad-content", f"content is {shown(other)}", "text, or a list of content parts")
 
 
-def _absent(message: Message, role: Role, calls: Sequence[ToolCall], spot: Spot) -> str | None:
+def _absent(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> str | None:
     if calls:
         return None
     refusal, audio = message.get("refusal"), message.get("audio")
     if role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
         return refusal if isinstance(refusal, str) else ""
-    raise spot.refuse(
+    raise place.refuse(
         "missing-content", f"a {message['role']} message without content", "content; only an assistant that calls may do without"
     )
 
 
-def _calls(message: Message, role: Role, spot: Spot) -> tuple[ToolCall, ...]:
+def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
     raw = message.get("tool_calls")
     if raw is None:
         return ()
     if role is not Role.ASSISTANT:
-        raise spot.refuse("bad-tool-call", f"tool_calls on a {message['role']} message", "tool_calls on assistant messages only")
+        raise place.refuse("bad-tool-call", f"tool_calls on a {message['role']} message", "tool_calls on assistant messages only")
     if not isinstance(raw, list) or not raw:
-        raise spot.refuse("bad-tool-call", f"tool_calls is {'empty' if raw == [] else shown(raw)}", "a list of calls, or no such field")
-    calls = tuple(_call(call, spot, f"tool_calls[{number}]") for number, call in enumerate(raw))
+        raise place.refuse("bad-tool-call", f"tool_calls is {'empty' if raw == [] else shown(raw)}", "a list of calls, or no such field")
+    calls = tuple(_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw))
     if len({call.id for call in calls}) < len(calls):
-        raise spot.refuse("duplicate-call-id", "two calls of this message share an id", "one id a call within a message")
+        raise place.refuse("duplicate-call-id", "two calls of this message share an id", "one id a call within a message")
     return calls
 
 
-def _call(raw: object, spot: Spot, where: str) -> ToolCall:
+def _call(raw: object, place: Place, where: str) -> ToolCall:
     if not isinstance(raw, dict):
-        raise spot.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
+        raise place.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
     kind = raw.get("type")
     if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
-        raise spot.refuse(
+        raise place.refuse(
             "bad-tool-call", f"{where} of type {shown(kind)} holds no call", "type function or custom, with an object of that name"
         )
     fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(_BODIES[kind])}
     for name, value in fields.items():
         if not isinstance(value, str) or (not value and name != "body"):
             field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{_BODIES[kind]}"}[name]
-            raise spot.refuse("bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty")
+            raise place.refuse("bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty")
     return ToolCall(str(fields["id"]), str(fields["name"]), str(fields["body"]))
 
 
@@ -180,7 +189,7 @@ def render_turn(turn: Turn) -> Message:
     """Write one turn as the one chat message it is."""
     if turn.content is not None and not turn.metadata and not turn.parts and not turn.tool_calls:
         return _plain(turn)
-    further = _thawed(turn.metadata.get("openai"))
+    further = thawed(turn.metadata.get("openai"))
     further = further if isinstance(further, dict) else {}
     developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
     content = None if "refusal" in further else _written(turn)
@@ -220,13 +229,3 @@ def _written_calls(turn: Turn) -> list[Message]:
         {"id": call.id, "type": kind, kind: {"name": call.name, _BODIES[kind]: call.arguments}}
         for call, kind in zip(turn.tool_calls, kinds, strict=True)
     ]
-
-
-def _thawed(value: Any) -> Any:
-    match value:
-        case Mapping():
-            return {key: _thawed(item) for key, item in value.items()}
-        case tuple() | list():
-            return [_thawed(item) for item in value]
-        case _:
-            return value

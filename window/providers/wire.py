@@ -1,8 +1,8 @@
 """What every message format has in common: how it is read, written and named.
 
 A provider's messages become turns (`Parsed`), turns become messages (`Rendered`),
-and a `WireFormat` holds the four functions that do so, so that callers never
-branch on the provider.
+and a `WireFormat` holds the functions that do so, so that callers never
+branch on the provider. A format is loaded when it is first asked for.
 """
 
 from collections.abc import Callable, Iterable, Mapping

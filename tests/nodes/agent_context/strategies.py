@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import AgentContext, Artifact, Kind, Shape
-from polycontext.nodes.agent_context._record import Record, layout
+from polycontext.nodes.agent_context import AgentContext, Artifact
+from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.record_base import Record, layout
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

@@ -10,31 +10,28 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
     Artifact,
-    ArtifactDamagedError,
+    ArtifactError,
     ArtifactExternalizer,
-    ArtifactMissingError,
-    ArtifactStorageError,
-    ContextFormatError,
+    ArtifactFault,
     ContextLimits,
     ContextSizeChecker,
     ContextViolationError,
-    ExternalContent,
-    GarbageReport,
     ObjectStoreExternalizer,
-    StoredContent,
     collect_garbage,
     deserialize,
-    encode_content,
     externalize_artifacts,
     get_stats,
     retrieve_artifact,
     serialize,
 )
-from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
+from polycontext.nodes.agent_context.json_text import same
+from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import MissingExtraError
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON
@@ -117,7 +114,7 @@ def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer) -> Non
 
 def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
     """Content is JSON data; anything else is refused before anything is stored."""
-    with pytest.raises(ContextFormatError, match="bytes is not JSON data"):
+    with pytest.raises(InvalidDataError, match="content: bytes is not JSON data"):
         folder.externalize(b"raw")
     assert list(folder.stored()) == []
 
@@ -126,10 +123,11 @@ def test_damaged_content_is_noticed_and_mended(folder: ObjectStoreExternalizer, 
     """Retrieving checks the SHA-256 and tells both; storing the content again puts it right."""
     stub = folder.externalize("precious")
     (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"precius"')
-    with pytest.raises(ArtifactDamagedError) as caught:
+    with pytest.raises(ArtifactError) as caught:
         folder.retrieve(stub)
-    assert (caught.value.sha256, caught.value.found) == (stub.sha256, encode_content("precius")[0])
-    assert str(caught.value).startswith(f"content {stub.sha256} in file://")
+    assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
+    assert str(caught.value).startswith("file://")
+    assert f"content {stub.sha256}: has the SHA-256 {encode_content('precius')[0]}; legal: the bytes" in str(caught.value)
     folder.externalize("precious")
     assert folder.retrieve(stub) == "precious"
 
@@ -139,17 +137,17 @@ def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
     stub = folder.externalize("gone")
     folder.discard(stub.sha256)
     folder.discard(stub.sha256)
-    with pytest.raises(ArtifactMissingError, match=f"no content {stub.sha256} in {folder.place}") as caught:
+    with pytest.raises(ArtifactError, match=f"{folder.place}: content {stub.sha256}: is not there") as caught:
         folder.retrieve(stub)
-    assert isinstance(caught.value, LookupError)
+    assert caught.value.reason is ArtifactFault.MISSING
 
 
 @pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
     """What is no SHA-256 is refused before it names anything; the uri of a stub is never followed."""
-    with pytest.raises(ContextFormatError, match="is no SHA-256"):
+    with pytest.raises(InvalidDataError, match="is no SHA-256"):
         folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
-    with pytest.raises(ContextFormatError):
+    with pytest.raises(InvalidDataError):
         folder.discard(sha256)
 
 
@@ -157,8 +155,9 @@ def test_a_place_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     """A file for a folder, a URL of an unknown kind: a typed error with the place."""
     (tmp_path / "file").write_text("in the way")
     for place in (tmp_path / "file" / "below", "nowhere://bucket"):
-        with pytest.raises(ArtifactStorageError, match="legal: a store that can be reached"):
+        with pytest.raises(ArtifactError, match="legal: a store that can be reached") as caught:
             ObjectStoreExternalizer.open(place)
+        assert (caught.value.reason, caught.value.place) == (ArtifactFault.UNREACHABLE, str(place))
 
 
 def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
@@ -181,7 +180,7 @@ def test_a_folder_is_made_however_it_is_named(tmp_path: Path) -> None:
 )
 def test_a_url_with_a_secret_is_refused(url: str) -> None:
     """Every stub would show it, and so would the errors: this one does not."""
-    with pytest.raises(ContextFormatError, match="has a password or a query; legal: a URL without") as caught:
+    with pytest.raises(InvalidOptionError, match="URL with a password or a query'; legal: a URL without") as caught:
         ObjectStoreExternalizer.open(url)
     assert "pass@" not in str(caught.value)
     assert "=pass" not in str(caught.value)
@@ -194,8 +193,9 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
     outside.write_text("secret")
     stored.unlink()
     stored.symlink_to(outside)
-    with pytest.raises(ArtifactDamagedError):
+    with pytest.raises(ArtifactError) as caught:
         folder.retrieve(stub)
+    assert caught.value.reason is ArtifactFault.DAMAGED
     folder.externalize("content")
     assert (stored.is_symlink(), folder.retrieve(stub), outside.read_text()) == (False, "content", "secret")
     stored.unlink()
@@ -221,10 +221,10 @@ class Failing:
         """Store, or fail when it is time."""
         self.step -= 1
         if self.step < 0 and not self.after:
-            raise ArtifactStorageError("somewhere", "the line went dead")
+            raise ArtifactError(ArtifactFault.UNREACHABLE, "somewhere", "the line went dead")
         stub = self.inner.externalize(content)
         if self.step < 0:
-            raise ArtifactStorageError("somewhere", "the line went dead")
+            raise ArtifactError(ArtifactFault.UNREACHABLE, "somewhere", "the line went dead")
         return stub
 
     def retrieve(self, external: ExternalContent) -> Any:
@@ -245,11 +245,11 @@ class Failing:
 def test_a_failure_at_any_step_leaves_content_inline(folder: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
     """Wherever storing fails, the context is as it was, a store records it, and trying again completes; nothing stored is lost."""
     failing = Failing(folder, step, stored=stored)
-    with pytest.raises(ArtifactStorageError, match="the line went dead"):
+    with pytest.raises(ArtifactError, match="the line went dead"):
         externalize_artifacts(CONTEXT, failing, SMALL)
     failing.step = step
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
-    with pytest.raises(ArtifactStorageError):
+    with pytest.raises(ArtifactError):
         store.externalize_artifacts("retrieval_planner", failing)
     assert store.context.retrieval is CONTEXT.retrieval
     assert store.context.audit.agent_runs[0].status == "failed"
@@ -329,5 +329,5 @@ def test_what_is_written_while_content_moves_is_kept(folder: ObjectStoreExternal
 
 def test_a_stub_carries_no_content_beside_it() -> None:
     """The model refuses an artifact that is both."""
-    with pytest.raises(ContextFormatError, match="the content is inline as well"):
+    with pytest.raises(InvalidDataError, match="the content is inline as well"):
         evolve(SHORT, external=ExternalContent())

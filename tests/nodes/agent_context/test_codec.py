@@ -11,23 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.fuzz_agent_context import fuzz
-from polycontext.nodes.agent_context import (
-    AgentContext,
-    ContextFormatError,
-    Fact,
-    Intent,
-    ReasoningContext,
-    UnknownVersionError,
-    ValidationReport,
-    deserialize,
-    get_stats,
-    json_schema,
-    serialize,
-)
-from polycontext.nodes.agent_context._frozen import MAX_DEPTH
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._record import Record, layout
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import MAX_DEPTH
+from polycontext.nodes.agent_context import AgentContext, Fact, Intent, UnknownVersionError, deserialize, get_stats, json_schema, serialize
 from polycontext.nodes.agent_context.json_schema import SCHEMA_FILE, write_json_schema
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.record_base import Record, layout
+from polycontext.nodes.agent_context.records import ReasoningContext, ValidationReport
 from tests.house import ROOT
 from tests.nodes.agent_context.strategies import CONTEXTS, JSON, RECORDS
 
@@ -75,7 +65,7 @@ VALIDATOR = jsonschema.Draft202012Validator(json_schema(), format_checker=jsonsc
 def test_the_json_schema_refuses_what_the_decoder_refuses(wrong: dict[str, Any]) -> None:
     """Unknown fields, other types and ranges are faults for both."""
     assert not VALIDATOR.is_valid(wrong)
-    with pytest.raises((ContextFormatError, UnknownVersionError)):
+    with pytest.raises((InvalidDataError, UnknownVersionError)):
         deserialize(json.dumps(wrong))
 
 
@@ -128,7 +118,11 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
     "NaN": (b'{"reasoning":{"dependency_map":NaN}}', "$", "not JSON"),
     "Infinity": (b'{"reasoning":{"dependency_map":-Infinity}}', "$", "not JSON"),
     "a number beyond floats": (b'{"reasoning":{"dependency_map":[1e999]}}', "$.reasoning.dependency_map[0]", "inf is not JSON"),
-    "an integer beyond 64 bits": (b'{"reasoning":{"entities":{"a":9223372036854775808}}}', "$.reasoning.entities.a", "more than 64 bits"),
+    "an integer beyond 64 bits": (
+        b'{"reasoning":{"entities":{"a":18446744073709551616}}}',
+        "$.reasoning.entities.a",
+        "an integer of 65 bits",
+    ),
     "a number of 5,000 digits": (b'{"a":' + b"1" * 5000 + b"}", "$", "not JSON"),
     "a lone surrogate": (b'{"version":"\\ud800"}', "$", "not JSON"),
     "a duplicate key": (b'{"llm":{"model":"a","model":"b"}}', "$.llm.model", "duplicate key"),
@@ -178,7 +172,7 @@ def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None
     if lenient and ("unknown field" in problem or name in NULLS):
         assert (deserialize(raw, lenient=True) == AgentContext()) is (name in NULLS)
         return
-    with pytest.raises(ContextFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         deserialize(raw, lenient=lenient)
     assert caught.value.path == path
     assert problem in str(caught.value)
@@ -187,14 +181,22 @@ def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None
 @pytest.mark.parametrize("raw", [None, 3, {"version": "1.0.0"}, ["{}"]])
 def test_what_is_no_text_is_refused(raw: Any) -> None:
     """Only bytes and text are read."""
-    with pytest.raises(ContextFormatError, match="is not JSON text; legal: bytes or str"):
+    with pytest.raises(InvalidDataError, match="is not JSON text; legal: bytes or str"):
         deserialize(raw)
 
 
 def test_text_that_cannot_be_stored_is_refused() -> None:
     """A lone surrogate in the text itself is a fault of the document."""
-    with pytest.raises(ContextFormatError, match=r"\$: lone surrogate U\+D800 at character 1"):
+    with pytest.raises(InvalidDataError, match=r"\$: lone surrogate U\+D800 at character 1"):
         deserialize('"\ud800"')
+
+
+def test_json_data_hold_larger_integers_than_fields() -> None:
+    """The largest integer that JSON readers keep comes back from JSON data; a field of the schema takes 64 bits with a sign."""
+    ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
+    assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
+    with pytest.raises(InvalidDataError, match=r"\$\.llm\.usage\.total_tokens: the number has more than 64 bits"):
+        deserialize(b'{"llm":{"usage":{"total_tokens":18446744073709551615}}}')
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
@@ -208,7 +210,7 @@ def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> No
 
 def test_a_duplicate_far_above_a_deep_nest_is_refused() -> None:
     """Looking for the path of a duplicate key gives up before the nest does harm."""
-    with pytest.raises(ContextFormatError, match="duplicate key"):
+    with pytest.raises(InvalidDataError, match="duplicate key"):
         deserialize(b'{"a":1,"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
 
 
@@ -230,7 +232,7 @@ def test_unknown_fields_are_kept_on_request(unknown: dict[str, Any], place: str)
     ctx = deserialize(raw, lenient=True)
     assert contains(json.loads(serialize(ctx)), holder)
     assert deserialize(serialize(ctx), lenient=True) == ctx
-    with pytest.raises(ContextFormatError, match="unknown field"):
+    with pytest.raises(InvalidDataError, match="unknown field"):
         deserialize(raw)
 
 

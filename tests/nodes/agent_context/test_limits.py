@@ -8,33 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context import (
-    SCHEMA,
     AgentContext,
-    AgentRun,
     Artifact,
-    AuditContext,
     Conclusion,
-    ContextFormatError,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
     ContextSizeWarning,
     ContextValidator,
-    ExternalContent,
     Fact,
-    ReasoningContext,
-    RetrievalContext,
-    Shape,
     deserialize,
     get_stats,
     serialize,
 )
-from polycontext.nodes.agent_context import _measure as measuring
-from polycontext.nodes.agent_context._json import dumps
-from polycontext.nodes.agent_context._measure import measure
-from polycontext.nodes.agent_context._record import changed
-from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.nodes.agent_context import sizes as measuring
+from polycontext.nodes.agent_context.json_text import dumps
+from polycontext.nodes.agent_context.kinds import Shape
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ExternalContent, ReasoningContext, RetrievalContext
+from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
+from polycontext.nodes.agent_context.sizes import measure
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]
@@ -189,7 +184,7 @@ def test_a_large_context_warns() -> None:
 @pytest.mark.parametrize("value", [-1, 1.5, True, "1", None])
 def test_a_limit_is_a_whole_number(value: Any) -> None:
     """What is no size is no limit."""
-    with pytest.raises(ContextFormatError, match="max_array_items"):
+    with pytest.raises(InvalidOptionError, match="max_array_items"):
         ContextLimits(max_array_items=value)
 
 

@@ -7,19 +7,10 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import (
-    AgentContext,
-    AgentRun,
-    AuditContext,
-    Fact,
-    KeySchema,
-    MergeConflictError,
-    Shape,
-    deserialize,
-    diff,
-    merge,
-    replay,
-)
+from polycontext.nodes.agent_context import AgentContext, Fact, MergeConflictError, deserialize, diff, merge, replay
+from polycontext.nodes.agent_context.kinds import Shape
+from polycontext.nodes.agent_context.records import AgentRun, AuditContext
+from polycontext.nodes.agent_context.schema import KeySchema
 from tests.nodes.agent_context.changes import BASES, FACTS, KEYS, RICH, START, chains, write, written
 from tests.nodes.agent_context.test_context_patch import WHEN, same
 

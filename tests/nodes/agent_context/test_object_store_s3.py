@@ -6,14 +6,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from polycontext.nodes.agent_context import (
-    ArtifactMissingError,
-    ArtifactStorageError,
-    ObjectStoreExternalizer,
-    collect_garbage,
-    externalize_artifacts,
-)
-from polycontext.nodes.agent_context._same import same
+from polycontext.nodes.agent_context import ArtifactError, ArtifactFault, ObjectStoreExternalizer, collect_garbage, externalize_artifacts
+from polycontext.nodes.agent_context.json_text import same
 from tests.nodes.agent_context.test_artifacts import CONTEXT, SMALL, restored
 
 server = pytest.importorskip("moto.server", reason="moto[server] is not installed")
@@ -58,8 +52,9 @@ def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
     }
     bucket.discard(stub.sha256)
     bucket.discard(stub.sha256)
-    with pytest.raises(ArtifactMissingError):
+    with pytest.raises(ArtifactError) as caught:
         bucket.retrieve(stub)
+    assert caught.value.reason is ArtifactFault.MISSING
     assert bucket.externalize("0" * 30) == stub == bucket.externalize("0" * 30)
     report = collect_garbage(bucket, [], older_than=datetime.now(UTC) + timedelta(days=1))
     assert len(report.collected) == 3
@@ -68,8 +63,12 @@ def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
 
 def test_a_bucket_that_is_not_there_is_said(bucket: ObjectStoreExternalizer, endpoint: str) -> None:
     """Storing into no bucket, and asking a server that is gone, are typed errors with the place."""
-    with pytest.raises(ArtifactStorageError, match="s3://nowhere/x: "):
+    with pytest.raises(ArtifactError, match="s3://nowhere/x: ") as caught:
         opened("s3://nowhere/x", endpoint).externalize("text")
-    with pytest.raises(ArtifactStorageError, match="s3://shelf/x: "):
-        opened("s3://shelf/x", "http://127.0.0.1:9").externalize("text")
+    assert caught.value.reason is ArtifactFault.UNREACHABLE
+    gone = opened("s3://shelf/x", "http://127.0.0.1:9")
+    for use in (lambda: gone.externalize("text"), lambda: gone.discard("0" * 64)):
+        with pytest.raises(ArtifactError, match="s3://shelf/x: ") as caught:
+            use()
+        assert caught.value.reason is ArtifactFault.UNREACHABLE
     assert list(bucket.stored()) == []

@@ -10,14 +10,11 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import PolycontextError
+from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
-    AuditContext,
     AuditPolicy,
-    ContextDiff,
-    ContextFormatError,
     ContextLimits,
     ContextPatch,
     ContextSizeChecker,
@@ -28,12 +25,12 @@ from polycontext.nodes.agent_context import (
     Intent,
     MergeConflictError,
     TrailError,
-    UnknownKeyError,
     deserialize,
     origin,
     replay,
     serialize,
 )
+from polycontext.nodes.agent_context.records import AuditContext, ContextDiff
 from tests.nodes.agent_context.changes import FACTS, KEYS, RICH, START, write
 from tests.nodes.agent_context.strategies import of_kind
 
@@ -71,8 +68,8 @@ def test_a_write_that_changes_nothing_is_a_run_without_a_diff() -> None:
 
 REFUSED: list[tuple[dict[str, Any], type[PolycontextError], str]] = [
     ({"llm.provider": "local"}, ContextViolationError, "may not write llm.provider"),
-    ({"reasoning.intents": [{"confidence": 2}]}, ContextFormatError, "2.0 is no confidence"),
-    ({"reasoning.mood": "dry"}, UnknownKeyError, "reasoning.mood"),
+    ({"reasoning.intents": [{"confidence": 2}]}, InvalidDataError, "2.0 is no confidence"),
+    ({"reasoning.mood": "dry"}, UnknownNameError, "reasoning.mood"),
     ({"audit.agent_runs": []}, ContextViolationError, "the audit system alone writes the trail"),
     ({"diagnostics.errors": [{}] * 9}, ContextSizeError, "max_array_items"),
 ]
@@ -226,7 +223,7 @@ def test_a_trail_without_runs_is_legal() -> None:
     store = opened(policy=AuditPolicy(keep_runs=0, keep_diffs=0))
     store.write("inference", {"llm.model": "a"})
     assert (store.context.audit.agent_runs, len(store.context.audit.diffs)) == ((), 1)
-    with pytest.raises(ContextFormatError, match="keep_runs: -1 is no limit"):
+    with pytest.raises(InvalidOptionError, match="keep_runs = -1; legal: a whole number"):
         AuditPolicy(keep_runs=-1)
 
 
@@ -271,7 +268,7 @@ def test_a_clock_that_goes_back_makes_no_negative_duration() -> None:
 def test_a_nameless_agent_is_refused() -> None:
     """Nobody can be recorded without a name; an agent that is not registered can, as refused."""
     store = opened()
-    with pytest.raises(ContextFormatError), store.run(None):  # type: ignore[arg-type]
+    with pytest.raises(InvalidDataError), store.run(None):  # type: ignore[arg-type]
         pass
     assert store.context is START
     with pytest.raises(ContextViolationError, match="not registered"):

@@ -7,19 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import (
-    DEFAULT_RIGHTS,
-    SCHEMA,
-    AgentContext,
-    ContextFormatError,
-    ContextValidator,
-    ContextViolationError,
-    Fact,
-    Intent,
-    UnknownKeyError,
-    deserialize,
-)
-from polycontext.nodes.agent_context.schema import all_keys
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.nodes.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator, ContextViolationError, Fact, Intent, deserialize
+from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 EVERYBODY = {"metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit.agent_runs", "audit.diffs"}
@@ -133,15 +123,15 @@ def test_agents_are_compared_exactly(agent: str) -> None:
 def test_names_are_text(name: Any) -> None:
     """Whatever else is given for a name is refused as an unknown one is, hashable or not."""
     validator = ContextValidator.default()
-    with pytest.raises(ContextFormatError, match=r"agent: \w+ is not text"):
+    with pytest.raises(InvalidDataError, match=r"agent: \w+ is not text"):
         validator.register_agent(name, ["llm"])
     with pytest.raises(ContextViolationError, match="not registered"):
         validator.validate_write(name, "llm", "model")
     assert validator.allowed(name) == ()
     for write in ((name, "model"), ("llm", name)):
-        with pytest.raises(UnknownKeyError, match="legal: "):
+        with pytest.raises(UnknownNameError, match="legal: "):
             validator.validate_write("orchestrator", *write)
-    with pytest.raises(UnknownKeyError, match=r"legal: \*, metadata"):
+    with pytest.raises(UnknownNameError, match=r"legal: \*, metadata"):
         validator.register_agent("x", [name])
 
 
@@ -157,21 +147,21 @@ def test_registering_again_replaces_the_rights() -> None:
 def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
     """A misspelt right is an error when it is given, not a surprise when it is needed; nothing is registered."""
     validator = ContextValidator()
-    with pytest.raises(UnknownKeyError, match="legal: "):
+    with pytest.raises(UnknownNameError, match="legal: "):
         validator.register_agent("x", ["llm", right])
     assert validator.allowed("x") == ()
 
 
 def test_a_single_string_is_no_list_of_rights() -> None:
     """A string would otherwise be taken for its letters."""
-    with pytest.raises(UnknownKeyError, match=r"legal: a list, such as \['reasoning'\]"):
+    with pytest.raises(InvalidOptionError, match=r"legal: a list, such as \['reasoning'\]"):
         ContextValidator().register_agent("x", "reasoning")
 
 
 @pytest.mark.parametrize("path", ["reasoning.intent", "reasonin.intents", "intents", "", "reasoning.intents.0", 3])
 def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
     """Even the orchestrator writes only what the schema has."""
-    with pytest.raises(UnknownKeyError, match="legal: "):
+    with pytest.raises(UnknownNameError, match="legal: "):
         ContextValidator.default().safe_update(CTX, "orchestrator", {path: ()})
 
 
@@ -208,7 +198,7 @@ def test_what_was_handed_in_stays_outside() -> None:
 def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, path: str) -> None:
     """The guard checks the value as the decoder would."""
     namespace, name = key.split(".")
-    with pytest.raises(ContextFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         ContextValidator.default().safe_set(CTX, "orchestrator", namespace, name, value)
     assert caught.value.path == path
 
@@ -226,7 +216,7 @@ def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
     """An update with one illegal write among legal ones raises, whatever the order, and returns nothing."""
     guard = ContextValidator.default()
     for changes in ({"llm.model": "m", **bad}, {**bad, "llm.model": "m"}):
-        with pytest.raises((ContextFormatError, ContextViolationError, UnknownKeyError)):
+        with pytest.raises((InvalidDataError, ContextViolationError, UnknownNameError)):
             guard.safe_update(CTX, "inference", changes)
     assert CTX.llm.model == ""
 

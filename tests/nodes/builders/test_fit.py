@@ -1,7 +1,5 @@
 """A node's context keeps to its budget, cut by the plans that cut a window: no part over a heading, nothing pinned lost."""
 
-from itertools import pairwise
-
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -10,15 +8,16 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context, build_think_context
 from polycontext.nodes.builders.fit import NOTHING, fit
-from polycontext.nodes.builders.pieces import Piece
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
+from polycontext.nodes.prompt_text import Entry
+from polycontext.nodes.testing import FAST, PROSE
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
 from tests.nodes.memory.records import SAID, kitchen
-from tests.strategies import FAST, PROSE
 
 HEADINGS = ["## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "---", "## Your Task"]
-PIECES = st.lists(st.builds(Piece, st.sampled_from(Section), PROSE, st.sampled_from(ResourceClass), st.just("") | PROSE), max_size=25)
+ENTRIES = st.lists(st.builds(Entry, PROSE, st.just("") | PROSE, st.sampled_from(ResourceClass)), max_size=10)
+SECTIONS = st.dictionaries(st.sampled_from(Section), ENTRIES)
 
 
 def headings_of(text: str) -> list[str]:
@@ -26,38 +25,38 @@ def headings_of(text: str) -> list[str]:
     return [line for line in text.splitlines() if line in HEADINGS]
 
 
-@given(PIECES, st.integers(60, 900))
-def test_any_pieces_fit_or_are_refused_with_the_budget_that_would_do(pieces: list[Piece], budget: int) -> None:
+@given(SECTIONS, st.integers(60, 900))
+def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(sections: dict[Section, list[Entry]], budget: int) -> None:
     """The text takes at most the budget; a refusal names a number of tokens that then suffices."""
     try:
-        fitted = fit("critic", pieces, "Say it.", budget, FAST)
+        fitted = fit("critic", sections, "Say it.", budget, FAST)
     except NodeBudgetError as error:
         assert error.needed > budget
-        fitted = fit("critic", pieces, "Say it.", error.needed, FAST)
+        fitted = fit("critic", sections, "Say it.", error.needed, FAST)
         budget = error.needed
     assert fitted.tokens == FAST.count(fitted.text) <= budget
     assert headings_of(fitted.text) == HEADINGS
 
 
-@given(PIECES, st.integers(60, 900))
-def test_pinned_pieces_stay_word_for_word_and_in_order(pieces: list[Piece], budget: int) -> None:
-    """Whatever yields, PRESERVED pieces stand in their section as they were, in the order they came."""
+@given(SECTIONS, st.integers(60, 900))
+def test_pinned_entries_stay_word_for_word_and_in_order(sections: dict[Section, list[Entry]], budget: int) -> None:
+    """Whatever yields, PRESERVED entries stand in their section as they were, in the order they came."""
     try:
-        fitted = fit("critic", pieces, "Say it.", budget, FAST)
+        fitted = fit("critic", sections, "Say it.", budget, FAST)
     except NodeBudgetError:
         return
-    for section, following in pairwise([*(f"## {each}" for each in Section), "---"]):
-        body = fitted.text.split(f"{section}\n", 1)[1].split(f"\n{following}", 1)[0]
-        for piece in pieces:
-            if f"## {piece.section}" == section and piece.resource_class is ResourceClass.PRESERVED:
-                _, stands, body = body.partition(piece.text)
-                assert stands == piece.text, "it stands behind the one before"
+    for section, following in zip(Section, [*(f"## {each}" for each in list(Section)[1:]), "---"], strict=True):
+        body = fitted.text.split(f"## {section}\n", 1)[1].split(f"\n{following}", 1)[0]
+        for entry in sections.get(section, []):
+            if entry.resource_class is ResourceClass.PRESERVED:
+                _, stands, body = body.partition(entry.text)
+                assert stands == entry.text, "it stands behind the one before"
 
 
 def test_with_room_enough_nothing_is_cut() -> None:
-    """Uncut text is the pieces in their sections, and sections without any say so."""
-    pieces = [Piece(Section.REASONING, "third"), Piece(Section.ENTITIES, "first"), Piece(Section.ENTITIES, "second")]
-    fitted = fit("critic", pieces, "Say it.", 500, FAST)
+    """Uncut text is the entries in their sections, and sections without any say so."""
+    sections = {Section.REASONING: [Entry("third")], Section.ENTITIES: [Entry("first"), Entry("second")]}
+    fitted = fit("critic", sections, "Say it.", 500, FAST)
     assert fitted.text == (
         f"## Entity Context\nfirst\nsecond\n\n## Conversation History\n{NOTHING}\n\n"
         "## What Happened (Reasoning Trace)\nthird\n\n---\n## Your Task\nSay it."
@@ -66,13 +65,13 @@ def test_with_room_enough_nothing_is_cut() -> None:
 
 
 def test_what_may_go_goes_before_what_may_shrink() -> None:
-    """DROPPABLE pieces leave first; then REQUIRED ones give way to their short forms, the first of them first."""
-    droppable = [Piece(Section.ENTITIES, f"droppable {n} " + "word " * 30, ResourceClass.DROPPABLE) for n in range(4)]
-    required = [Piece(Section.ENTITIES, f"required {n} " + "word " * 30, short=f"short {n}") for n in range(6)]
-    counter = default_counter()
-    whole = fit("critic", [*droppable, *required], "Say it.", 2000, counter)
-    less = fit("critic", [*droppable, *required], "Say it.", whole.tokens - 120, counter)
-    least = fit("critic", [*droppable, *required], "Say it.", 160, counter)
+    """DROPPABLE entries leave first; then REQUIRED ones give way to their short forms, the first of them first."""
+    droppable = [Entry(f"droppable {n} " + "word " * 30, resource_class=ResourceClass.DROPPABLE) for n in range(4)]
+    required = [Entry(f"required {n} " + "word " * 30, short=f"short {n}") for n in range(6)]
+    counter, sections = default_counter(), {Section.ENTITIES: [*droppable, *required]}
+    whole = fit("critic", sections, "Say it.", 2000, counter)
+    less = fit("critic", sections, "Say it.", whole.tokens - 120, counter)
+    least = fit("critic", sections, "Say it.", 160, counter)
     assert (less.dropped, less.gisted) == (4, 0)
     assert "droppable" not in less.text
     assert "required 0" in less.text
@@ -83,8 +82,8 @@ def test_what_may_go_goes_before_what_may_shrink() -> None:
 
 def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:
     """Where not even the short forms fit, the latest stand and the others are counted."""
-    pieces = [Piece(Section.ENTITIES, f"entity {n} " + "word " * 40, short=f"a rather long name for entity {n}") for n in range(40)]
-    text = fit("critic", pieces, "Say it.", 140, default_counter()).text
+    entries = [Entry(f"entity {n} " + "word " * 40, short=f"a rather long name for entity {n}") for n in range(40)]
+    text = fit("critic", {Section.ENTITIES: entries}, "Say it.", 140, default_counter()).text
     assert "more); " in text
     assert "entity 39" in text
     assert "entity 1 " not in text
@@ -127,9 +126,9 @@ def test_critical_additions_are_never_cut() -> None:
 def test_nothing_that_was_said_poses_as_a_part_of_the_prompt(said: list[str], budget: int) -> None:
     """Whatever users and models say, cut or not, no line of it is a heading, or stands where one could."""
     history = ConversationHistory([ConversationTurn(text, f"{text} again") for text in said], "\n".join(said), said[0])
-    pieces = [Piece(Section.CONVERSATION, e.text, e.resource_class, e.short) for part in conversation_parts(history) for e in part.entries]
+    entries = [entry for part in conversation_parts(history) for entry in part.entries]
     try:
-        text = fit("critic", pieces, "Say it.", budget, FAST).text
+        text = fit("critic", {Section.CONVERSATION: entries}, "Say it.", budget, FAST).text
     except NodeBudgetError:
         return
     own = (*HEADINGS, NOTHING, "", "Say it.")

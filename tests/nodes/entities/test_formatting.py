@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from polycontext.linearity import ResourceClass
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.entities import (
     ENTITY_TABLE,
     Detail,
@@ -19,14 +19,13 @@ from polycontext.nodes.entities import (
     SessionIdRegistry,
     Tier,
     Tombstone,
-    UnknownModeError,
     entity_parts,
     format_entity_context,
     get_entity_context,
     visible_entities,
 )
+from polycontext.nodes.testing import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
-from tests.strategies import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 CELLS = [(mode, tier) for mode in EntityMode for tier in Tier]
@@ -142,9 +141,7 @@ def test_a_mode_that_hides_all_there_is_says_so() -> None:
 def test_an_unknown_mode_names_the_legal_ones() -> None:
     """A mode may be given by its name; a wrong one is refused."""
     assert format_entity_context(one_in(Tier.ACTIVE), "reply") == '### Active\n- "LABEL"'
-    with pytest.raises(
-        UnknownModeError, match=r"^unknown mode 'everything'; legal: full, refs_and_labels, labels_only, reply, do_not_read, "
-    ):
+    with pytest.raises(InvalidOptionError, match=r"^mode = 'everything'; legal: full, refs_and_labels, labels_only, reply, do_not_read, "):
         format_entity_context(EntityContext(), "everything")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from polycontext.linearity.json_data import thawed
 from polycontext.nodes.entities import EntityMode, SessionIdRegistry, format_entity_context, get_entity_context
 from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 
@@ -16,7 +17,8 @@ def shown(data: dict[str, Any], kind: str = "recipes", id_: str | int = UUID) ->
     registry, _ = registry.read(kind, id_, turn=1, data=data)
     [entity] = [each for each in get_entity_context(registry, 1).active if each.type == kind]
     assert entity.data is not None
-    return entity.data.thawed()
+    shown: dict[str, Any] = thawed(entity.data)
+    return shown
 
 
 @pytest.mark.parametrize("mode", EntityMode)

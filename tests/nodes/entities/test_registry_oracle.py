@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from polycontext.linearity.json_data import thawed
 from polycontext.nodes.entities import (
     EntityMode,
     RefRefusedError,
@@ -80,7 +81,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         self.report(ref, None if status == "linked" else status, label, data)
         return ref
 
-    def bury(self, ref: str, reason: str, status: str | None = None) -> None:
+    def remove(self, ref: str, reason: str, status: str | None = None) -> None:
         """Take a thing out."""
         thing = self.things.pop(ref)
         self.dead[ref] = {"removed": self.turn, "reason": reason, "status": status or thing["status"]}
@@ -154,7 +155,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
                 act(ref, reason, turn=self.turn)
             return
         if verb in {"drop", "delete"}:
-            self.bury(current, reason, "deleted" if verb == "delete" else None)
+            self.remove(current, reason, "deleted" if verb == "delete" else None)
         else:
             thing.update({"reason": reason} if verb == "retain" else {"reason": None, "demoted": True})
         if verb != "delete":
@@ -166,7 +167,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
     def clear_all(self, include_generated: bool) -> None:
         """Clear: what is not saved goes only if that is said."""
         for ref in [ref for ref, thing in self.things.items() if thing["row"] or include_generated]:
-            self.bury(ref, "cleared")
+            self.remove(ref, "cleared")
         self.log.append((self.turn, "clear", None, "cleared"))
         self.registry = self.registry.clear_all(turn=self.turn, include_generated=include_generated)
 
@@ -199,7 +200,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
             assert (known.ref, known.type, known.label, known.status) == (ref, thing["kind"], thing["label"], thing["status"])
             assert (known.turn_created, known.turn_last_ref) == (thing["created"], thing["last"])
             assert known.retention_reason == thing["reason"]
-            assert (None if known.data is None else known.data.thawed()) == thing["data"]
+            assert (None if known.data is None else thawed(known.data)) == thing["data"]
             assert thing["row"] is None or self.registry.id_of(ref) == thing["row"]
         stones = {
             stone.ref: {"removed": stone.turn_removed, "reason": stone.reason, "status": stone.status} for stone in self.registry.tombstones

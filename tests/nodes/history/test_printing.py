@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
     Depth,
     PendingState,
-    UnknownDepthError,
     format_conversation_for_prompt,
     get_conversation_history,
 )
@@ -75,5 +75,5 @@ def test_an_exchange_without_answer_says_so() -> None:
 
 def test_another_depth_is_refused() -> None:
     """The legal depths are named."""
-    with pytest.raises(UnknownDepthError, match="legal: 2, 5, 'full'"):
+    with pytest.raises(InvalidOptionError, match="legal: 2, 5, 'full'"):
         format_conversation_for_prompt(HISTORY, 4)  # type: ignore[arg-type]

@@ -3,7 +3,8 @@
 import pytest
 from attrs import evolve
 
-from polycontext.nodes.history import ConversationHistory, Depth, PendingState, UnknownDepthError, get_conversation_history
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.history import ConversationHistory, Depth, PendingState, get_conversation_history
 from polycontext.nodes.memory import ConversationContext
 from polycontext.polynomial import ContextSession
 from tests.nodes.memory.records import Kitchen, kitchen
@@ -50,7 +51,7 @@ def test_no_exchange_falls_between_recent_and_summary(lived: Kitchen, recent: in
 @pytest.mark.parametrize("depth", [0, 3, "all", True, 2.0, None])
 def test_another_depth_is_refused(lived: Kitchen, depth: object) -> None:
     """The legal depths are named."""
-    with pytest.raises(UnknownDepthError, match=r"legal: 2, 5, 'full'"):
+    with pytest.raises(InvalidOptionError, match=r"legal: 2, 5, 'full'"):
         _read(lived, depth)  # type: ignore[arg-type]
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from polycontext.nodes.history import ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, Digest, close_turn
-from polycontext.nodes.memory.archive import ContentArchive
-from polycontext.nodes.memory.engagement import Engagement
+from polycontext.nodes.memory.conversation import ContentArchive, Engagement
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,
@@ -19,8 +18,8 @@ from polycontext.nodes.reasoning import (
     TurnCuration,
     TurnExecutionSummary,
 )
+from polycontext.nodes.testing import ANY_TEXT
 from polycontext.polynomial import ContextSession
-from tests.strategies import ANY_TEXT
 
 START = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
 

@@ -8,8 +8,10 @@ import pytest
 from attrs import fields
 from hypothesis import given
 
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import INTEGERS, MAX_DEPTH, freeze
 from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.memory import ConversationContext, InvalidRecordError, MemoryFormatError
+from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from tests.nodes.memory.records import kitchen, memories
 
 
@@ -19,6 +21,81 @@ def test_the_round_trip_is_byte_identical(memory: ConversationContext) -> None:
     again = ConversationContext.from_json(memory.to_json())
     assert again == memory
     assert again.to_json() == memory.to_json()
+
+
+@given(memories())
+def test_data_are_what_the_text_says(memory: ConversationContext) -> None:
+    """The data are plain JSON, the same as in the text, and restore an equal memory, frozen ones too: they may be kept by whoever saves them."""
+    data = memory.to_data()
+    assert json.loads(memory.to_json()) == data
+    assert ConversationContext.from_data(data) == memory
+    assert ConversationContext.from_data(freeze(data)) == memory
+
+
+def test_data_belong_to_the_caller() -> None:
+    """Whatever is done to the data afterwards, before or after reading them back, the memory stays as it is."""
+    lived = kitchen(3)
+    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1, data={"steps": ["Boil."]})
+    memory = lived.conversation.with_registry(registry)
+    written, data = memory.to_json(), memory.to_data()
+    again, turn, turn_data = ConversationContext.from_data(data), lived.turn.to_json(), lived.turn.to_data()
+    _spoil(data)
+    _spoil(turn_data)
+    assert memory.to_json() == again.to_json() == written
+    assert lived.turn.to_json() == turn
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict | list):
+        for inner in list(value.values() if isinstance(value, dict) else value):
+            _spoil(inner)
+        value.clear()
+
+
+@pytest.mark.parametrize(
+    ("put", "what"),
+    [
+        (float("nan"), "nan is not JSON data"),
+        ({1: 2}, "a key is int, not text"),
+        (object(), "object is not JSON data"),
+        (1 << 70, "an integer"),
+    ],
+)
+def test_data_that_are_no_json_are_refused_with_their_path(put: Any, what: str) -> None:
+    """Data that never were text are judged as strictly as text is."""
+    data = kitchen(3).conversation.to_data()
+    data["content_archive"]["entries"][0]["content"] = {"found": [put]}
+    with pytest.raises(InvalidDataError, match=what) as refused:
+        ConversationContext.from_data(data)
+    assert refused.value.path.startswith("$.content_archive.entries[0].content.found[0]")
+
+
+def test_what_the_archive_takes_the_codec_takes() -> None:
+    """Content that is as deep, and a number that is as large, as JSON data may be is written and read back."""
+    deep: list[Any] = [INTEGERS.stop - 1]
+    for _ in range(MAX_DEPTH - 1):
+        deep = [deep]
+    memory = ConversationContext().archive("deep", deep)
+    assert ConversationContext.from_json(memory.to_json()) == ConversationContext.from_data(memory.to_data()) == memory
+    with pytest.raises(InvalidDataError, match="nested too deep"):
+        memory.archive("deeper", [deep])
+
+
+@pytest.mark.parametrize("kind", [ConversationContext, CurrentTurn])
+@pytest.mark.parametrize("data", [None, [], "{}", {}, {"schema": 1.0}])
+def test_what_is_no_data_of_a_record_is_refused(kind: type[ConversationContext | CurrentTurn], data: Any) -> None:
+    """Nothing is filled in for data that are another thing, or of no schema."""
+    with pytest.raises(InvalidDataError, match=r"^\$(\.schema)?: .*; legal: (what \w+\.to_data returned|1)"):
+        kind.from_data(data)
+
+
+def test_a_fault_of_the_registry_is_named_where_it_stands_in_the_memory() -> None:
+    """The path leads from the memory through the registry of entities to the fault."""
+    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1)
+    data = ConversationContext().with_registry(registry).to_data()
+    data["id_registry"]["entities"][0]["snapshot"]["label"] = 3
+    with pytest.raises(InvalidDataError, match=r"^\$\.id_registry\.entities\[0\]\.snapshot\.label: int is not text"):
+        ConversationContext.from_data(data)
 
 
 def test_the_registry_of_entities_travels_along() -> None:
@@ -59,41 +136,47 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (_at("schema", put=2), r"\$.schema", "schema 2 is unknown"),
         (_at("schema", put=True), r"\$.schema", "schema True is unknown"),
         (_without("schema"), r"\$.schema", "schema None is unknown"),
-        (_without("engagement"), r"\$", "missing fields engagement"),
-        (_at("mood", put=1), r"\$", "unknown fields mood"),
-        (_without("recent_turns", 0, "user"), r"\$.recent_turns\[0\]", "missing fields user"),
-        (_at("recent_turns", 1, "user", put=3), r"\$.recent_turns\[1\].user", "3 is no str"),
-        (_at("recent_turns", 1, "timestamp", put="now"), r"\$.recent_turns\[1\]", "timestamp 'now' is no moment .legal: empty, or"),
-        (_at("recent_turns", put={}), r"\$.recent_turns", "is no list"),
-        (_at("recent_turns", 0, "routing", put=[]), r"\$.recent_turns\[0\].routing", "is no object"),
-        (_at("pending", "type", put="demand"), r"\$.pending.type", "unknown 'demand' .legal: propose, clarify, ask_user"),
-        (_at("pending", "type", put=["propose"]), r"\$.pending.type", "is no str"),
-        (_at("turn_summaries", 0, put=3), r"\$.turn_summaries\[0\]", "int is no object"),
-        (_at("turn_summaries", 0, "steps", 0, "step_num", put="1"), r"\$.turn_summaries\[0\].steps\[0\].step_num", "'1' is no int"),
-        (_at("turn_summaries", 0, "entity_curation", "reasons", put=[]), r"\$.turn_summaries\[0\].entity_curation.reasons", ""),
-        (_at("history", "bound", put=1), r"\$.history", "bound 1 is no such number"),
-        (_at("id_registry", put=[]), r"\$.id_registry", ""),
-        (_at("content_archive", "entries", put="x"), r"\$.content_archive.entries", "str is no list"),
+        (_without("engagement"), r"\$.engagement", "is missing"),
+        (_at("mood", put=1), r"\$.mood", "is unknown"),
+        (_without("recent_turns", 0, "user"), r"\$.recent_turns\[0\].user", "is missing"),
+        (_at("recent_turns", 1, "user", put=3), r"\$.recent_turns\[1\].user", "int is not text"),
+        (_at("recent_turns", 1, "timestamp", put="now"), r"\$.recent_turns\[1\].timestamp", "'now' is no moment; legal: empty, or"),
+        (_at("recent_turns", put={}), r"\$.recent_turns", "dict is not a list"),
+        (_at("recent_turns", 0, "routing", put=[]), r"\$.recent_turns\[0\].routing", "list is no object"),
+        (_at("pending", "type", put="demand"), r"\$.pending.type", "unknown 'demand'; legal: propose, clarify, ask_user"),
+        (_at("pending", "type", put=["propose"]), r"\$.pending.type", "unknown list"),
+        (_at("turn_summaries", 0, put=3), r"\$.turn_summaries\[0\]", "int is not an object"),
+        (
+            _at("turn_summaries", 0, "steps", 0, "step_num", put="1"),
+            r"\$.turn_summaries\[0\].steps\[0\].step_num",
+            "'1' is not a whole number",
+        ),
+        (
+            _at("turn_summaries", 0, "entity_curation", "reasons", put=[]),
+            r"\$.turn_summaries\[0\].entity_curation.reasons",
+            "list is not an object",
+        ),
+        (_at("history", "bound", put=1), r"\$.history.bound", "1 is no such number; legal: a whole number from 64"),
+        (_at("id_registry", put=[]), r"\$.id_registry", "list is no object; legal: what to_dict returned"),
+        (_at("content_archive", "entries", put="x"), r"\$.content_archive.entries", "str is not a list"),
     ],
 )
 def test_what_is_no_memory_is_refused_with_its_path(change: Callable[[Any], None], path: str, problem: str) -> None:
     """A wrong, missing or unknown field is named, and nothing is filled in for what was lost."""
     data = json.loads(kitchen(3).conversation.to_json())
     change(data)
-    with pytest.raises(
-        MemoryFormatError, match=f"saved memory, {path}: .*{problem}.*; legal: what ConversationContext|{path}: {problem}; legal: 1"
-    ):
+    with pytest.raises(InvalidDataError, match=rf"^{path}: (?=.*; legal: .){problem}"):
         ConversationContext.from_json(json.dumps(data))
 
 
-@pytest.mark.parametrize(("text", "problem"), [("", "no JSON"), ("[]", "list is no object"), (b"\xff", "no JSON")])
+@pytest.mark.parametrize(("text", "problem"), [("", "not JSON"), ("[]", "list is not an object"), (b"\xff", "not JSON")])
 def test_what_is_no_object_is_refused(text: str | bytes, problem: str) -> None:
     """Broken text and other JSON are refused at the root."""
-    with pytest.raises(MemoryFormatError, match=rf"\$: {problem}"):
+    with pytest.raises(InvalidDataError, match=rf"\$: {problem}"):
         ConversationContext.from_json(text)
 
 
 def test_a_memory_takes_tuples_only() -> None:
     """A list, which somebody could change from outside, is refused by the name of its field."""
-    with pytest.raises(InvalidRecordError, match="field 'turn_summaries': list is no tuple"):
+    with pytest.raises(InvalidDataError, match=r"^turn_summaries: list is no tuple"):
         ConversationContext(turn_summaries=[])  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.memory import Digest, DigestEntry, InvalidRecordError
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.memory import Digest, DigestEntry
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import TokenCounter, Turn, default_counter
 from tests.nodes.memory.records import SAID
@@ -149,5 +150,5 @@ def test_a_digest_is_its_data() -> None:
 )
 def test_what_is_no_digest_is_refused(make: Any, field: str) -> None:
     """A bound too small, text that says nothing, entries that do not follow each other."""
-    with pytest.raises(InvalidRecordError, match=f"field '{field}'"):
+    with pytest.raises(InvalidDataError, match=rf"^{field}: "):
         make()

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from polycontext.nodes._quoting import MARK, continued, one_line, quoted, quoted_block
+from polycontext.nodes.prompt_text import MARK, continued, one_line, quoted, quoted_block
 from tests.nodes.memory.records import SAID
 
 

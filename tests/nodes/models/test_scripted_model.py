@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes import ScriptedModel
-from polycontext.nodes.models.scripted_model import ScriptedModel as Model
-from polycontext.nodes.models.scripted_model import ScriptEndedError, ScriptError
+from polycontext.nodes.models import ScriptedModel as Model
+from polycontext.nodes.models import ScriptEndedError
 from polycontext.polynomial import ContextSession
 
 CALLING = {
@@ -104,16 +105,16 @@ def test_a_rule_reads_the_last_message_alone() -> None:
 @pytest.mark.parametrize(
     ("replies", "rules", "message"),
     [
-        ("one text", {}, "replies: one reply; legal: a sequence"),
-        (CALLING, {}, "replies: one reply"),
-        (["fine", 7], {}, "reply 2: int is no reply"),
-        ([{"role": "user", "content": "hi"}], {}, "reply 1: a message of role 'user'; legal: a message of role 'assistant'"),
-        ([], {"(": "never"}, r"rule '\(': .*; legal: a regular expression"),
-        ([], {"a": None}, "rule 'a': NoneType is no reply"),
+        ("one text", {}, "replies = 'one text'; legal: a sequence"),
+        (CALLING, {}, "replies = {'role': .*; legal: a sequence of replies"),
+        (["fine", 7], {}, "reply 2 = 7; legal: a text, an assistant message"),
+        ([{"role": "user", "content": "hi"}], {}, "reply 1 = {'role': 'user', .*; legal: a message of role 'assistant'"),
+        ([], {"(": "never"}, r"rule = '\('; legal: a regular expression \(.* at position 0\)"),
+        ([], {"a": None}, "rule 'a' = None; legal: a text"),
     ],
     ids=["text", "message", "number", "user message", "pattern", "rule"],
 )
 def test_a_script_that_could_not_be_played_is_refused(replies: Any, rules: Any, message: str) -> None:
     """What is no script is refused when it is made, by its place."""
-    with pytest.raises(ScriptError, match=message):
+    with pytest.raises(InvalidOptionError, match=message):
         ScriptedModel(replies, rules=rules)

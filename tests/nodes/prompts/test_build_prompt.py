@@ -13,11 +13,11 @@ from markdown_it import MarkdownIt
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import UnknownAgentTypeWarning, transcript
+from polycontext.nodes.testing import lived_windows
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import MissingPluginError, load_prompt_maker
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TokenCounter, ToolCall, Turn, count_turn
-from tests.strategies import lived_windows
 
 GOLDEN = Path(__file__).parent / "golden"
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes._values import InvalidRecordError
 from polycontext.nodes.prompts import MissingValueError
-from tests.strategies import ANY_TEXT
+from polycontext.nodes.testing import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 SHIPPED = PromptBuilder()
@@ -88,17 +88,17 @@ def test_a_value_is_a_text_or_a_number(value: str | float, text: str) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"word": None}, "'word': NoneType is not text; legal: str"),
-        ({"word": ["a"]}, "'word': list is not text"),
-        ({"word": "\ud800"}, "'word': lone surrogate"),
-        ({"word": "x", "persona": "y"}, "'persona': is filled in by the builder; legal: "),
-        ({"word": "x", "constraints": "Be kind."}, "'constraints': one text, .*; legal: a sequence of texts"),
-        ({"word": "x", "constraints": ["a", 7]}, r"'constraints\[1\]': int is not text"),
-        ({"agent_type": 7, "word": "x"}, "'agent_type': int is not text"),
+        ({"word": None}, "^word: NoneType is not text; legal: str"),
+        ({"word": ["a"]}, "^word: list is not text"),
+        ({"word": "\ud800"}, "^word: lone surrogate"),
+        ({"word": "x", "persona": "y"}, "^persona: is filled in by the builder; legal: "),
+        ({"word": "x", "constraints": "Be kind."}, "^constraints: one text, .*; legal: a sequence of texts"),
+        ({"word": "x", "constraints": ["a", 7]}, r"^constraints\[1\]: int is not text"),
+        ({"agent_type": 7, "word": "x"}, "^agent_type: int is not text"),
     ],
     ids=str,
 )
 def test_what_is_no_text_is_refused_by_name(values: dict[str, object], problem: str) -> None:
     """A value that cannot be put in is an error that names it."""
-    with pytest.raises(InvalidRecordError, match=problem):
+    with pytest.raises(InvalidDataError, match=problem):
         BARE.build_system_prompt(**{"agent_type": "closed", **values})  # type: ignore[arg-type]

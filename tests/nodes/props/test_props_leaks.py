@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.nodes import PromptBuilder
+from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextItem, TokenCounter, ToolCall, Turn
-from tests.strategies import FAST
 
 CANARIES = {
     "system text": "CANARYSYSTEM",
@@ -78,7 +78,7 @@ def _prompts(session: ContextSession) -> None:
     assert "CANARYPERSONA" in prompt
 
 
-DEEDS: dict[str, Callable[[ContextSession], object]] = {
+STEPS: dict[str, Callable[[ContextSession], object]] = {
     "user": lambda s: s.add_user_turn("And what about the harbour, the tower and the bridge over the river?"),
     "assistant": lambda s: s.add_assistant_turn("The harbour is open, the tower is closed, and the bridge was never built."),
     "droppable": lambda s: s.add(Turn("assistant", "Well then.", metadata={"plan": "CANARYMETADATA"}), ResourceClass.DROPPABLE),
@@ -100,14 +100,14 @@ DEEDS: dict[str, Callable[[ContextSession], object]] = {
     st.sampled_from([FixedThreshold(0.6912347, 0.3187651), AdaptiveThreshold(0.6912347, 0.3187651)]),
     st.booleans(),
     st.sampled_from([150, 400]),
-    st.lists(st.sampled_from(list(DEEDS)), max_size=25),
+    st.lists(st.sampled_from(list(STEPS)), max_size=25),
 )
-def test_no_canary_reaches_the_props(threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int, deeds: list[str]) -> None:
-    """Whatever a session goes through, after every deed its props sing of nothing private."""
+def test_no_canary_reaches_the_props(threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int, steps: list[str]) -> None:
+    """Whatever a session goes through, after every step its props sing of nothing private."""
     session = _begun(threshold, auto, budget)
-    for deed in deeds:
+    for step in steps:
         with suppress(PolycontextError):
-            DEEDS[deed](session)
+            STEPS[step](session)
         props = json.dumps(session.render())
         assert not [place for place, canary in CANARIES.items() if canary in props], props
 
@@ -118,6 +118,6 @@ def test_no_canary_reaches_the_props(threshold: AdaptiveThreshold | FixedThresho
 def test_the_canaries_are_in_the_cage(place: str) -> None:
     """Each canary of the session really is in it, so the test above could fail."""
     session = _begun(FixedThreshold(0.6912347, 0.3187651), auto=False, budget=2000)
-    for deed in ("droppable", "calls", "promote", *("user", "assistant") * 6, "compress"):
-        DEEDS[deed](session)
+    for step in ("droppable", "calls", "promote", *("user", "assistant") * 6, "compress"):
+        STEPS[step](session)
     assert CANARIES[place] in session.to_json()

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.recordings.conversation import Conversation, conversations
+from polycontext.nodes.recordings.conversation import Conversation, conversations, read_conversations
 from polycontext.nodes.recordings.documents import Document
-from polycontext.nodes.recordings.reading import read_conversations
-from polycontext.nodes.recordings.replay import STAND_IN, ReplaySettings, replay_conversation
-from polycontext.nodes.recordings.replay_report import PrefixMeter, ReplayReport
-from polycontext.nodes.recordings.replay_steps import Compressed, TurnRefused, TurnTaken, ranges
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine
+from polycontext.nodes.recordings.replay import STAND_IN, Engine, ReplaySettings, replay_conversation
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, TurnRefused, TurnTaken, ranges
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
@@ -227,10 +226,10 @@ def test_tools_take_their_share_of_the_budget() -> None:
 
 
 def test_progress_is_told_turn_by_turn() -> None:
-    """The callback hears of every turn, with the number of all."""
-    heard: list[int] = []
-    replay_conversation(conversation(chat(5)), ReplaySettings(), heard.append)
-    assert heard == [5] * 5
+    """The callback hears of every turn, each time of as many bytes; together they are those of the conversation."""
+    heard: list[float] = []
+    replay_conversation(evolve(conversation(chat(5)), size=1000), ReplaySettings(), heard.append)
+    assert heard == [200] * 5
 
 
 def test_a_report_is_json() -> None:

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial import CONTEXT_OPERAD, ArityError, Operad, Operation, UnknownOperationError
+from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.nodes.testing import FAST, Move, conversations, filled
+from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS, chat, words
-from tests.strategies import FAST, Move, conversations, filled
 
 APPEND = CONTEXT_OPERAD.operation("append", Turn("user", "hello"))
 REPLY = CONTEXT_OPERAD.operation("append", Turn("assistant", "hi"))
@@ -54,16 +54,16 @@ def test_operations_do_what_they_are_called() -> None:
 @pytest.mark.parametrize("operation", [EMPTY, APPEND, COMPRESS, MERGE, ID], ids=lambda op: op.name)
 def test_wrong_numbers_of_places_are_refused(operation: Operation) -> None:
     """Calling or composing with another number than the arity is refused, naming both."""
-    with pytest.raises(ArityError) as caught:
+    with pytest.raises(InvalidOptionError) as caught:
         operation(*[ONE] * (operation.arity + 1))
     assert (caught.value.arity, caught.value.given) == (operation.arity, operation.arity + 1)
-    with pytest.raises(ArityError, match=f"takes {operation.arity}, was given {operation.arity + 1}"):
+    with pytest.raises(InvalidOptionError, match=f"= {operation.arity + 1}; legal: exactly {operation.arity}"):
         operation.compose(*[ID] * (operation.arity + 1))
 
 
 def test_unknown_operations_are_refused() -> None:
     """The error names the legal ones."""
-    with pytest.raises(UnknownOperationError, match="'split'; legal: empty, append, compress, merge"):
+    with pytest.raises(UnknownNameError, match="'split'; legal: empty, append, compress, merge"):
         CONTEXT_OPERAD.operation("split")
 
 

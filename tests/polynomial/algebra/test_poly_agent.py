@@ -1,5 +1,7 @@
 """Polynomial agents and what each combinator makes of them."""
 
+from typing import Any
+
 import pytest
 
 from polycontext.linearity import PolycontextError
@@ -12,6 +14,7 @@ from polycontext.polynomial import (
     InputKind,
     Left,
     Lens,
+    Position,
     Right,
     coproduct,
     parallel,
@@ -19,6 +22,7 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
+from polycontext.polynomial.algebra.poly_agent import Those
 from polycontext.window import ContextWindow
 from tests.polynomial.algebra.agents import COUNTER, DOOR, ECHO, LAMP, STUCK, Agent
 from tests.polynomial.conversations import WORDS
@@ -130,14 +134,47 @@ def test_combined_agents_take_exactly_their_directions(agent: Agent) -> None:
 
 
 def test_the_context_polynomial_is_the_machine() -> None:
-    """Positions are the states, directions the table's; a legal input moves it as the machine is moved, an illegal one is refused."""
+    """Positions are states with their window, directions the table's; a legal input moves it as the machine is moved."""
     window = ContextWindow(100, counter=WORDS)
-    assert CONTEXT_POLYNOMIAL.positions == frozenset(ContextState)
+    start, pressured = Position(ContextState.EMPTY, window), Position(ContextState.PRESSURED, window)
+    assert start in CONTEXT_POLYNOMIAL.positions
+    assert ContextState.EMPTY not in CONTEXT_POLYNOMIAL.positions
     for state in ContextState:
-        assert CONTEXT_POLYNOMIAL.directions(state) == VALID_DIRECTIONS[state]
-    state, output = CONTEXT_POLYNOMIAL.invoke(ContextState.EMPTY, ContextInput.user_turn("hello"), window)
-    assert (state, len(output.window)) == (ContextState.ACCUMULATING, 1)
+        assert CONTEXT_POLYNOMIAL.directions(Position(state, window)) == VALID_DIRECTIONS[state]
+    position, output = CONTEXT_POLYNOMIAL.invoke(start, ContextInput.user_turn("hello"))
+    assert (position, len(output.window)) == (Position(ContextState.ACCUMULATING, output.window), 1)
     with pytest.raises(DirectionError, match="compress"):
-        CONTEXT_POLYNOMIAL.invoke(ContextState.EMPTY, ContextInput.compress(), window)
-    assert CONTEXT_POLYNOMIAL.accepts(ContextState.PRESSURED, ContextInput.clear())
-    assert not CONTEXT_POLYNOMIAL.accepts(ContextState.PRESSURED, ContextInput(InputKind.SYSTEM, "hi"))
+        CONTEXT_POLYNOMIAL.invoke(start, ContextInput.compress())
+    assert CONTEXT_POLYNOMIAL.accepts(pressured, ContextInput.clear())
+    assert not CONTEXT_POLYNOMIAL.accepts(pressured, ContextInput(InputKind.SYSTEM, "hi"))
+
+
+def test_positions_of_the_context_polynomial_can_be_told_and_not_listed() -> None:
+    """There are as many positions as windows: asking is answered, listing and counting are refused in words."""
+    with pytest.raises(TypeError, match="cannot be listed"):
+        list(CONTEXT_POLYNOMIAL.positions)
+    with pytest.raises(TypeError, match="cannot be counted"):
+        len(CONTEXT_POLYNOMIAL.positions)
+
+
+def test_the_context_polynomial_composes() -> None:
+    """Two conversations in parallel; a conversation that feeds a reviewer's; one of two; both at once; through a lens."""
+    start = Position(ContextState.EMPTY, ContextWindow(100, counter=WORDS))
+    hello, answer = ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")
+    both, _ = parallel(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run((start, start), [(hello, hello), (answer, hello)])
+    assert [len(each.window) for each in both] == [2, 2]
+    told: Lens[Any, Any, Any, Any] = Lens(
+        lambda output: output, lambda output: ContextInput.user_turn(f"review: {output.window.value.text}"), Those(lambda _: True)
+    )
+    reviewed = sequential(CONTEXT_POLYNOMIAL, through(CONTEXT_POLYNOMIAL, told))
+    (_, reviewer), outputs = reviewed.run((start, start), [hello, answer])
+    assert [turn.text for turn in reviewer.window.all_turns()] == ["review: hello", "review: hi"]
+    assert outputs[-1].window == reviewer.window
+    assert (start, start) in reviewed.positions
+    assert reviewed.accepts((start, start), hello)
+    assert not reviewed.accepts((start, start), answer)
+    either, _ = coproduct(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run(Left(start), [Left(hello)])
+    assert isinstance(either, Left)
+    assert len(either.value.window) == 1
+    pair, _ = product(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run((start, start), [Left(hello), Right(hello), Left(answer)])
+    assert [len(each.window) for each in pair] == [2, 1]

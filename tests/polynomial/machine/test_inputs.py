@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import CallerError, ResourceClass
-from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputError, InputKind, MissingPluginError, TableMachine
-from polycontext.polynomial.session.calls import as_tool_call
+from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
+from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, MissingPluginError, TableMachine
+from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
-from polycontext.pressure import ContextProjector
+from polycontext.pressure import ContextProjector, Edit
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, chat, words
 
@@ -34,6 +34,8 @@ def test_every_direction_has_a_maker() -> None:
         ContextInput.system("hi"),
         ContextInput.compress(),
         ContextInput.clear(),
+        ContextInput.recall(Edit()),
+        ContextInput.promote("t1", ResourceClass.PRESERVED, "it matters"),
     ]
     assert [each.kind for each in made] == list(InputKind)
     assert made[1].turn.tool_calls == (ToolCall("c", "f"),)
@@ -52,21 +54,24 @@ MISFITS: list[tuple[str, Any]] = [
     ("compress", True),
     ("clear", "everything"),
     ("clear", 0.5),
+    ("recall", "t1"),
+    ("promote", "t1"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "payload"), MISFITS)
 def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None:
     """The error names the kind, the payload and what would be legal; it is the caller's."""
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InvalidOptionError) as caught:
         ContextInput(InputKind(kind), payload)
-    assert caught.value.kind == kind
+    assert kind in caught.value.option
+    assert caught.value.value is payload
     assert caught.value.legal in str(caught.value)
     assert isinstance(caught.value, CallerError)
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    """There are six kinds of input and no other."""
+    """There are eight kinds of input and no other."""
     with pytest.raises(ValueError, match="poem"):
         ContextInput(InputKind("poem"), "o")
 
@@ -101,11 +106,11 @@ def test_restoring_a_machine_puts_it_anywhere() -> None:
 
 
 def test_an_output_is_a_value() -> None:
-    """Outputs with the same window and state are equal; they tell messages of a view that ends on open calls too."""
+    """Outputs with the same window and state are equal; their messages are what may be shown, and no call is."""
     window = ContextWindow(100, counter=WORDS).append(Turn("user", "hi")).append(Turn("assistant", None, tool_calls=[ToolCall("c", "f")]))
     output = ContextOutput(window, ContextState.ACCUMULATING)
     assert output == ContextOutput(window, ContextState.ACCUMULATING)
-    assert [message["role"] for message in output.messages] == ["user", "assistant"]
+    assert [message["role"] for message in output.messages] == ["user"]
     assert not output.compressed
     with pytest.raises(OrderError):
         window.append(Turn("user", "still there?"))

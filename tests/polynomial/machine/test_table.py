@@ -1,7 +1,8 @@
-"""The table of states and inputs, cell by cell (design §7): 4 states, 6 inputs, both engines."""
+"""The table of states and inputs, cell by cell (design §7): 4 states, 8 inputs, with and without a live machine."""
 
 import pytest
 
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     VALID_DIRECTIONS,
     ContextInput,
@@ -9,24 +10,24 @@ from polycontext.polynomial import (
     ContextPressureError,
     ContextSession,
     ContextState,
-    Engine,
     IllegalDirectionError,
     InputKind,
 )
 from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
-from tests.polynomial.conversations import WORDS, whole, words
+from tests.polynomial.conversations import WORDS, Engine, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
-INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear"]
+INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear", "recall", "promote"]
 
 # Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it presses nothing.
 EXPECTED = {
-    #              user_turn     assistant_turn  tool_turn     system        compress    clear
-    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-"],
-    ACCUMULATING: [ACCUMULATING, ACCUMULATING, ACCUMULATING, ACCUMULATING, COMPRESSED, EMPTY],
-    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY],
-    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, "-", EMPTY],
+    #              user_turn     assistant_turn  tool_turn     system        compress    clear  recall        promote
+    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-"],
+    ACCUMULATING: [ACCUMULATING, ACCUMULATING, ACCUMULATING, ACCUMULATING, COMPRESSED, EMPTY, ACCUMULATING, ACCUMULATING],
+    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", PRESSURED],
+    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, EMPTY, COMPRESSED, COMPRESSED],
 }
 CELLS = [(state, kind, target) for state, row in EXPECTED.items() for kind, target in zip(INPUTS, row, strict=True)]
 LEGAL = [cell for cell in CELLS if cell[2] != "-"]
@@ -41,15 +42,23 @@ def name(cell: tuple[str, ...]) -> str:
     return f"{cell[0]}-{cell[1]}-{'illegal' if len(cell) == 2 else f'to-{cell[2]}'}"
 
 
-def session_in(state: str, engine: Engine, *, calling: bool = False) -> ContextSession:
-    """Return a session driven into `state`; with `calling` its last turn made a call, so that a result may come."""
-    session = ContextSession(100, auto=False, engine=engine, counter=WORDS)
+def session_in(state: str, engine: Engine, kind: str = "") -> ContextSession:
+    """Return a session driven into `state`, in which an input of `kind` has something to do."""
+    session = with_engine(engine, ContextSession(100, auto=False, counter=WORDS, cooldown=2 if state == COMPRESSED else 0))
     if state == EMPTY:
         return session
-    session.add_user_turn(words(90) if state == PRESSURED else "book a flight")
-    if calling:
+    session.add_user_turn("book a flight")
+    if state == PRESSURED or kind == "promote":
+        session.add_assistant_turn(words(80 if state == PRESSURED else 2))
+    if kind == "recall" and state != PRESSURED:
+        session.add_assistant_turn(words(46, "gone"))
+        session.add_user_turn("and now")
+        session.compress(0.0)
+        if state == ACCUMULATING:
+            session.add_assistant_turn("yes")
+    if kind == "tool_turn" and state != PRESSURED:
         session.add_assistant_turn(tool_calls=CALL)
-    if state == COMPRESSED:
+    if state == COMPRESSED and kind != "recall":
         session.compress(0.5)
     assert session.state == state
     return session
@@ -64,6 +73,10 @@ def send(session: ContextSession, kind: str) -> None:
             session.compress(0.5)
         case "clear":
             session.clear()
+        case "recall":
+            session.recall([turn.resource_id for turn in session.log() if "gone" in turn.text])
+        case "promote":
+            session.promote(session.log()[-1].resource_id if session.log() else "t1", ResourceClass.PRESERVED)
         case _:
             session.add(Turn(kind.removesuffix("_turn"), "hello there"))
 
@@ -73,7 +86,7 @@ def send(session: ContextSession, kind: str) -> None:
 def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> None:
     """A legal input leads to the state that the table names, and becomes one event."""
     state, kind, target = cell
-    session = session_in(state, engine, calling=kind == "tool_turn")
+    session = session_in(state, engine, kind)
     events = session.revision
     send(session, kind)
     assert session.state == target
@@ -118,14 +131,16 @@ def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> N
 
 
 def test_the_table_is_compiled_whole_from_the_declaration() -> None:
-    """Every turn row checks that it fits, every row acts, and the last row of a cell has no guard left to fail."""
+    """Every row has the checks of its kind and one action, and the last row of a cell has no guard left to fail."""
+    turn = (Step.in_order, Step.fits)
+    checks = {InputKind.COMPRESS: (Step.is_current, Step.keeps_floors), InputKind.RECALL: (Step.fits,)}
+    unchecked = (InputKind.CLEAR, InputKind.PROMOTE)
     for rows in TABLE.values():
         for kind, cell in rows.items():
-            turn = kind not in (InputKind.COMPRESS, InputKind.CLEAR)
             assert all(len(row.actions) == 1 for row in cell)
-            assert all(row.validators == ((ContextMachine.fits,) if turn else ()) for row in cell)
+            assert all(row.validators == (() if kind in unchecked else checks.get(kind, turn)) for row in cell)
             assert cell[-1].guards == ()
-            assert cell[0].guards == ((ContextMachine.is_pressured,) if turn else ())
+            assert cell[0].guards == ((Step.is_pressured,) if len(cell) > 1 else ())
 
 
 def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, OrderError, Role
-from polycontext.window.items import FormatterError, ItemIds, attachment_of, context_to_string, register_formatter
+from polycontext.window import ContextItem, OrderError, PluginError, Role
+from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import WORDS, session_of, tool_atom, whole, words
 
@@ -195,7 +195,7 @@ def test_a_formatter_that_fails_changes_nothing() -> None:
     register_formatter("test-attach-broken", lambda item: 1 / 0)  # type: ignore[arg-type, return-value]
     session = started()
     before = whole(session)
-    with pytest.raises(FormatterError, match="ZeroDivisionError"):
+    with pytest.raises(PluginError, match="ZeroDivisionError"):
         session.attach(ContextItem("x", "custom", {"kind": "test-attach-broken"}))
     assert whole(session) == before
 
@@ -279,7 +279,7 @@ def test_a_fresh_id_is_one_that_the_conversation_does_not_know(monkeypatch: pyte
     session = started(max_tokens=9000)
     for number in (1, 2):
         session.attach(module(f"x = {number}", id=f"ctx-{number}"))
-    monkeypatch.setattr("polycontext.polynomial.session.attaching.ITEM_IDS", ItemIds())
+    monkeypatch.setattr("polycontext.polynomial.session.context_session.ITEM_IDS", ItemIds())
     session.attach(module("x = 3", id="ctx-1"))
     assert item_ids(session) == ["ctx-1", "ctx-2", "ctx-3"]
 
@@ -294,7 +294,7 @@ def test_a_refused_attachment_does_not_take_its_id() -> None:
     session.add_assistant_turn(words(200))
     item = ContextItem(words(180), "text", id="ctx-7")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "_compress", fail)
+        patch.setattr(session._writer.store, "append", fail)
         with pytest.raises(KeyboardInterrupt):
             session.attach(item)
     session.clear()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Engine, replay
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
-from tests.polynomial.conversations import WORDS, add_all, chat, recount, whole, words
+from tests.polynomial.conversations import WORDS, Engine, add_all, chat, recount, whole, with_engine, words
 
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
@@ -87,7 +87,7 @@ def together(acts: Sequence[Callable[[], None]]) -> None:
 @engines
 def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     """Eight threads add turns to one session: each is in the log once, in its thread's order, and the journal replays."""
-    session = ContextSession(2000, counter=WORDS, engine=engine)
+    session = with_engine(engine, ContextSession(2000, counter=WORDS))
     session.add_user_turn("the task")
 
     def adding(name: int) -> Callable[[], None]:
@@ -103,7 +103,7 @@ def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     for name in range(8):
         own = [each for each in said if each.startswith(f"{name}/")]
         assert own == [f"{name}/{number}" for number in range(25)]
-    assert replay(session.events(), ContextWindow(2000, counter=WORDS)) == (session.state, session.window)
+    assert replay(session.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
     assert recount(session.messages(), WORDS) <= 2000
 
 
@@ -126,7 +126,7 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
 @engines
 def test_tasks_take_turns(engine: Engine) -> None:
     """Tasks that add turns while summaries are slow lose none; every event loop may use the session."""
-    session = session_with(EagerSummariser(), engine=engine)
+    session = with_engine(engine, session_with(EagerSummariser()))
 
     async def adding(name: int) -> None:
         for number in range(6):
@@ -141,7 +141,7 @@ def test_tasks_take_turns(engine: Engine) -> None:
     said = [turn.text.split()[0] for turn in session.log()]
     assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
     assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
-    assert replay(session.events(), ContextWindow(1000, counter=WORDS)) == (session.state, session.window)
+    assert replay(session.events(), Conversation(ContextWindow(1000, counter=WORDS))) == session.conversation
 
 
 @pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
@@ -182,8 +182,8 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
     asyncio.run(scene())
 
 
-def test_a_summary_for_a_window_that_has_changed_is_refused() -> None:
-    """Who writes while a summary is under way wins; the compression is refused and changes nothing."""
+def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
+    """Who writes while a summary is under way wins; the compression is decided again, on what stands then, and loses nothing."""
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -191,17 +191,18 @@ def test_a_summary_for_a_window_that_has_changed_is_refused() -> None:
         task = asyncio.create_task(session.acompress(0.1))
         await summariser.started.wait()
         session.add_user_turn("I could not wait")
-        before = whole(session)
+        revision = session.revision
         summariser.go_on.set()
-        with pytest.raises(ConflictError):
-            await task
-        assert whole(session) == before
+        output = await task
+        assert session.revision == revision + 1
+        assert output.window.extract() == session.log()[-1]
+        assert session.log()[-1].content == "I could not wait"
 
     asyncio.run(scene())
 
 
 def test_a_turn_that_somebody_went_on_from_stays() -> None:
-    """If another writer goes on from a turn whose compression is under way, the turn is not taken back."""
+    """A turn and the compression it needs are one commit: if another writer clears first, the turn goes into the empty window."""
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -211,7 +212,8 @@ def test_a_turn_that_somebody_went_on_from_stays() -> None:
         session.clear()
         summariser.go_on.set()
         await task
-        assert (session.log()[-1].content, session.state) == (words(400, "big"), ContextState.EMPTY)
+        assert session.log()[-1].content == words(400, "big")
+        assert [turn.content for turn in session.window.all_turns()] == [words(400, "big")]
 
     asyncio.run(scene())
 

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial import ContextSession, deliver
+from polycontext.nodes.testing import FAST, Move
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.delivery import deliver
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.polynomial.conversations import WORDS, session_moves
-from tests.strategies import FAST, Move
 
 PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
 
@@ -18,7 +19,7 @@ PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
 @given(session_moves(), st.lists(PROVIDERS, min_size=1, max_size=30), st.sampled_from([250, 1000]))
 def test_delivering_again_is_rendering_anew(moves: list[Move], asked: list[list[Provider]], budget: int) -> None:
     """However often and for whomever a growing, compressed or cleared view is handed out, it is the rendering of its turns."""
-    session = ContextSession(budget, counter=FAST, engine="table")
+    session = ContextSession(budget, counter=FAST)
     for number, (turn, resource_class) in enumerate(moves):
         try:
             session.add(turn, resource_class)

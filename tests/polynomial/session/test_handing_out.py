@@ -3,9 +3,11 @@
 import pytest
 from hypothesis import given
 
+from polycontext.linearity import UnknownNameError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
-from polycontext.window.providers import Provider, UnknownProviderError, get_format
+from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     add_all,
     chat,
@@ -18,7 +20,6 @@ from tests.polynomial.conversations import (
     whole,
     words,
 )
-from tests.strategies import FAST, Move
 
 
 @pytest.mark.parametrize("provider", Provider)
@@ -61,7 +62,7 @@ def test_messages_refuses_a_view_over_its_budget() -> None:
 
 def test_messages_of_an_unknown_provider_is_refused() -> None:
     """A provider nobody knows is named together with the known ones."""
-    with pytest.raises(UnknownProviderError, match="openai, anthropic"):
+    with pytest.raises(UnknownNameError, match="openai, anthropic"):
         add_all(session_of(), chat(1)).messages("altavista")
 
 
@@ -81,7 +82,7 @@ def needs_stand_ins(session: ContextSession) -> bool:
 @given(moves=session_moves())
 def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, moves: list[Move]) -> None:
     """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
-    session = ContextSession(300, counter=FAST, engine="table")
+    session = ContextSession(300, counter=FAST)
     for turn, resource_class in moves:
         try:
             session.add(turn, resource_class)
@@ -101,7 +102,7 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, m
 @given(session_moves())
 def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
     """At the end all PRESERVED turns of the log stand in the view, unchanged and in order."""
-    session = ContextSession(400, counter=FAST, engine="table")
+    session = ContextSession(400, counter=FAST)
     for turn, resource_class in moves:
         try:
             session.add(turn, resource_class)

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
     ContextSession,
     ContextState,
+    Conversation,
     IllegalDirectionError,
     replay,
 )
@@ -17,7 +19,6 @@ from polycontext.pressure import Fidelity, view_of
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_moves, tool_atom, whole, words
-from tests.strategies import FAST, Move
 
 
 def compressed(*turns: Turn, target: float = 0.0, max_tokens: int = 2000) -> ContextSession:
@@ -165,7 +166,7 @@ def test_a_gist_from_elsewhere_does_not_break_recall() -> None:
 @given(session_moves(), st.data())
 def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.DataObject) -> None:
     """Whatever is recalled from whatever was compressed: the view is valid, within budget, in the order of the log, and replays."""
-    session = ContextSession(4000, counter=FAST, engine="table", auto=False)
+    session = ContextSession(4000, counter=FAST, auto=False)
     for turn, resource_class in moves:
         if session.state is not ContextState.PRESSURED:
             try:
@@ -188,7 +189,7 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
     view = [places[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in places]
     assert view == sorted(view)
     assert len(view) == len(set(view))
-    assert replay(session.events(), ContextWindow(4000, counter=FAST)) == (session.state, session.window)
+    assert replay(session.events(), Conversation(ContextWindow(4000, counter=FAST))) == session.conversation
     for provider in Provider:
         if {turn.role for turn in session.window.all_turns()} != {"system"}:
             messages = session.messages(provider, allow_open=True)

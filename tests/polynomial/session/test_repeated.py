@@ -3,10 +3,10 @@
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession, Engine
+from polycontext.polynomial import ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
-from tests.polynomial.conversations import WORDS, add_all, chat, preserved, recount, tool_atom, words
+from tests.polynomial.conversations import WORDS, Engine, add_all, chat, preserved, recount, tool_atom, with_engine, words
 
 TASK = [
     Turn("system", "You are a travel agent. <|endoftext|>"),
@@ -57,7 +57,7 @@ def test_compressing_again_at_once_changes_nothing() -> None:
 @pytest.mark.parametrize("engine", ["machine", "table"])
 def test_compressing_a_session_again_keeps_ledger_and_preserved_turns(times: int, engine: Engine) -> None:
     """With turns in between: after every compression the ledger still knows all, and what is PRESERVED is delivered byte for byte."""
-    session = add_all(ContextSession(1500, counter=WORDS, engine=engine, auto=False), TASK)
+    session = add_all(with_engine(engine, ContextSession(1500, counter=WORDS, auto=False)), TASK)
     session.promote("t3", ResourceClass.PRESERVED)
     for number in range(times):
         add_all(session, ROUND)

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOutput, ContextSession, Engine
+from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.delivery import deliver
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextItem, InvalidMessagesError, TokenCounter, ToolCall, Turn
@@ -116,10 +115,15 @@ def test_a_compression_has_its_target_and_its_question(door: Callable[[ContextSe
     assert asked.queries[-1] is None
 
 
-@pytest.mark.parametrize(("engine", "kind"), [("machine", ContextMachine), ("table", TableMachine)])
-def test_a_session_runs_the_engine_that_it_was_given(engine: Engine, kind: type) -> None:
-    """The machine is the library's where listeners are wanted, the compiled table for bulk."""
-    assert type(session_of(engine=engine)._machine) is kind
+def test_the_live_machine_is_made_when_it_is_looked_at() -> None:
+    """Nobody pays for python-statemachine's instance who does not look at it; then it is one and the same, and follows."""
+    session = session_of()
+    session.add_user_turn("hello")
+    machine = session.machine
+    session.add_assistant_turn("hi")
+    assert isinstance(machine, ContextMachine)
+    assert session.machine is machine
+    assert (machine.context_state, machine.window) == (session.state, session.window)
 
 
 def test_open_calls_are_handed_out_only_where_asked_for() -> None:

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.polynomial import ContextSession, Engine
-from polycontext.polynomial.journal.events import logged_turns, replay
+from polycontext.nodes.testing import CLASSES, FAST, PROSE, TARGETS
+from polycontext.polynomial import ContextSession, Conversation, replay
+from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
-from tests.strategies import CLASSES, FAST, PROSE, TARGETS
+from tests.polynomial.conversations import Engine, with_engine
 
 BUDGETS = st.sampled_from([400, 2_000])
 NUMBERS = st.integers(0, 40)
@@ -23,7 +24,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     @initialize(budget=BUDGETS, engine=st.sampled_from(["machine", "table"]), auto=st.booleans())
     def begin(self, budget: int, engine: Engine, auto: bool) -> None:
         """Start with nothing."""
-        self.session = ContextSession(budget, counter=FAST, engine=engine, auto=auto)
+        self.session = with_engine(engine, ContextSession(budget, counter=FAST, auto=auto))
         self.budget = budget
         self.accepted: list[str] = []
         self.add(Turn(Role.USER, "Plan a journey."))
@@ -103,8 +104,8 @@ class SessionAgainstReplay(RuleBasedStateMachine):
         """Replaying every event gives the state and the window; the log is what was accepted, in order."""
         if hasattr(self, "session"):
             events = self.session.events()
-            assert replay(events, ContextWindow(self.budget, counter=FAST)) == (self.session.state, self.session.window)
-            assert tuple(logged_turns(events)) == self.session.log()
+            assert replay(events, Conversation(ContextWindow(self.budget, counter=FAST))) == self.session.conversation
+            assert tuple(event.turn for event in events if isinstance(event, TurnEvent)) == self.session.log()
             assert [turn.text for turn in self.session.log()] == self.accepted
 
 

@@ -4,15 +4,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import TEXTS
 from polycontext.window.items import ContextItem, ItemType
-from tests.strategies import TEXTS
 
 ADD = "(defun add (a b) (+ a b))"
 
 NAMES = st.text(max_size=20) | st.sampled_from(["a.py", "src/math.lisp", "notes.md", "LICENSE", "a\n```\n# b.py", "x\u2028y.js", "#", " "])
 LINES = st.integers(1, 10**6)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )

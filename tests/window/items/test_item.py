@@ -1,5 +1,10 @@
 """An item keeps the five invariants of the seed: type, text, unique id, fixed timestamp, optional metadata."""
 
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
@@ -11,8 +16,8 @@ from attrs.exceptions import FrozenInstanceError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError
-from polycontext.window.items import ITEM_IDS, ContextItem, InvalidItemError, ItemIds, ItemType
+from polycontext.linearity import CallerError, InvalidDataError
+from polycontext.window.items import ITEM_IDS, ContextItem, ItemIds, ItemType, item_from_dict
 from tests.window.items.samples import ADD, items, seed_item
 
 NOON = datetime(2023, 12, 8, 12, 0, 0, 999_999, tzinfo=UTC)
@@ -24,14 +29,14 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
     "bytes for content": ({"content": b"x"}, "content", "bytes is not text"),
     "no content": ({"content": None}, "content", "NoneType is not text"),
     "lone surrogate": ({"content": SURROGATE}, "content", "U+D800 at character 2"),
-    "a plist for metadata": ({"metadata": [("filename", "a")]}, "metadata", "list is not a mapping"),
+    "a plist for metadata": ({"metadata": [("filename", "a")]}, "metadata", "list is no object"),
     "surrogate in metadata": ({"metadata": {"by": SURROGATE}}, "metadata.by", "surrogate"),
     "a set in metadata": ({"metadata": {"by": {1}}}, "metadata.by", "set is not JSON data"),
     "not a number": ({"metadata": {"by": float("nan")}}, "metadata.by", "finite"),
-    "a key that is no text": ({"metadata": {1: "a"}}, "metadata", "int is not text"),
+    "a key that is no text": ({"metadata": {1: "a"}}, "metadata['int key']", "int, not text"),
     "naive timestamp": ({"timestamp": NOON.replace(tzinfo=None)}, "timestamp", "aware datetime"),
     "timestamp before 1900": ({"timestamp": datetime(1899, 12, 31, tzinfo=UTC)}, "timestamp", "from 1900"),
-    "negative timestamp": ({"timestamp": -1}, "timestamp", "at least 0"),
+    "negative timestamp": ({"timestamp": -1}, "timestamp", "0..18446744073709551615"),
     "a truth for a timestamp": ({"timestamp": True}, "timestamp", "whole seconds"),
     "a float timestamp": ({"timestamp": 1.5}, "timestamp", "whole seconds"),
     "id of another shape": ({"id": "item-1"}, "id", "ctx-N"),
@@ -46,9 +51,9 @@ def test_what_breaks_an_invariant_is_refused(name: str) -> None:
     """The error names the field and what would be legal, and no id is used up."""
     wrong, field, words = ILLEGAL[name]
     before = int(next(ITEM_IDS).removeprefix("ctx-"))
-    with pytest.raises(InvalidItemError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         seed_item(**wrong)
-    assert caught.value.field == field
+    assert caught.value.path == f"item.{field}"
     assert words in str(caught.value)
     assert "legal: " in str(caught.value)
     assert isinstance(caught.value, CallerError | ValueError)
@@ -59,7 +64,7 @@ def test_metadata_that_hold_themselves_are_refused() -> None:
     """A mapping inside itself has no JSON."""
     circle: dict[str, Any] = {}
     circle["self"] = circle
-    with pytest.raises(InvalidItemError, match="nested more than 100 levels deep, or in itself"):
+    with pytest.raises(InvalidDataError, match="nested too deep, or in itself; legal: at most 100 levels"):
         seed_item(metadata=circle)
 
 
@@ -122,7 +127,7 @@ def test_a_number_after_the_year_9999_stands_but_is_no_datetime() -> None:
     """The schema sets no upper bound, so the number is kept; reading it as a datetime says what to read instead."""
     item = seed_item(timestamp=10**15)
     assert item.universal_time == 10**15
-    with pytest.raises(InvalidItemError, match="legal: universal_time"):
+    with pytest.raises(InvalidDataError, match="legal: universal_time"):
         _ = item.timestamp
 
 
@@ -168,3 +173,36 @@ def test_ids_count_up_and_skip() -> None:
     for told in ("ctx-7", "item-9", "ctx-" + "9" * 5000, "ctx-3"):
         ids.skip_past(told)
     assert next(ids) == "ctx-8"
+
+
+def test_an_id_that_was_ever_named_is_not_given_again() -> None:
+    """Named by a caller, read, unpickled or copied: a fresh id is always a later one, and far numbers do not matter."""
+    number = int(next(ITEM_IDS).removeprefix("ctx-"))
+    made: list[Callable[[str], ContextItem]] = [
+        lambda name: ContextItem("x", id=name),
+        lambda name: item_from_dict({"id": name, "type": "text", "content": "x", "timestamp": 0}),
+        lambda name: evolve(ContextItem("x"), id=name),
+    ]
+    for make in made:
+        number += 100
+        assert make(f"ctx-{number}").id == f"ctx-{number}"
+        assert next(ITEM_IDS) == f"ctx-{number + 1}"
+    ContextItem("x", id=f"ctx-{10**30}")
+    assert next(ITEM_IDS) == f"ctx-{number + 2}"
+
+
+def test_an_unpickled_item_keeps_its_id_to_itself() -> None:
+    """In a process that never saw it, too."""
+    item = seed_item()
+    program = f"import pickle; from polycontext.window import ContextItem; item = pickle.loads({pickle.dumps(item)!r}); print(item.id, ContextItem('x').id)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    number = int(item.id.removeprefix("ctx-"))
+    assert said == [item.id, f"ctx-{number + 1}"]
+
+
+@given(items())
+def test_an_item_can_be_pickled_and_copied(item: ContextItem) -> None:
+    """By value the same afterwards, metadata included."""
+    for again in (pickle.loads(pickle.dumps(item)), copy.copy(item), copy.deepcopy(item)):  # noqa: S301 - our own
+        assert again == item
+        assert again.metadata == item.metadata

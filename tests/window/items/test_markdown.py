@@ -8,17 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from polycontext.window import Turn
+from polycontext.window import PluginError, Turn
 from polycontext.window.items import (
     ContextItem,
-    FormatterError,
     ItemType,
     attachment_of,
     context_to_string,
     fenced_text,
-    formatters,
     item_turn,
     language_of_file,
+    markdown,
     register_formatter,
     source_of,
 )
@@ -152,7 +151,7 @@ def test_text_without_a_fence_is_its_own_content() -> None:
 @pytest.fixture
 def tickets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register a formatter for tickets, for one test."""
-    monkeypatch.setattr(formatters, "_FORMATTERS", {})
+    monkeypatch.setattr(markdown, "_FORMATTERS", {})
     register_formatter("ticket", lambda item: f"Ticket: **{item.content}**")
 
 
@@ -193,9 +192,9 @@ def test_a_failing_formatter_is_reported_as_a_collaborators_fault(answer: Any) -
 
     register_formatter("ticket", fail)
     item = ContextItem("x", "custom", {"kind": "ticket"})
-    with pytest.raises(FormatterError) as caught:
+    with pytest.raises(PluginError) as caught:
         context_to_string([item])
-    assert (caught.value.kind, caught.value.item_id) == ("ticket", item.id)
+    assert (caught.value.what, caught.value.name) == ("formatter of 'ticket' items", item.id)
     assert f"formatter of 'ticket' items, on {item.id!r}: " in str(caught.value)
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, ValidationError
 
+from polycontext.linearity import InvalidDataError
 from polycontext.window import PillDocument
 from polycontext.window.pills import (
     Pill,
-    PillFormatError,
     PillType,
     TextProperties,
     document_from_json,
@@ -96,7 +96,7 @@ def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str
     """Both agree, and the error says where and what would be legal."""
     with pytest.raises(ValidationError):
         check(data)
-    with pytest.raises(PillFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         pill_from_json(data)
     assert str(caught.value).startswith(place)
 
@@ -116,7 +116,7 @@ def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str
 )
 def test_what_is_no_document_is_refused_with_its_place(data: Any, place: str) -> None:
     """The error names the pill and the field."""
-    with pytest.raises(PillFormatError) as caught:
+    with pytest.raises(InvalidDataError) as caught:
         document_from_json(data)
     assert str(caught.value).startswith(place)
 

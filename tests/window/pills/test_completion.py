@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def test_more_than_any_name_has_is_nothing_s_prefix(monkeypatch: pytest.MonkeyPa
     """A page pasted behind the ``@`` is not searched for; a name typed whole is."""
     completer = buffers("abc", "ab")
     assert names(completer, "abc") == ["abc"]
-    monkeypatch.setattr("polycontext.window.pills._ranking._in_order", None)
+    monkeypatch.setattr("polycontext.window.pills.completion._in_order", None)
     assert names(completer, "abcd") == names(completer, "/" * 100_000) == []
 
 
@@ -154,10 +155,32 @@ def test_ignore_files_are_honoured(tmp_path: Path) -> None:
     }
 
 
-def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path) -> None:
-    """A line of many stars, which would be tried in every combination on a long name, is passed over; the others count."""
-    root = planted(tmp_path, {".gitignore": "*a" * 40 + "b\n*.log\n**/*x*y*\n", "a" * 250: "", "a.log": "", "sub/axby": ""})
-    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a" * 250]
+@pytest.mark.parametrize("line", ["*a" * 40 + "b", "****a****b", "*a*a*a*a*b", "**/a/**/a/**/a/**/b", "***/a***a***b", "\\*" * 30 + "b"])
+def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path, line: str) -> None:
+    """A line that would be tried in every combination on a long name is passed over or read plainly; the others count."""
+    deep = "a/" * 100 + "a" * 250
+    root = planted(tmp_path, {".gitignore": line + "\n*.log\n**/*x*y*\n", "a" * 250: "", deep: "", "a.log": "", "sub/axby": ""})
+    started = time.process_time()
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a" * 250, deep]
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("line", "hidden"), [("a**b", "axxb"), ("***.tmp", "x.tmp"), ("a/**", "a/b/c"), ("a/**/c", "a/b/c"), ("**/c", "a/b/c")]
+)
+def test_stars_mean_what_they_mean_to_git(tmp_path: Path, line: str, hidden: str) -> None:
+    """Two stars are many steps where they are a step of their own, and any number is one elsewhere."""
+    root = planted(tmp_path, {".gitignore": line, hidden: "", "b/kept": ""})
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "b/kept"]
+
+
+def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
+    """What lies behind is not read, and a line that the bound cuts is not taken for another one."""
+    comment = "#" + "x" * 98 + "\n"
+    root = planted(
+        tmp_path, {".gitignore": comment * 999 + "*.log\n" + "y" * 93 + "\nzzzz\n*.md\n" * 50_000, "a.log": "", "a.md": "", "zz": ""}
+    )
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a.md", "zz"]
 
 
 def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:

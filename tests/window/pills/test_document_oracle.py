@@ -4,8 +4,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from polycontext.window import PillDocument
-from polycontext.window.pills import DuplicatePillError, PillPositionError, PillType, TextProperties, document_from_json, document_to_json
+from polycontext.window import PillDocument, PositionError
+from polycontext.window.pills import DuplicatePillError, PillType, TextProperties, document_from_json, document_to_json
 
 NAMES = st.sampled_from(["a", "b.py", "src/c.py", "*scratch*", "app/[id]/x", "é日"])
 TEXTS = st.text(st.sampled_from("ab [@]\né日"), max_size=6)
@@ -48,7 +48,7 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         """Text goes between two characters, and belongs to no pill; inside of a pill it is refused."""
         at = self.at(place)
         if self.splits(at):
-            with pytest.raises(PillPositionError):
+            with pytest.raises(PositionError):
                 self.document.insert_text(at, text)
             return
         self.document = self.document.insert_text(at, text)
@@ -59,7 +59,7 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         """Put a pill where text may stand; a second of its name is refused."""
         at = self.at(place)
         if self.splits(at) or name in self.names():
-            with pytest.raises((PillPositionError, DuplicatePillError)):
+            with pytest.raises((PositionError, DuplicatePillError)):
                 self.document.insert_pill(name, at, pill_type)
             return
         self.document = self.document.insert_pill(name, at, pill_type)

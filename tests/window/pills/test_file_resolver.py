@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 
 from polycontext.window import FileResolver
 from polycontext.window.pills import (
-    BinaryFileError,
     CannotAttachError,
-    ContextNotFoundError,
-    FileChangedError,
-    NotAFileError,
     PillType,
-    TooLargeError,
-    UndecodableError,
-    UnreadableError,
 )
 from polycontext.window.pills.resolved import clipped
 from tests.window.pills.trees import planted
@@ -95,7 +88,7 @@ def test_an_unknown_encoding_is_refused_not_guessed(tmp_path: Path) -> None:
     """Unless the caller names it; a mark that lies is refused as well."""
     root = planted(tmp_path, {"a.txt": "grüße".encode("latin-1"), "b.txt": b"\xff\xfea"})
     for name in ("a.txt", "b.txt"):
-        with pytest.raises(UndecodableError, match="Cannot attach context: unknown encoding"):
+        with pytest.raises(CannotAttachError, match="Cannot attach context: unknown encoding"):
             FileResolver([root]).resolve(name)
     assert FileResolver([root], encoding="latin-1").resolve("a.txt").content == "grüße"
 
@@ -104,7 +97,7 @@ def test_an_unknown_encoding_is_refused_not_guessed(tmp_path: Path) -> None:
 def test_binary_is_refused(tmp_path: Path, data: bytes) -> None:
     """NUL in the bytes, or in the text that a mark promises, whatever encoding is allowed besides."""
     for encoding in (None, "latin-1"):
-        with pytest.raises(BinaryFileError, match="Cannot attach context: binary file"):
+        with pytest.raises(CannotAttachError, match="Cannot attach context: binary file"):
             FileResolver([planted(tmp_path, {"a": data})], encoding=encoding).resolve("a")
 
 
@@ -115,10 +108,10 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
         file.truncate(1 << 40)
     with monkeypatch.context() as patch:
         patch.setattr(os, "read", lambda *_: pytest.fail("it was read"))
-        with pytest.raises(TooLargeError, match="Cannot attach context: file too large"):
+        with pytest.raises(CannotAttachError, match="Cannot attach context: file too large"):
             FileResolver([tmp_path]).resolve("giant")
     planted(tmp_path, {"a": "x" * 11, "b": "x" * 10})
-    with pytest.raises(TooLargeError):
+    with pytest.raises(CannotAttachError, match="file too large"):
         FileResolver([tmp_path], most_bytes=10).resolve("a")
     assert FileResolver([tmp_path], most_bytes=10).resolve("b").total_characters == 10
 
@@ -138,10 +131,10 @@ def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(tmp_path: Pa
         return growing(descriptor, count)
 
     monkeypatch.setattr(os, "read", growing)
-    with pytest.raises(TooLargeError):
+    with pytest.raises(CannotAttachError, match="file too large"):
         FileResolver([tmp_path], most_bytes=15).resolve("a")
     monkeypatch.setattr(os, "read", growing_once)
-    with pytest.raises(FileChangedError, match="Cannot attach context: file changed while it was read"):
+    with pytest.raises(CannotAttachError, match="Cannot attach context: file changed while it was read"):
         FileResolver([tmp_path]).resolve("a")
 
 
@@ -156,7 +149,7 @@ def test_a_file_that_is_written_over_while_it_is_read_is_refused(tmp_path: Path,
         return plain_read(descriptor, count)
 
     monkeypatch.setattr(os, "read", rewriting)
-    with pytest.raises(FileChangedError):
+    with pytest.raises(CannotAttachError, match="file changed while it was read"):
         FileResolver([tmp_path]).resolve("a")
 
 
@@ -168,7 +161,7 @@ def test_a_file_that_is_not_there_gives_the_seed_s_message(tmp_path: Path) -> No
     (tmp_path / "a").unlink()
     planted(tmp_path, {"b": "x"})
     for name in ("a", "b/c", "c/d", "x" * 300):
-        with pytest.raises(ContextNotFoundError) as caught:
+        with pytest.raises(CannotAttachError, match="file not found") as caught:
             resolver.resolve(name)
         assert str(caught.value) == "Cannot attach context: file not found"
         assert isinstance(caught.value, LookupError)
@@ -179,7 +172,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "here").symlink_to(".")
     (tmp_path / "folder").mkdir()
     for name in ("folder", "here"):
-        with pytest.raises(NotAFileError, match="Cannot attach context: not a regular file"):
+        with pytest.raises(CannotAttachError, match="Cannot attach context: not a regular file"):
             FileResolver([tmp_path]).resolve(name)
 
 
@@ -204,7 +197,7 @@ def test_a_file_that_may_not_be_read_says_so(open_folder: Path) -> None:
     finally:
         if as_root:
             os.seteuid(0)
-    assert isinstance(caught.value, UnreadableError)
+    assert "file cannot be read" in str(caught.value)
     assert str(caught.value) == "Cannot attach context: file cannot be read"
     assert caught.value.problem == "permission denied"
 
@@ -213,6 +206,6 @@ def test_links_in_a_circle_cannot_be_read(tmp_path: Path) -> None:
     """They lead nowhere, which is not the same as out."""
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("./a")
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(CannotAttachError, match="file cannot be read") as caught:
         FileResolver([tmp_path]).resolve("a")
     assert caught.value.problem == "too many levels of symbolic links"

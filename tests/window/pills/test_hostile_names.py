@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.pills import FileResolver, OutsideRootsError, PillDocument, PillError, SymbolResolver, resolve_document
-from polycontext.window.pills import _beneath as beneath
+from polycontext.window.pills import CannotAttachError, FileResolver, PillDocument, PillError, SymbolResolver, beneath, resolve_document
 from tests.window.pills.hostile_names import SECRET, hostile_names
 from tests.window.pills.trees import SECRET_TEXT, besieged
 
@@ -92,7 +91,7 @@ def test_a_name_that_is_no_path_is_an_invalid_name(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", ["link-out", "link-absolute", "link-chain", "src/link-up/secret.txt", "link-dangling"])
 def test_a_link_that_leads_out_says_so(root: Path, name: str) -> None:
     """Whether there is something outside or not."""
-    with pytest.raises(OutsideRootsError):
+    with pytest.raises(CannotAttachError, match="outside of the roots"):
         FileResolver(roots=[root]).resolve(name)
 
 

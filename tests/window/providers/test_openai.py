@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import UnknownNameError
+from polycontext.linearity.json_data import MAX_DEPTH
+from polycontext.nodes.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
-from polycontext.window.providers import Provider, UnknownProviderError, get_format
-from polycontext.window.providers._json import MAX_BITS, MAX_DEPTH, Spot
-from polycontext.window.providers._pairing import NO_RESULT
+from polycontext.window.providers import Provider, get_format
+from polycontext.window.providers.blocks import Place
 from polycontext.window.providers.openai import check, parse, rebuild, render
+from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Part, Role, Turn
-from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
-SPOT = Spot(Provider.OPENAI, 3)
+SPOT = Place(Provider.OPENAI, 3)
 USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
 
 
@@ -170,11 +173,11 @@ def test_endless_nesting_is_refused() -> None:
 
 @pytest.mark.parametrize(("levels", "accepted"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
 def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> None:
-    """The message itself is the first level; a value at the last one may be anything but a container."""
+    """The message is the first level, its blocks the third; a value at the last one may be anything but a container."""
     value: Any = 1
-    for level in range(levels - 1):
+    for level in range(levels - 3):
         value = [value] if level % 2 else {"x": value}
-    messages = [{**USER, "deep": value}]
+    messages = [{**USER, "content": [{"type": "image", "deep": value}]}]
     if accepted:
         assert parse(messages).messages == tuple(messages)
     else:
@@ -183,8 +186,15 @@ def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> Non
 
 def test_integers_are_accepted_up_to_what_a_double_can_hold() -> None:
     """The largest integer of as many bits passes, the next one does not."""
-    check([{**USER, "seed": -(2**MAX_BITS) + 1}])
-    assert refused([{**USER, "seed": 2**MAX_BITS}]) == ("not-json", 0)
+    check([{**USER, "content": [{"type": "image", "seed": -(2**1024) + 1}]}])
+    assert refused([{**USER, "content": [{"type": "image", "seed": 2**1024}]}]) == ("not-json", 0)
+
+
+def test_a_field_that_no_turn_can_hold_is_refused_with_its_path() -> None:
+    """What stands beside the content becomes metadata, which hold integers of 64 bits and nest a hundred levels in all."""
+    check([{**USER, "seed": 2**64 - 1}])
+    with pytest.raises(InvalidMessagesError, match=r"bad-turn: metadata\.openai\.seed: an integer of 65 bits"):
+        check([{**USER, "seed": 2**64}])
 
 
 def test_parse_reads_roles_text_calls_and_results() -> None:
@@ -293,7 +303,7 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
     assert rebuild(parsed, turns, positions).messages == before
 
 
-@given(conversations())
+@given(wire_turns())
 def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
     """Law: for every paired conversation check(render(turns)) passes and parse gives the same words."""
     messages = render(turns).messages
@@ -301,7 +311,7 @@ def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
     assert words(parse(messages).turns) == words(turns)
 
 
-@given(conversations(open_tail=True), st.integers(1, 3))
+@given(wire_turns(open_tail=True), st.integers(1, 3))
 def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
     """Law: rebuild with all turns kept is the identity, on recorded lists and on its own output."""
     messages = render(turns).messages
@@ -331,7 +341,7 @@ def test_a_format_is_found_by_name_or_refused() -> None:
     """Callers ask for a format instead of branching; an unknown provider is told the known ones."""
     assert get_format("openai").parse is parse
     assert get_format(Provider.ANTHROPIC).provider == "anthropic"
-    with pytest.raises(UnknownProviderError, match="unknown provider 'acme'; legal: openai, anthropic"):
+    with pytest.raises(UnknownNameError, match="unknown provider 'acme'; legal: openai, anthropic"):
         get_format("acme")
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError
-from polycontext.window.tokens.calibration import CalibratedCounter, CalibrationError, calibrate
+from polycontext.linearity import CallerError, InvalidOptionError
+from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_turn
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.turn import Turn
@@ -84,11 +84,11 @@ bad = st.sampled_from([0, -1, -0.5, float("nan"), float("inf"), -float("inf"), T
 def test_meaningless_numbers_are_refused(number: float, fine: int) -> None:
     """What is not a finite number above 0 is refused by name, and the counter stays as it was."""
     counter = calibrate(EstimatingCounter(), 100, 120)
-    with pytest.raises(CalibrationError, match=r"cannot calibrate with counted .*; legal: a finite number above 0"):
+    with pytest.raises(InvalidOptionError, match=r"counted = .*; legal: a finite number above 0"):
         calibrate(counter, number, fine)
-    with pytest.raises(CalibrationError, match=r"provider_reported_tokens") as caught:
+    with pytest.raises(InvalidOptionError, match=r"provider_reported_tokens") as caught:
         calibrate(counter, fine, number)
-    with pytest.raises(CalibrationError, match=r"factor"):
+    with pytest.raises(InvalidOptionError, match=r"factor"):
         CalibratedCounter(counter, number)
     assert isinstance(caught.value, CallerError)
     assert isinstance(caught.value, ValueError)

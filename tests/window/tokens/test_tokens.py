@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.tokens.counting import (
     CALL_OVERHEAD,
+    IMAGE_TOKENS,
     NAME_OVERHEAD,
     PARALLEL_CALL_OVERHEAD,
     TOOLS_OVERHEAD,
@@ -20,8 +21,8 @@ from polycontext.window.tokens.counting import (
     count_tools,
     count_turn,
     is_exact,
+    part_text,
 )
-from polycontext.window.tokens.part_tokens import IMAGE_TOKENS, part_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.tokens.tool_text import tool_text
 from polycontext.window.turn import Part, ToolCall, Turn

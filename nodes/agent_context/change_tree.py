@@ -1,0 +1,221 @@
+"""What changed in a value of a kind: a tree that follows the document as far as something changed, and holds values only there.
+
+Every part knows what was and what became, so it can be checked, turned round and joined
+without the context that it was made from. Items of arrays and JSON data are changed whole.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, assert_never
+
+from attrs import evolve, frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
+from polycontext.nodes.agent_context.errors import not_the_origin, placed, step_of
+from polycontext.nodes.agent_context.json_text import ABSENT, present, same
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
+from polycontext.nodes.agent_context.record_base import Record, changed, layout
+
+JSON_DATA = kind_of(Any)
+
+
+@frozen
+class Replaced:
+    """Hold that one value gave way to another; `ABSENT` stands for none, in a map and among unknown fields."""
+
+    old: Any
+    new: Any
+
+
+@frozen
+class Fields:
+    """Hold what changed in a record, by JSON name."""
+
+    changes: "Mapping[str, Patch]"
+
+
+@frozen
+class Entries:
+    """Hold what changed in a map of `size` entries, by key."""
+
+    size: int
+    changes: "Mapping[str, Patch]"
+
+    @property
+    def target_size(self) -> int:
+        """Return how many entries the map has afterwards."""
+        swaps = [change for change in self.changes.values() if isinstance(change, Replaced)]
+        return self.size + sum(change.old is ABSENT for change in swaps) - sum(change.new is ABSENT for change in swaps)
+
+
+Patch: TypeAlias = Replaced | Fields | Entries | Items
+
+
+def field_kind(record: type, key: str) -> Kind:
+    """Return the kind of a record's field; what the schema does not know is JSON data."""
+    return layout(record).kinds.get(key, JSON_DATA)
+
+
+def entry_kind(kind: Kind) -> Kind:
+    """Return the kind of a map's entries."""
+    assert kind.item is not None
+    return kind.item
+
+
+def field_value(record: Record, key: str) -> Any:
+    """Return a field by its JSON name, the unknown ones included; `ABSENT` if there is none."""
+    attribute = layout(type(record)).attributes.get(key)
+    return record.extras.get(key, ABSENT) if attribute is None else getattr(record, attribute)
+
+
+def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
+    """Return what leads from one value of a kind to another, None if they are the same."""
+    if source is target:
+        return None
+    # Absence is not null: an unknown field may be there and hold null, so this comes before the kind.
+    if source is ABSENT or target is ABSENT:
+        return Replaced(source, target)
+    if kind.shape is Shape.ARRAY:
+        return items_between(source, target)
+    if kind.shape is Shape.MAP:
+        return _entries_between(entry_kind(kind), source, target)
+    if kind.shape is Shape.OBJECT and source is not None and target is not None:
+        return fields_between(source, target)
+    return None if same(source, target) else Replaced(source, target)
+
+
+def fields_between(source: Record, target: Record) -> Fields | None:
+    """Return what changed in a record, None if nothing did."""
+    shape = layout(type(source))
+    changes = {
+        key: change
+        for (key, kind), old, new in zip(shape.kinds.items(), shape.get(source), shape.get(target), strict=False)
+        if old is not new and (change := difference(kind, old, new))
+    }
+    if source.extras is not target.extras:
+        changes |= _changes(JSON_DATA, source.extras, target.extras)
+    return Fields(FrozenDict(changes)) if changes else None
+
+
+def _entries_between(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> Entries | None:
+    changes = _changes(kind, source, target)
+    return Entries(len(source), FrozenDict(changes)) if changes else None
+
+
+def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:
+    before, after = dict(source.items()), dict(target.items())
+    gone = [key for key in before if key not in after]
+    unshared = [key for key, value in after.items() if before.get(key, ABSENT) is not value]
+    return {key: change for key in (*gone, *unshared) if (change := difference(kind, before.get(key, ABSENT), after.get(key, ABSENT)))}
+
+
+def applied(kind: Kind, patch: Patch, value: Any) -> Any:
+    """Return what a value becomes.
+
+    Raises:
+        InvalidDataError: the patch was made from another value.
+    """
+    match patch:
+        case Replaced(old, new):
+            if not same(old, value):
+                raise not_the_origin(present(old), present(value))
+            return new
+        case Items():
+            return spliced(patch, value)
+        case Entries(size):
+            return _with_entries(entry_kind(kind), patch, value, size)
+        case Fields():
+            return with_fields(patch, value)
+        case _:
+            assert_never(patch)
+
+
+def with_fields(fields: Fields, record: Any) -> Any:
+    """Return the record that the changes lead to."""
+    if not isinstance(record, Record):
+        raise not_the_origin("an object", present(record))
+    cls = type(record)
+    values = {key: _applied_under(key, field_kind(cls, key), change, field_value(record, key)) for key, change in fields.changes.items()}
+    known = {key: value for key, value in values.items() if key in layout(cls).kinds}
+    unknown = {key: value for key, value in values.items() if key not in known}
+    # Unknown fields are no fields for `changed`; they are few, and checked again as a whole.
+    result = changed(record, **known)
+    return evolve(result, extras=_present_only(record.extras, unknown)) if unknown else result
+
+
+def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
+    if not isinstance(value, Mapping) or len(value) != size:
+        raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
+    return _present_only(value, {key: _applied_under(key, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()})
+
+
+def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
+    return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
+
+
+def _applied_under(key: str, kind: Kind, patch: Patch, value: Any) -> Any:
+    try:
+        return applied(kind, patch, value)
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None
+
+
+def inverted(patch: Patch) -> Patch:
+    """Return what leads back."""
+    match patch:
+        case Replaced(old, new):
+            return Replaced(new, old)
+        case Items():
+            return inverted_items(patch)
+        case Entries():
+            return Entries(patch.target_size, _all_inverted(patch.changes))
+        case Fields():
+            return Fields(_all_inverted(patch.changes))
+        case _:
+            assert_never(patch)
+
+
+def _all_inverted(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
+    return FrozenDict({key: inverted(change) for key, change in changes.items()})
+
+
+def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
+    """Return what does both, one after the other; None if they cancel out.
+
+    Raises:
+        InvalidDataError: the second does not start where the first ends.
+    """
+    if isinstance(first, Items) and isinstance(second, Items):
+        return joined_items(first, second)
+    if isinstance(first, Fields) and isinstance(second, Fields):
+        return joined_fields(kind.record, first, second)
+    if isinstance(first, Entries) and isinstance(second, Entries):
+        if first.target_size != second.size:
+            raise not_the_origin(f"{second.size} entries", f"{first.target_size} entries")
+        changes = _joined_changes(first.changes, second.changes, lambda _: entry_kind(kind))
+        return Entries(first.size, changes) if changes else None
+    # One of them knows a whole value, and from there the other leads to the rest.
+    middle = first.new if isinstance(first, Replaced) else second.old if isinstance(second, Replaced) else ABSENT
+    return difference(kind, applied(kind, inverted(first), middle), applied(kind, second, middle))
+
+
+def joined_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
+    """Return what changes a record of a class as both do, one after the other; None if they cancel out."""
+    changes = _joined_changes(first.changes, second.changes, lambda key: field_kind(record, key))
+    known = [key for key in layout(record).kinds if key in changes]
+    unknown = [key for key in changes if key not in known]
+    return Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
+
+
+def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
+    joint = {key: _joined_at(key, kind_at(key), change, second.get(key)) for key, change in first.items()}
+    later = {key: change for key, change in second.items() if key not in first}
+    return FrozenDict({key: change for key, change in {**joint, **later}.items() if change is not None})
+
+
+def _joined_at(key: str, kind: Kind, first: Patch, second: Patch | None) -> Patch | None:
+    try:
+        return first if second is None else joined(kind, first, second)
+    except InvalidDataError as error:
+        raise placed(error, step_of(key)) from None

@@ -1,0 +1,133 @@
+"""JSON text in and out: the one module that knows the JSON libraries.
+
+jiter reads, because it refuses duplicate keys and keeps large integers exact, so that they can
+be refused instead of rounded. orjson writes.
+
+Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the order of keys says nothing.
+"""
+
+import json
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, Literal
+
+import jiter
+import orjson
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.nodes.agent_context.errors import path_under, step_of
+from polycontext.nodes.agent_context.record_base import Record, written
+
+_OPTIONS = orjson.OPT_UTC_Z
+
+
+def dumps(value: Any) -> bytes:
+    """Return a record, or immutable JSON data, as compact JSON."""
+    return orjson.dumps(value, _plain, _OPTIONS)
+
+
+def canonical(value: Any) -> bytes:
+    """Return a record, or immutable JSON data, as JSON that does not depend on the order of keys: one value, one text."""
+    return orjson.dumps(value, _plain, _OPTIONS | orjson.OPT_SORT_KEYS)
+
+
+def plain(value: Any) -> Any:
+    """Return a record, or immutable JSON data, as the dicts and lists of JSON."""
+    return orjson.loads(dumps(value))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if type(value) is FrozenDict:
+        return value.plain()
+    assert isinstance(value, Record)
+    return written(value)
+
+
+class Missing(Enum):
+    """Stand for no value at all, which null is not."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Literal[Missing.ABSENT] = Missing.ABSENT
+
+
+def same(left: Any, right: Any) -> bool:
+    """Tell whether two values are the same; values that are shared cost nothing."""
+    if left is right:
+        return True
+    # orjson would write ABSENT, which is an enum, as its value.
+    return left is not ABSENT and right is not ABSENT and canonical(left) == canonical(right)
+
+
+def present(value: Any) -> Any:
+    """Return a value for a reader who knows no `ABSENT`."""
+    return None if value is ABSENT else value
+
+
+def loads(raw: object) -> Any:
+    """Return what JSON text says.
+
+    Raises:
+        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
+            surrogate, a number of thousands of digits, nested deeper than 200 levels, all
+            with line and column; a duplicate key, with its path.
+    """
+    octets = _octets(raw)
+    try:
+        # Without these, jiter takes NaN, and the last of two equal keys.
+        return jiter.from_json(octets, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
+    except ValueError as error:
+        if "duplicate key" in str(error):
+            raise InvalidDataError(_path_of_duplicate(octets), "duplicate key", "every key once") from None
+        raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
+
+
+def _octets(raw: object) -> bytes:
+    if isinstance(raw, str):
+        return check_text(raw).encode()
+    if not isinstance(raw, (bytes, bytearray, memoryview)):
+        raise InvalidDataError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
+    return bytes(raw)
+
+
+@frozen
+class _Repeated:
+    """Stand for an object that has a key twice."""
+
+    key: str
+
+
+def _path_of_duplicate(text: bytes) -> str:
+    """Return the path of the first duplicate key, or of the root if the text cannot be read to its end. Slow: the text is known to be at fault."""
+    try:
+        return _path(json.loads(text, object_pairs_hook=_object)) or ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            return _Repeated(key)
+        seen[key] = value
+    return seen
+
+
+def _path(value: object) -> str | None:
+    if isinstance(value, _Repeated):
+        return step_of(value.key)
+    for step, item in _children(value):
+        found = _path(item)
+        if found is not None:
+            return path_under(step, found)
+    return None
+
+
+def _children(value: object) -> Iterable[tuple[str, object]]:
+    if isinstance(value, dict):
+        return ((step_of(key), item) for key, item in value.items())
+    return ((f"[{index}]", item) for index, item in enumerate(value)) if isinstance(value, list) else ()

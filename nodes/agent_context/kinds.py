@@ -1,0 +1,225 @@
+"""What a field may hold, read off its annotation: one table for checking, writing, limits and the JSON Schema.
+
+A kind never coerces: text stays text, ``"3"`` is no number, ``1`` no truth value. It takes
+what JSON has (lists, dicts, RFC 3339 text) as well as what Python has (tuples, records,
+datetimes), and returns the immutable form.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
+from math import isfinite
+from operator import is_
+from re import compile as pattern
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import EMPTY, MAX_DEPTH, FrozenDict, check_text, freeze, freeze_object
+from polycontext.nodes.agent_context.errors import placed, step_of
+
+Reader: TypeAlias = Callable[[Any], Any]
+
+Confidence = Annotated[float, "0..1"]
+"""A number from 0 to 1, both included."""
+
+Changes = Annotated[Mapping[str, Any], "what was changed"]
+"""A JSON object that wraps values of other fields, and may be deeper than one of them."""
+
+_CHANGES_DEPTH = MAX_DEPTH + 16
+
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
+"""The integers of a field; JSON data take what `json_data` takes."""
+
+_RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
+
+_from_iso = datetime.fromisoformat
+
+
+class Shape(StrEnum):
+    """Say what a value looks like in JSON: an array, a map from any key, a record, a scalar, or anything at all."""
+
+    ARRAY = "array"
+    MAP = "map"
+    OBJECT = "object"
+    SCALAR = "scalar"
+    JSON = "json"
+
+
+@frozen
+class Kind:
+    """Describe what a field may hold.
+
+    `read` checks and freezes a value, `item` is the kind of one element of an array or map,
+    `record` the class of an OBJECT, `optional` whether None is legal, `kept` whether an
+    empty value is written too: numbers, truth values and moments are, since 0 and False say something.
+    """
+
+    shape: Shape
+    read: Reader
+    name: str
+    item: "Kind | None" = None
+    record: type | None = None
+    optional: bool = False
+    kept: bool = False
+
+
+def json_name(name: str) -> str:
+    """Return the name in JSON of a Python field: a trailing underscore only avoids a keyword."""
+    return name.rstrip("_")
+
+
+@cache
+def kind_of(annotation: Any) -> Kind:
+    """Return the kind that an annotation asks for."""
+    if annotation in _SCALARS:
+        return _SCALARS[annotation]
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return _array(kind_of(parts[0]))
+    if origin is Mapping:
+        return _map(kind_of(parts[1]))
+    if origin in (Union, UnionType):
+        return _optional(kind_of(next(part for part in parts if part is not NoneType)))
+    return _object(annotation)
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidDataError("", f"{type(value).__name__} is not a whole number", "an integer")
+    if not MIN_INTEGER <= value <= MAX_INTEGER:
+        raise InvalidDataError("", "the number has more than 64 bits", f"{MIN_INTEGER}..{MAX_INTEGER}")
+    return int(value)
+
+
+def _confidence(value: Any) -> float:
+    number: float = value if type(value) is float else _number(value)
+    if 0.0 <= number <= 1.0:
+        return number
+    raise InvalidDataError("", f"{_finite(number)!r} is no confidence", "0..1")
+
+
+def _number(value: Any) -> float:
+    # JSON has one type of number: 1 is a legal way to write 1.0.
+    return float(_integer(value)) if type(value) is int else _finite(value)
+
+
+def _finite(value: Any) -> float:
+    if not isinstance(value, float):
+        raise InvalidDataError("", f"{type(value).__name__} is not a number", "a finite number")
+    if not isfinite(value):
+        raise InvalidDataError("", f"{float(value)!r} is not JSON", "a finite number")
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise InvalidDataError("", f"{type(value).__name__} is not a truth value", "true or false")
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    try:
+        moment = _from_iso(value.upper()) if isinstance(value, str) and _RFC_3339(value) else value
+    except ValueError:
+        moment = value
+    return moment if type(moment) is datetime and moment.tzinfo is UTC else _in_utc(moment)
+
+
+def _in_utc(moment: Any) -> datetime:
+    if isinstance(moment, str):
+        raise InvalidDataError("", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
+    if not isinstance(moment, datetime):
+        raise InvalidDataError("", f"{type(moment).__name__} is not a time", "an aware datetime or RFC 3339 text")
+    if moment.utcoffset() is None:
+        raise InvalidDataError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+    try:
+        utc = moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidDataError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+    # A plain datetime: a subclass could carry state of its own, and compare as it likes.
+    return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
+
+
+def _changes(value: Any) -> FrozenDict[Any]:
+    return freeze_object(value, levels=_CHANGES_DEPTH)
+
+
+def _array(item: Kind) -> Kind:
+    one = item.read
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise InvalidDataError("", f"{type(value).__name__} is not an array", f"a list of {item.name}")
+        try:
+            items = tuple(map(one, value))
+        except InvalidDataError:
+            raise _first_fault(one, value) from None
+        # What is shared is found by identity: contexts keep what they have in common.
+        return value if type(value) is tuple and all(map(is_, items, value)) else items
+
+    return Kind(Shape.ARRAY, read, f"list of {item.name}", item=item)
+
+
+def _first_fault(one: Reader, elements: Iterable[Any]) -> InvalidDataError:
+    """Return the error of the first element at fault, with its index: counting while all is well would cost more."""
+    faults = ((index, _fault(one, element)) for index, element in enumerate(elements))
+    return next(placed(fault, f"[{index}]") for index, fault in faults if fault)
+
+
+def _fault(one: Reader, element: Any) -> InvalidDataError | None:
+    try:
+        one(element)
+    except InvalidDataError as error:
+        return error
+    return None
+
+
+def _map(item: Kind) -> Kind:
+    return Kind(Shape.MAP, freeze_object if item.shape is Shape.JSON else _map_reader(item), f"mapping from text to {item.name}", item=item)
+
+
+def _map_reader(item: Kind) -> Reader:
+    one = item.read
+
+    def read(value: Any) -> FrozenDict[Any]:
+        if not isinstance(value, (dict, Mapping)):
+            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
+        items: dict[str, Any] = {}
+        key: object = None
+        try:
+            for key, element in value.items():
+                items[check_text(key)] = one(element)
+        except InvalidDataError as error:
+            raise placed(error, step_of(key)) from None
+        if type(value) is FrozenDict and all(map(is_, items.values(), value.values())):
+            return value
+        return FrozenDict(items) if items else EMPTY
+
+    return read
+
+
+def _optional(kind: Kind) -> Kind:
+    def read(value: Any) -> Any:
+        return None if value is None else kind.read(value)
+
+    return Kind(kind.shape, read, kind.name, item=kind.item, record=kind.record, optional=True, kept=kind.kept)
+
+
+def _object(record: Any) -> Kind:
+    return Kind(Shape.OBJECT, record.from_json, record.__name__, record=record, kept=True)
+
+
+_SCALARS: dict[Any, Kind] = {
+    str: Kind(Shape.SCALAR, check_text, "text"),
+    int: Kind(Shape.SCALAR, _integer, "integer", kept=True),
+    float: Kind(Shape.SCALAR, _number, "number", kept=True),
+    bool: Kind(Shape.SCALAR, _truth, "truth value", kept=True),
+    Confidence: Kind(Shape.SCALAR, _confidence, "confidence", kept=True),
+    datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),
+    Any: Kind(Shape.JSON, freeze, "JSON data", optional=True, kept=True),
+}
+_SCALARS[Changes] = Kind(Shape.MAP, _changes, "mapping from text to JSON data", item=kind_of(Any))

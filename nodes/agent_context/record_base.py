@@ -1,0 +1,211 @@
+"""The base of everything in an AgentContext: an immutable record whose fields say by annotation what they hold.
+
+Writing ``name: annotation = default`` is all that a field needs. The checks run once, when a
+record is made, whether by a caller, by the decoder or by the guard.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypeVar
+
+from attrs import NOTHING, Attribute, field, fields, frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text, freeze_object
+from polycontext.nodes.agent_context.errors import placed, step_of
+from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
+
+R = TypeVar("R", bound="Record")
+
+EXTRAS = "extras"
+
+
+def checked(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
+    """Give every field the check that its annotation asks for (an attrs field transformer)."""
+    names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
+    return [
+        attribute.evolve(converter=_extras_reader(names)) if attribute.name == EXTRAS else _checked(attribute) for attribute in attributes
+    ]
+
+
+def _checked(attribute: "Attribute[Any]") -> "Attribute[Any]":
+    annotation: Any = attribute.type
+    return attribute.evolve(converter=field_reader(kind_of(annotation), json_name(attribute.name), attribute.default))
+
+
+def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
+    """Return what reads a field: as its kind does, with the field's name in the path of a fault."""
+    read = kind.read
+
+    def read_text(value: Any) -> Any:
+        # Most fields are text, and most of that is plain: this saves a decoder a third of its time.
+        return value if type(value) is str and value.isascii() else read_field(value)
+
+    def read_field(value: Any) -> Any:
+        if value is default:
+            return value
+        try:
+            return read(value)
+        except InvalidDataError as error:
+            raise placed(error, name) from None
+
+    return read_text if read is check_text else read_field
+
+
+def _extras_reader(names: frozenset[str]) -> Reader:
+    """Return what reads the extras of a record with fields of these names."""
+
+    def read_extras(value: Any) -> FrozenDict[Any]:
+        return value if value is EMPTY else _only_unknown(value, names)
+
+    return read_extras
+
+
+def _only_unknown(value: Any, names: frozenset[str]) -> FrozenDict[Any]:
+    """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
+    # The decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
+    if type(value) is not FrozenDict:
+        raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+    for name in names & value.keys():
+        raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
+    return freeze_object(value)
+
+
+class Measured:
+    """Reserve the slots where a record remembers what was measured of it; they are no part of its value."""
+
+    __slots__ = ("_measure", "_parts")
+
+
+@frozen
+class Record(Measured):
+    """Hold named values that never change; `extras` are fields of other releases, kept by the lenient decoder."""
+
+    _renamed: ClassVar[bool] = False
+    """Whether a field has another name in JSON."""
+
+    extras: Mapping[str, Any] = field(default=EMPTY, kw_only=True, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        cls._renamed = any(name != json_name(name) for name in cls.__annotations__)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Return the record that a JSON object describes; what it leaves out has its default. A record is returned as it is.
+
+        Raises:
+            InvalidDataError: no object, an unknown field, a value of another type.
+        """
+        if type(value) is cls:
+            return value
+        if type(value) is not dict:
+            value = _as_dict(cls, value)
+        if cls._renamed:
+            value = _by_attribute(cls, value)
+        try:
+            return cls(**value)
+        except TypeError:
+            # attrs does not say which name it does not know.
+            refuse_unknown(cls, value)
+            raise
+
+    def check(self) -> None:
+        """Raise `InvalidDataError` if the fields do not go together; a class with such a rule says so here."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+
+@frozen
+class Layout:
+    """List the fields of a record class: kinds and attributes by JSON name, what to write and how to get it, the arrays among them."""
+
+    kinds: Mapping[str, Kind]
+    attributes: Mapping[str, str]
+    marks: tuple[tuple[str, bool], ...]
+    arrays: tuple[tuple[str, str], ...]
+    get: Callable[[Any], tuple[Any, ...]]
+
+
+def _layout(cls: type) -> Layout:
+    declared = [attribute for attribute in fields(cls) if attribute.name != EXTRAS]
+    attributes = {json_name(attribute.name): attribute.name for attribute in declared}
+    kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
+    return Layout(
+        kinds=FrozenDict(kinds),
+        attributes=FrozenDict(attributes),
+        marks=tuple((name, kind.kept) for name, kind in kinds.items()),
+        arrays=tuple((name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY),
+        get=attrgetter(*attributes.values(), EXTRAS),
+    )
+
+
+layout: Callable[[type], Layout] = cache(_layout)
+"""Return the layout of a record class."""
+
+
+def is_written(value: Any, *, kept: bool) -> bool:
+    """Tell whether JSON shows a field with this value, of a kind that is `kept` or not."""
+    return bool(value or (kept and value is not None))
+
+
+def written(record: Record) -> dict[str, Any]:
+    """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
+    shape = layout(type(record))
+    values = shape.get(record)
+    # `is_written`, without a call for each field: this is most of what serialising costs.
+    found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
+    extras = values[-1]
+    return found if extras is EMPTY else found | extras.plain()
+
+
+def changed(record: R, **changes: Any) -> R:
+    """Return the record with some fields changed, by JSON name; the others are shared without being looked at again.
+
+    Law: ``changed(r, **c) == attrs.evolve(r, **c)``.
+
+    Raises:
+        InvalidDataError: as making the record would.
+    """
+    cls = type(record)
+    shape = layout(cls)
+    refuse_unknown(cls, changes)
+    read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
+    # The constructor would look at every field again; here only the new ones are.
+    twin = object.__new__(cls)
+    for name, attribute in shape.attributes.items():
+        _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
+    _set(twin, EXTRAS, record.extras)
+    # What was measured of the other fields goes along.
+    _set(twin, "_parts", {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes})
+    twin.check()
+    return twin
+
+
+_set = object.__setattr__
+
+
+def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
+    """Raise `InvalidDataError` for the first key that is no field of `cls`."""
+    known = layout(cls).attributes
+    for key in keys:
+        if key not in known and key != EXTRAS:
+            near = get_close_matches(key, known) if isinstance(key, str) else []
+            raise InvalidDataError(step_of(key), "unknown field", ", ".join(near or known))
+
+
+def _as_dict(cls: type, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
+    return dict(value)
+
+
+def _by_attribute(cls: type, value: dict[str, Any]) -> dict[str, Any]:
+    refuse_unknown(cls, value)
+    names = layout(cls).attributes
+    return {names.get(key, key): item for key, item in value.items()}

@@ -1,0 +1,314 @@
+"""The data model: what stands in each of the seven namespaces (seed 002 §1 to §7). Every class is a record, checked when it is made.
+
+Who constructs one takes it from here: ``Adding a field is one line; what it may hold follows from its annotation.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError
+from polycontext.linearity.json_data import EMPTY
+from polycontext.nodes.agent_context.kinds import Changes, Confidence
+from polycontext.nodes.agent_context.record_base import Record, checked
+
+# Who and when: session, trace, creation, locale (seed 002 §1).
+
+
+@frozen(field_transformer=checked)
+class MetadataContext(Record):
+    """Hold what identifies a context; only `locale` is meant to change."""
+
+    session_id: str = ""
+    trace_id: str = ""
+    created_at: datetime = UNIX_EPOCH
+    locale: str = ""
+
+
+# Reasoning: intents, hypotheses, conclusions (seed 002 §2).
+
+
+@frozen(field_transformer=checked)
+class Intent(Record):
+    """Hold what the user seems to want, how surely (0..1), and the entities it is about."""
+
+    type: str = ""
+    confidence: Confidence = 0.0
+    entities: tuple[str, ...] = ()
+
+
+@frozen(field_transformer=checked)
+class Hypothesis(Record):
+    """Hold an assumption and the ids of the hypotheses it depends on."""
+
+    id: str = ""
+    description: str = ""
+    dependencies: tuple[str, ...] = ()
+
+
+@frozen(field_transformer=checked)
+class Conclusion(Record):
+    """Hold what was concluded, how surely (0..1), and the ids of the hypotheses and facts it rests on."""
+
+    id: str = ""
+    content: str = ""
+    confidence: Confidence = 0.0
+    based_on: tuple[str, ...] = ()
+
+
+@frozen(field_transformer=checked)
+class ReasoningContext(Record):
+    """Hold the reasoning; `dependency_map` is any JSON data, `confidence_scores` are 0..1."""
+
+    intents: tuple[Intent, ...] = ()
+    entities: Mapping[str, Any] = EMPTY
+    hypotheses: tuple[Hypothesis, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
+    dependency_map: Any = None
+    confidence_scores: Mapping[str, Confidence] = EMPTY
+    summary: str = ""
+
+
+# Knowledge: facts, what follows from them, relationships (seed 002 §3).
+
+
+@frozen(field_transformer=checked)
+class Fact(Record):
+    """Hold a fact, where it came from, when, and how sure it is (0..1).
+
+    >>> Fact(id="f1", content="five commits", source="gitlab", confidence=1.2)
+    Traceback (most recent call last):
+    polycontext.linearity.errors.InvalidDataError: confidence: 1.2 is no confidence; legal: 0..1
+    """
+
+    id: str = ""
+    content: str = ""
+    source: str = ""
+    timestamp: datetime = UNIX_EPOCH
+    confidence: Confidence = 0.0
+    provenance: Mapping[str, Any] = EMPTY
+
+
+@frozen(field_transformer=checked)
+class Knowledge(Record):
+    """Hold what was inferred, and the ids of the facts it derives from."""
+
+    id: str = ""
+    content: str = ""
+    derived_from: tuple[str, ...] = ()
+
+
+@frozen(field_transformer=checked)
+class Relationship(Record):
+    """Hold that one entity is related to another; `from_` is ``from`` in JSON."""
+
+    from_: str = ""
+    to: str = ""
+    type: str = ""
+
+
+@frozen(field_transformer=checked)
+class EnrichmentContext(Record):
+    """Hold what is known."""
+
+    facts: tuple[Fact, ...] = ()
+    derived_knowledge: tuple[Knowledge, ...] = ()
+    relationships: tuple[Relationship, ...] = ()
+    context_links: tuple[str, ...] = ()
+
+
+# Retrieval: plans, queries, artifacts (seed 002 §4).
+
+
+@frozen(field_transformer=checked)
+class RetrievalPlan(Record):
+    """Hold what shall be retrieved, from where, and how urgently."""
+
+    id: str = ""
+    description: str = ""
+    sources: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = EMPTY
+    priority: int = 0
+
+
+@frozen(field_transformer=checked)
+class Query(Record):
+    """Hold a query and what it returned: any JSON data."""
+
+    id: str = ""
+    query_string: str = ""
+    source: str = ""
+    filters: Mapping[str, Any] = EMPTY
+    results: Any = None
+
+
+@frozen(field_transformer=checked)
+class ExternalContent(Record):
+    """Say where the content of an artifact was moved: its place, its SHA-256 in hex, its size in bytes."""
+
+    uri: str = ""
+    sha256: str = ""
+    size: int = 0
+
+
+@frozen(field_transformer=checked)
+class Artifact(Record):
+    """Hold something retrieved: its content inline, or in `external` where it was moved."""
+
+    id: str = ""
+    type: str = ""
+    content: Any = None
+    source: str = ""
+    external: ExternalContent | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse content that is inline and outside."""
+        if self.external is not None and self.content is not None:
+            raise InvalidDataError("external", "the content is inline as well", "content or external, not both")
+
+
+@frozen(field_transformer=checked)
+class RetrievalContext(Record):
+    """Hold what is retrieved, and what was."""
+
+    plans: tuple[RetrievalPlan, ...] = ()
+    queries: tuple[Query, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+
+# The models: who answers, what it cost, why it was chosen (seed 002 §5).
+
+
+@frozen(field_transformer=checked)
+class LLMUsage(Record):
+    """Hold tokens used and their price in US dollars, in all and by agent."""
+
+    total_tokens: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    by_agent: Mapping[str, float] = EMPTY
+
+
+@frozen(field_transformer=checked)
+class LLMDecision(Record):
+    """Hold which model was selected for an agent's task, and why."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    task_type: str = ""
+    selected: str = ""
+    reason: str = ""
+    complexity: str = ""
+
+
+@frozen(field_transformer=checked)
+class LLMContext(Record):
+    """Hold the current provider and model, their usage, the decisions, and the metadata of the response cache."""
+
+    provider: str = ""
+    model: str = ""
+    usage: LLMUsage | None = None
+    decisions: tuple[LLMDecision, ...] = ()
+    cache: Mapping[str, Any] = EMPTY
+
+
+# Health: errors, warnings, performance, validation reports (seed 002 §6).
+
+
+@frozen(field_transformer=checked)
+class ErrorReport(Record):
+    """Hold what failed, at whom, when, and how badly."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    message: str = ""
+    severity: str = ""
+    details: Any = None
+
+
+@frozen(field_transformer=checked)
+class WarningReport(Record):
+    """Hold what somebody should know of, though nothing failed (the seed's ``Warning``, which is Python's own name)."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    message: str = ""
+    details: Any = None
+
+
+@frozen(field_transformer=checked)
+class AgentMetrics(Record):
+    """Hold what one agent took: milliseconds, model calls, and where known tokens and US dollars."""
+
+    duration_ms: int = 0
+    llm_calls: int = 0
+    status: str = ""
+    tokens: int | None = None
+    cost: float | None = None
+
+
+@frozen(field_transformer=checked)
+class PerformanceData(Record):
+    """Hold milliseconds in all, and metrics by agent."""
+
+    total_duration_ms: int = 0
+    agent_metrics: Mapping[str, AgentMetrics] = EMPTY
+
+
+@frozen(field_transformer=checked)
+class ValidationReport(Record):
+    """Hold whether a validation passed, what it found, and what would mend it."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    passed: bool = False
+    issues: tuple[str, ...] = ()
+    auto_fixes: tuple[str, ...] = ()
+
+
+@frozen(field_transformer=checked)
+class DiagnosticsContext(Record):
+    """Hold how the agents fare."""
+
+    errors: tuple[ErrorReport, ...] = ()
+    warnings: tuple[WarningReport, ...] = ()
+    performance: PerformanceData | None = None
+    validation_reports: tuple[ValidationReport, ...] = ()
+
+
+# The trail: who ran, and what it changed (seed 002 §7).
+
+
+@frozen(field_transformer=checked)
+class AgentRun(Record):
+    """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    status: str = ""
+    duration_ms: int = 0
+    keys_written: tuple[str, ...] = ()
+    error: str = ""
+
+
+@frozen(field_transformer=checked)
+class ContextDiff(Record):
+    """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+    changes: Changes = EMPTY
+
+
+@frozen(field_transformer=checked)
+class AuditContext(Record):
+    """Hold what happened."""
+
+    agent_runs: tuple[AgentRun, ...] = ()
+    diffs: tuple[ContextDiff, ...] = ()

@@ -1,0 +1,92 @@
+"""What the fields of the nodes' records are checked by: storable text, counts, enums by name, immutable JSON data."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from attrs import Attribute
+
+from polycontext.linearity.errors import InvalidDataError
+from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
+
+E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
+
+MAX_INTEGER = 2**63 - 1
+"""The largest count, and the largest id that is a number: what every database column and every reader of JSON holds."""
+
+
+def chosen(enum: type[E], name: str, value: Any) -> E:
+    """Return the member of `enum` that `value` is or names; raise `InvalidDataError` listing the members otherwise."""
+    try:
+        return enum(value)
+    except ValueError:
+        raise InvalidDataError(name, f"unknown {value!r:.60}", ", ".join(enum)) from None
+
+
+def is_text(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+    """Validate a field of text."""
+    check_text(value, attribute.name)
+
+
+def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object, ...]) -> None:
+    """Validate a tuple of texts."""
+    # By hand rather than by attrs' deep_iterable, which names no index.
+    for index, item in enumerate(value):
+        check_text(item, f"{attribute.name}[{index}]")
+
+
+def check_said(value: object, name: str) -> str:
+    """Return `value` if it is storable text that says something; raise `InvalidDataError` otherwise."""
+    text = check_text(value, name)
+    if not text.strip():
+        raise InvalidDataError(name, "is blank", "text that says something")
+    return text
+
+
+def is_said(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+    """Validate a field of text that says something."""
+    check_said(value, attribute.name)
+
+
+def checked(value: object, kind: type[T], name: str) -> T:
+    """Return `value` if it is a `kind`; raise `InvalidDataError` otherwise."""
+    if not isinstance(value, kind):
+        raise InvalidDataError(name, f"{type(value).__name__} is no {kind.__name__}", kind.__name__)
+    return value
+
+
+def is_a(kind: type[object]) -> Callable[[object, "Attribute[Any]", object], None]:
+    """Return the validator of a field that holds a `kind`."""
+
+    def check(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+        checked(value, kind, attribute.name)
+
+    return check
+
+
+def check_count(value: object, name: str, least: int = 0) -> int:
+    """Return `value` if it is a whole number, at least `least`; raise `InvalidDataError` otherwise."""
+    # A bool is an int to Python, and would be written as true.
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
+        raise InvalidDataError(name, f"{value!r:.60} is no such number", f"a whole number from {least}")
+    return value
+
+
+def whole_from(least: int) -> Callable[[object, "Attribute[Any]", object], None]:
+    """Return the validator of a whole number, at least `least`."""
+
+    def check(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+        check_count(value, attribute.name, least)
+
+    return check
+
+
+def texts(value: Iterable[str]) -> tuple[str, ...]:
+    """Convert to a tuple; one string is taken for one text, not for its letters."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def object_or_none(value: Mapping[str, Any] | None, name: str) -> FrozenDict[Any] | None:
+    """Convert to an immutable JSON object, where there is one."""
+    return None if value is None else freeze_object(value, name)

@@ -1,0 +1,203 @@
+"""What the registry keeps, entities with their hidden ids, tombstones, aliases and counters, and what may happen to it.
+
+A value: every change returns another. Changing copies the tables, not the entities,
+so that a version costs a few bytes a ref and any version can be forked or gone back to.
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Self
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity.json_data import check_text
+from polycontext.nodes.checks import is_text, whole_from
+from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, check_id, check_type
+from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone
+
+# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
+_NEAR_MISS_REFS = 500
+_NEAR_MISS_LENGTH = 100
+
+REMEMBERED = 500
+"""How many removed entities, and how many decisions, a registry remembers, the newest: whatever it keeps is stored with it every time."""
+
+IdKey = tuple[str, EntityId]
+"""A type and an id: integers of two tables may be the same."""
+
+
+@frozen
+class Live:
+    """Hold a live entity: what may be shown, its id (None until it is saved), whether it was demoted."""
+
+    snapshot: EntitySnapshot
+    id: EntityId | None = field(default=None, repr=False)
+    demoted: bool = False
+
+    @property
+    def is_saved(self) -> bool:
+        """Tell whether the database knows it."""
+        return self.id is not None
+
+
+@frozen
+class Removed:
+    """Hold a removed entity: its tombstone, and the id that stays hidden."""
+
+    tombstone: Tombstone
+    id: EntityId | None = field(default=None, repr=False)
+
+
+@frozen
+class Records:
+    """Hold all tables of a registry; `index` leads from ids to the ref each was last known by, `kinds` are its types."""
+
+    live: Mapping[str, Live] = field(factory=dict)
+    removed: Mapping[str, Removed] = field(factory=dict)
+    aliases: Mapping[str, str] = field(factory=dict)
+    counters: Mapping[str, int] = field(factory=dict)
+    index: Mapping[IdKey, str] = field(factory=dict, repr=False)
+    kinds: frozenset[str] = frozenset()
+
+    def resolve(self, ref: str) -> str:
+        """Return the ref that an entity has now; raise `UnknownRefError` if `ref` names none."""
+        current = self.aliases.get(check_text(ref, "ref"), ref)
+        if current not in self.live:
+            gone = self.removed.get(current)
+            raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None)
+        return current
+
+    def entity(self, ref: str) -> Live:
+        """Return the entity that `ref` names; raise `UnknownRefError` if it names none."""
+        return self.live[self.resolve(ref)]
+
+    def find(self, key: IdKey) -> Live | None:
+        """Return the live entity with this type and id."""
+        # The index also leads to refs of removed entities, which are not among the live.
+        return self.live.get(self.index.get(key, ""))
+
+    def next_ref(self, prefix: str) -> tuple[Self, str]:
+        """Return the next ref of a prefix, which is then spent for good."""
+        number = self.counters.get(prefix, 0) + 1
+        return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
+
+    def put(self, entry: Live) -> Self:
+        """Return records in which a ref has this entry; a new one comes last in the order."""
+        # A ref that is there already keeps its place in the order.
+        live = {**self.live, entry.snapshot.ref: entry}
+        if entry.id is None:
+            return evolve(self, live=live)
+        return evolve(self, live=live).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
+
+    def indexed(self, kind: str, id: EntityId, ref: str) -> Self:  # noqa: A002  the seed's word
+        """Return records in which an id leads to this ref."""
+        if self.index.get((kind, id)) == ref:
+            return self
+        return evolve(self, index={**self.index, (kind, id): ref}, kinds=self.kinds | {kind})
+
+    def kinds_of(self, id: EntityId) -> list[str]:  # noqa: A002  the seed's word
+        """Return the types in which an id is known."""
+        return sorted(kind for kind in self.kinds if (kind, id) in self.index)
+
+    def rename(self, ref: str, entry: Live) -> Self:
+        """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
+        rest = {other: kept for other, kept in self.live.items() if other != ref}
+        return evolve(self, live=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
+
+    def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
+        """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
+        gone = {ref: self.live[ref] for ref in refs}
+        removed = {ref: Removed(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
+        rest = {ref: entry for ref, entry in self.live.items() if ref not in gone}
+        return evolve(self, live=rest, removed={**self.removed, **removed}).forgetting()
+
+    def forgetting(self) -> Self:
+        """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
+        old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
+        if not old:
+            return self
+        # Whatever leads to a forgotten ref goes with it, or the records could not be read back.
+        index = {key: ref for key, ref in self.index.items() if ref not in old}
+        return evolve(
+            self,
+            removed={ref: gone for ref, gone in self.removed.items() if ref not in old},
+            aliases={alias: ref for alias, ref in self.aliases.items() if ref not in old},
+            index=index,
+            kinds=frozenset(kind for kind, _ in index),
+        )
+
+    def _near(self, ref: str) -> tuple[str, ...]:
+        if len(ref) > _NEAR_MISS_LENGTH:
+            return ()
+        live = [*(alias for alias, current in self.aliases.items() if current in self.live), *self.live]
+        return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
+
+
+def _tombstone(snapshot: EntitySnapshot, turn: int, reason: str, status: EntityStatus | None) -> Tombstone:
+    return Tombstone(snapshot.ref, snapshot.type, snapshot.label, turn, reason, status or snapshot.status)
+
+
+@frozen
+class Report:
+    """Hold what an exchange says of an entity; a blank label, and data or a status of None, say nothing new."""
+
+    turn: int = field(validator=whole_from(0))
+    status: EntityStatus | None = None
+    label: str = field(default="", validator=is_text)
+    data: Mapping[str, Any] | None = None
+
+    def first(self, ref: str, kind: str, name: str) -> EntitySnapshot:
+        """Return an entity of which this is the first report; one of which no database has said anything is generated."""
+        status = self.status or EntityStatus.GENERATED
+        return EntitySnapshot(ref, kind, self.label if self.label.strip() else name, status, self.turn, self.turn, None, self.data)
+
+    def of(self, entry: Live) -> Live:
+        """Return a known entity after this report: referenced, hence demoted no more, and never older for a late report."""
+        known = entry.snapshot
+        snapshot = evolve(
+            known,
+            label=self.label if self.label.strip() else known.label,
+            status=self.status or known.status,
+            turn_last_ref=max(known.turn_last_ref, self.turn),
+            data=known.data if self.data is None else self.data,
+        )
+        return evolve(entry, snapshot=snapshot, demoted=False)
+
+
+def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+    """Return records that know an entity of the database, and its ref: the one it has, or a new one after `name`."""
+    known = records.find((check_type(kind), check_id(id)))
+    if known is not None:
+        return records.put(report.of(known)), known.snapshot.ref
+    records, ref = records.next_ref(name)
+    return records.put(Live(report.first(ref, kind, name), id)), ref
+
+
+def generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
+    """Return records that know an entity without an id, and its new ref."""
+    records, ref = records.next_ref(f"{GENERATED}{name}")
+    return records.put(Live(report.first(ref, kind, name))), ref
+
+
+def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+    """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
+    old = records.entity(ref)
+    if old.is_saved:
+        return _saved_again(records, ref, old, id, report)
+    told = report.of(old).snapshot
+    # The row may be known already: then the generated entity becomes that one, under its ref.
+    records, new = seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
+    entry = records.live[new]
+    merged = evolve(
+        entry.snapshot,
+        turn_created=min(told.turn_created, entry.snapshot.turn_created),
+        retention_reason=entry.snapshot.retention_reason or told.retention_reason,
+    )
+    return records.rename(told.ref, evolve(entry, snapshot=merged)), new
+
+
+def _saved_again(records: Records, ref: str, entry: Live, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+    if check_id(id) != entry.id:
+        raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
+    return records.put(report.of(entry)), entry.snapshot.ref

@@ -1,0 +1,223 @@
+"""Who is shown what of layer 1, and how it is printed (seed 003 layer 1, "Who Consumes What").
+
+Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
+so that none can pose as a heading, a fence or an instruction of the prompt around it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, StrEnum
+from types import MappingProxyType
+from typing import Any, assert_never
+
+from attrs import evolve
+
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.prompt_text import Entry, Part, filled, json_line, printed
+
+
+class Tier(StrEnum):
+    """Name the parts of an `EntityContext`."""
+
+    ACTIVE = "active"
+    GENERATED = "generated"
+    RETAINED = "retained"
+    TOMBSTONES = "tombstones"
+
+
+class Detail(Enum):
+    """Say how much of an entity is shown."""
+
+    NONE = "none"
+    REFS = "refs"
+    LABELS = "labels"
+    REFS_AND_LABELS = "refs and labels"
+    FULL = "full"
+
+
+class EntityMode(StrEnum):
+    """Name the ways to show an entity context, each made for one reader."""
+
+    FULL = "full"
+    """Act: full data of the work at hand."""
+
+    REFS_AND_LABELS = "refs_and_labels"
+    """Think: what is there to plan with."""
+
+    LABELS_ONLY = "labels_only"
+    """Reply, by the name its builder uses."""
+
+    REPLY = "reply"
+    """Reply: names to talk about, no refs."""
+
+    DO_NOT_READ = "do_not_read"
+    """Think: one line of refs that need no reading."""
+
+    CURATION = "curation"
+    """Understand: everything, with ages and reasons."""
+
+    @classmethod
+    def of(cls, mode: "EntityMode | str") -> "EntityMode":
+        """Return the mode of this name; raise `InvalidOptionError` naming the legal ones."""
+        try:
+            return cls(mode)
+        except ValueError:
+            raise InvalidOptionError("mode", mode, ", ".join(cls)) from None
+
+
+def _row(active: Detail, generated: Detail, retained: Detail, tombstones: Detail) -> Mapping[Tier, Detail]:
+    return MappingProxyType(dict(zip(Tier, (active, generated, retained, tombstones), strict=True)))
+
+
+_BOTH, _LABELS, _REFS = Detail.REFS_AND_LABELS, Detail.LABELS, Detail.REFS
+
+ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
+    {
+        EntityMode.FULL: _row(Detail.FULL, Detail.FULL, Detail.NONE, Detail.NONE),
+        EntityMode.REFS_AND_LABELS: _row(_BOTH, _BOTH, _REFS, _REFS),
+        EntityMode.LABELS_ONLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.REPLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
+        EntityMode.DO_NOT_READ: _row(_REFS, _REFS, _REFS, Detail.NONE),
+        EntityMode.CURATION: _row(Detail.FULL, Detail.FULL, Detail.FULL, Detail.FULL),
+    }
+)
+"""What each mode shows (seed 003 layer 1, "Who Consumes What"); tombstones, of which the seed is silent, to those who plan and curate."""
+
+
+_HEADINGS = {
+    Tier.ACTIVE: "Active",
+    Tier.GENERATED: "Generated, not saved",
+    Tier.RETAINED: "Retained",
+    Tier.TOMBSTONES: "Removed",
+}
+
+NOTHING = "No entities."
+"""What stands where there is nothing to show."""
+
+_NAMED = 100
+"""How many refs stand in a line that may not yield."""
+
+_Shown = EntitySnapshot | Tombstone
+
+
+def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContext:
+    """Return `ctx` with what the mode may see alone, so that printing has nothing to hide.
+
+    Tiers it does not see are empty; refs, labels, reasons and data that it does not see are
+    blank. Raise `InvalidOptionError` for an unknown mode.
+    """
+    known = EntityMode.of(mode)
+    see = ENTITY_TABLE[known]
+    reasons = known is EntityMode.CURATION
+
+    def snapshots(tier: Tier, shown: tuple[EntitySnapshot, ...]) -> tuple[EntitySnapshot, ...]:
+        return tuple(_snapshot(each, see[tier], reasons=reasons) for each in shown if see[tier] is not Detail.NONE)
+
+    return EntityContext(
+        snapshots(Tier.ACTIVE, ctx.active),
+        snapshots(Tier.GENERATED, ctx.generated),
+        snapshots(Tier.RETAINED, ctx.retained),
+        tuple(
+            _tombstone(each, see[Tier.TOMBSTONES], reasons=reasons) for each in ctx.tombstones if see[Tier.TOMBSTONES] is not Detail.NONE
+        ),
+        ctx.current_turn,
+    )
+
+
+def _snapshot(shown: EntitySnapshot, detail: Detail, *, reasons: bool) -> EntitySnapshot:
+    return evolve(
+        shown,
+        ref=_ref(shown, detail),
+        label=_label(shown, detail),
+        data=shown.data if detail is Detail.FULL else None,
+        retention_reason=shown.retention_reason if reasons else None,
+    )
+
+
+def _tombstone(shown: Tombstone, detail: Detail, *, reasons: bool) -> Tombstone:
+    return evolve(shown, ref=_ref(shown, detail), label=_label(shown, detail), reason=shown.reason if reasons else "")
+
+
+def _ref(shown: _Shown, detail: Detail) -> str:
+    return "" if detail is Detail.LABELS else shown.ref
+
+
+def _label(shown: _Shown, detail: Detail) -> str:
+    return "" if detail is Detail.REFS else shown.label
+
+
+def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:
+    """Return what a mode sees of `ctx` as parts, an entity an entry; where room is short its name stands for it.
+
+    Law: no line starts with anything that an entity holds, except its ref.
+    """
+    known = EntityMode.of(mode)
+    seen = visible_entities(ctx, known)
+    if known is EntityMode.DO_NOT_READ:
+        line = do_not_read(seen)
+        return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
+    # Ages are for whoever decides what stays in mind; to the others they are noise.
+    since = ctx.current_turn if known is EntityMode.CURATION else None
+    tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
+    rows = zip(Tier, tiers, strict=True)
+    return filled(Part(_HEADINGS[tier], _entries(ENTITY_TABLE[known][tier], each, since)) for tier, each in rows)
+
+
+def do_not_read(ctx: EntityContext) -> str:
+    """Return the line that names what needs no reading, blank if nothing does; what is only linked was never read.
+
+    It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
+    """
+    read = [each for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    # Chosen by age, named in the order in which refs were given out, as in every other list.
+    newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
+    more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
+    return f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}" if read else ""
+
+
+def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[Entry]:
+    match detail:
+        case Detail.NONE:
+            return []
+        case Detail.REFS:
+            return [Entry(", ".join(each.ref for each in tier))] if tier else []
+        case Detail.LABELS:
+            return [Entry(f"- {json_line(each.label)}", json_line(each.label)) for each in tier]
+        case Detail.REFS_AND_LABELS:
+            return [Entry(f"- {each.ref}: {json_line(each.label)}", each.ref) for each in tier]
+        case Detail.FULL:
+            return [Entry(json_line(_facts(each, since)), f"{each.ref} {json_line(each.label)}") for each in tier]
+        case _:
+            assert_never(detail)
+
+
+def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
+    facts = {"ref": shown.ref, "type": shown.type, "label": shown.label, "status": shown.status.value}
+    if isinstance(shown, Tombstone):
+        return {**facts, "turn_removed": shown.turn_removed, "reason": shown.reason}
+    history = {} if since is None else _history(shown, since)
+    reason = {} if shown.retention_reason is None else {"retention_reason": shown.retention_reason}
+    return {**facts, **history, **reason} if shown.data is None else {**facts, **history, **reason, "data": shown.data}
+
+
+def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
+    return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+
+
+def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
+    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (seed 003 layer 1).
+
+    Raises:
+        InvalidOptionError: no such mode; names the legal ones.
+
+    >>> from polycontext.nodes.entities import EntitySnapshot
+    >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "refs_and_labels"))
+    ### Active
+    - recipe_1: "Soup"
+    >>> print(format_entity_context(EntityContext(active=(soup,)), "do_not_read"))
+    DO NOT re-read: recipe_1
+    """
+    if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
+        return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
+    return printed(entity_parts(ctx, mode), NOTHING)

@@ -1,0 +1,236 @@
+"""What happens in a replay, step by step, and what it comes to: the summary, and the share of the prefix that a cache could keep."""
+
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import Any
+
+from attrs import define, field, frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.nodes.recordings.conversation import Conversation
+from polycontext.polynomial import ContextSession, ContextState
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.providers import Provider
+
+
+@frozen
+class TurnTaken:
+    """Record a turn that went in: its class, and the state and pressure it led to.
+
+    `number` counts the turns of the recording from 1. `list_refused` says why the message list
+    after it was not handed out (None if it was, or if none is due: calls are open, or it is a system
+    turn). `stand_in` marks what was put in for a refused result.
+    """
+
+    number: int
+    turn: Turn
+    resource_class: ResourceClass
+    state: ContextState
+    pressure: float
+    delivered: bool = False
+    list_refused: str | None = None
+    stand_in: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the step, JSON-ready; the content stays in the recording."""
+        return {
+            "step": "turn",
+            "turn": self.number,
+            "role": str(self.turn.role),
+            "class": self.resource_class.name,
+            "tokens": self.turn.tokens,
+            "state": str(self.state),
+            "pressure": round(self.pressure, 4),
+            "delivered": self.delivered,
+            **({"list_refused": self.list_refused} if self.list_refused else {}),
+            **({"stand_in": True} if self.stand_in else {}),
+        }
+
+
+@frozen
+class Compressed:
+    """Record a compression: the numbers of the turns that were dropped and gisted, and the tokens before and after."""
+
+    tokens_before: int
+    tokens_after: int
+    dropped: tuple[int, ...]
+    gisted: tuple[int, ...]
+    state: ContextState
+    pressure: float
+
+    @property
+    def saves(self) -> bool:
+        """Tell whether anything yielded; where nothing may any more, a compression only changes the state."""
+        return self.tokens_after < self.tokens_before
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the step, JSON-ready."""
+        return {
+            "step": "compress",
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "dropped": list(self.dropped),
+            "gisted": list(self.gisted),
+            "state": str(self.state),
+            "pressure": round(self.pressure, 4),
+        }
+
+
+@frozen
+class TurnRefused:
+    """Record a turn that did not go in, and why; state and pressure are as they were."""
+
+    number: int
+    turn: Turn
+    error: str
+    reason: str
+    state: ContextState
+    pressure: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the step, JSON-ready."""
+        return {
+            "step": "refused",
+            "turn": self.number,
+            "role": str(self.turn.role),
+            "error": self.error,
+            "reason": self.reason,
+            "state": str(self.state),
+            "pressure": round(self.pressure, 4),
+        }
+
+
+ReplayStep = TurnTaken | Compressed | TurnRefused
+"""What a replay is made of."""
+
+
+@frozen
+class ReplayReport:
+    """Report a replay: its steps, and what they come to.
+
+    `turns` counts the recording's turns, `repaired` are the numbers of results that were added,
+    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it.
+    """
+
+    conversation: Conversation
+    steps: tuple[ReplayStep, ...] = field(repr=False)
+    turns: int
+    repaired: tuple[int, ...]
+    session: ContextSession = field(repr=False)
+    stopped: bool
+    prefix_kept: float | None
+
+    @property
+    def refused(self) -> tuple[TurnRefused, ...]:
+        """Return the refused turns."""
+        return tuple(step for step in self.steps if isinstance(step, TurnRefused))
+
+    @property
+    def compressions(self) -> tuple[Compressed, ...]:
+        """Return the compressions."""
+        return tuple(step for step in self.steps if isinstance(step, Compressed))
+
+    @property
+    def tokens_saved(self) -> int:
+        """Return the tokens that all compressions together took out of the view."""
+        return sum(step.tokens_before - step.tokens_after for step in self.compressions)
+
+    @property
+    def states(self) -> tuple[ContextState, ...]:
+        """Return the states visited, in the order of the first visit."""
+        return tuple(dict.fromkeys((ContextState.EMPTY, *(step.state for step in self.steps))))
+
+    @property
+    def peak(self) -> float:
+        """Return the highest pressure after any step."""
+        return max((step.pressure for step in self.steps), default=0.0)
+
+    @property
+    def lists(self) -> tuple[int, int]:
+        """Return how many message lists were handed out, and how many refused."""
+        taken = [step for step in self.steps if isinstance(step, TurnTaken)]
+        return sum(step.delivered for step in taken), sum(step.list_refused is not None for step in taken)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the steps come to, JSON-ready."""
+        delivered, undelivered = self.lists
+        return {
+            "turns": self.turns,
+            "states": [str(state) for state in self.states],
+            "compressions": len(self.compressions),
+            "tokens_saved": self.tokens_saved,
+            "tokens_logged": sum(turn.tokens or 0 for turn in self.session.log()),
+            "tokens_in_view": self.session.window.tokens,
+            "max_tokens": self.session.window.max_tokens,
+            "prefix_kept": None if self.prefix_kept is None else round(self.prefix_kept, 4),
+            "lists_delivered": delivered,
+            "lists_refused": undelivered,
+            "turns_refused": len(self.refused),
+            "results_repaired": list(self.repaired),
+            "final_state": str(self.session.state),
+            "final_pressure": round(self.session.pressure, 4),
+            "peak_pressure": round(self.peak, 4),
+            "stopped": self.stopped,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the whole report, JSON-ready."""
+        conversation = self.conversation
+        return {
+            "file": conversation.source,
+            "line": conversation.line,
+            "id": conversation.id,
+            "provider": str(conversation.provider),
+            "summary": self.summary(),
+            "steps": [step.as_json() for step in self.steps],
+        }
+
+
+@define
+class PrefixMeter:
+    """Measure how much of each request the next one begins with, in tokens.
+
+    Requests are the message lists that a model would answer: those that end on a user turn or
+    on a result. A provider's prompt cache can keep what two in a row begin with alike.
+    """
+
+    _last: tuple[Turn, ...] | None = None
+    _kept: int = 0
+    _sent: int = 0
+
+    def add(self, window: ContextWindow, provider: Provider) -> None:
+        """Enter the request that `window` gives."""
+        turns = _as_sent(window.all_turns(), provider)
+        if self._last is not None:
+            # By identity: windows share the turns that nothing touched.
+            common = takewhile(lambda pair: pair[0] is pair[1], zip(self._last, turns, strict=False))
+            self._kept += sum(turn.tokens or 0 for turn, _ in common)
+            self._sent += sum(turn.tokens or 0 for turn in self._last)
+        self._last = turns
+
+    @property
+    def share(self) -> float | None:
+        """Return kept / sent, None before there were two requests."""
+        return self._kept / self._sent if self._sent else None
+
+
+def _as_sent(turns: tuple[Turn, ...], provider: Provider) -> tuple[Turn, ...]:
+    """Return `turns` in the order of the request: Anthropic takes the system turns first."""
+    if provider is Provider.OPENAI:
+        return turns
+    return tuple(sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM))
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Write turn numbers the short way.
+
+    >>> ranges((3, 4, 5, 9))
+    '3-5, 9'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -1,0 +1,136 @@
+"""The log: every turn ever accepted, in order, whatever became of it in the view.
+
+A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions share; the
+index of ids is shared by all versions and only a hint, which the turns themselves confirm. So a turn that was
+appended to a log that nobody kept costs the next one nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import chain, islice
+from typing import Self, overload
+
+from attrs import define, field
+
+from polycontext.linearity import UnknownResourceError
+from polycontext.window import Role, Turn
+from polycontext.window.items import ITEM_IDS
+from polycontext.window.items.attachment import attachment_of
+
+_CHUNK = 64
+_NEAR_IDS = 500
+
+
+@define(eq=False, repr=False)
+class Log(Sequence[Turn]):
+    """Hold the accepted turns of a conversation and find them by id; immutable, appending is amortised O(1).
+
+    >>> log = Log().append(Turn("user", "hello", resource_id="t1"))
+    >>> len(log), log.place("t1"), log[0].text
+    (1, 0, 'hello')
+    """
+
+    _chunks: tuple[tuple[Turn, ...], ...] = ()
+    _tail: tuple[Turn, ...] = ()
+    _places: dict[str, int] = field(factory=dict)
+    _items: dict[str, int] = field(factory=dict)
+
+    def append(self, turn: Turn) -> "Log":
+        """Return the log with an accepted turn behind the others."""
+        place = len(self)
+        self._places[turn.resource_id] = place
+        attachment = attachment_of(turn)
+        if attachment is not None:
+            if self.item(attachment.id) is None:
+                self._items[attachment.id] = place
+            ITEM_IDS.skip_past(attachment.id)
+        tail = (*self._tail, turn)
+        if len(tail) < _CHUNK:
+            return Log(self._chunks, tail, self._places, self._items)
+        return Log((*self._chunks, tail), (), self._places, self._items)
+
+    def knows(self, resource_id: str) -> bool:
+        """Tell whether a turn of that id was accepted; a gist made here was not."""
+        return self._find(resource_id) is not None
+
+    def place(self, resource_id: str) -> int:
+        """Return the index of a turn.
+
+        Raises:
+            UnknownResourceError: no such turn.
+        """
+        place = self._find(resource_id)
+        if place is None:
+            newest = islice(reversed(self), _NEAR_IDS)
+            raise UnknownResourceError(resource_id, tuple(get_close_matches(str(resource_id), [turn.resource_id for turn in newest])))
+        return place
+
+    def atom(self, resource_id: str) -> tuple[Turn, ...]:
+        """Return all turns of the atom that holds `resource_id`."""
+        start = self.place(resource_id)
+        while self[start].role is Role.TOOL:
+            start -= 1
+        stop = start + 1
+        while stop < len(self) and self[stop].role is Role.TOOL:
+            stop += 1
+        return tuple(self[start:stop])
+
+    def item(self, item_id: str) -> Turn | None:
+        """Return the turn that attached a context item first, None where none did."""
+        place = self._items.get(item_id)
+        if place is None or place >= len(self):
+            return None
+        attachment = attachment_of(self[place])
+        return self[place] if attachment is not None and attachment.id == item_id else None
+
+    def _find(self, resource_id: str) -> int | None:
+        place = self._places.get(resource_id)
+        if place is None:
+            return None
+        if place < len(self) and self[place].resource_id == resource_id:
+            return place
+        # The hint is another version's: that happens where two versions of one log took the same id in.
+        return next((index for index, turn in enumerate(self) if turn.resource_id == resource_id), None)
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Turn]: ...
+    def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        chunk, offset = divmod(place, _CHUNK)
+        return self._chunks[chunk][offset] if chunk < len(self._chunks) else self._tail[offset]
+
+    def __iter__(self) -> Iterator[Turn]:
+        return chain(chain.from_iterable(self._chunks), self._tail)
+
+    def __len__(self) -> int:
+        return len(self._chunks) * _CHUNK + len(self._tail)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            len(self) == len(other) and all(map(lambda a, b: a is b or a == b, self, other)) if isinstance(other, Log) else NotImplemented
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Log({len(self)} turns)"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    # A pickle carries the turns alone; the index is made anew.
+    def __reduce__(self) -> tuple[object, ...]:
+        return _log_of, (tuple(self),)
+
+
+def _log_of(turns: Sequence[Turn]) -> Log:
+    log = Log()
+    for turn in turns:
+        log = log.append(turn)
+    return log

@@ -1,0 +1,165 @@
+"""Decide what a command does to a conversation: pure, over the table that is compiled from the machine.
+
+`decide` is a generator: where words are needed it yields what it wants summarised and is sent the fulfilment, so
+that one piece of code serves drivers that wait and drivers that await. Nothing is ever rolled back: a draft that
+did not work out is dropped, and the conversation it began from is still there.
+"""
+
+from collections.abc import Generator
+from datetime import datetime
+from typing import assert_never
+
+from attrs import define, frozen
+
+from polycontext.linearity import UNIX_EPOCH, ResourceClass
+from polycontext.polynomial.errors import ContextOverflowError, illegal
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event, event_of
+from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
+from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
+from polycontext.polynomial.session.attaching import attaching_turn, held_attachment
+from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
+from polycontext.polynomial.session.recall import recall_edit
+from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.window import Turn
+
+
+@frozen
+class Wanted:
+    """Ask for the words of a plan; `query` says what the reader will ask next."""
+
+    plan: Plan
+    query: str | None = None
+
+
+@define
+class Decision:
+    """Hold what a command comes to: the events to store, the steps that made them, and the conversation afterwards."""
+
+    base: int
+    events: tuple[Event, ...]
+    steps: tuple[Step, ...]
+    after: Conversation
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what goes out; a command that came to nothing shows the conversation as it is."""
+        return self.steps[-1].output(self.after.state) if self.steps else ContextOutput(self.after.window, self.after.state)
+
+
+Deciding = Generator[Wanted, Fulfilment, "Draft"]
+
+
+def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> Generator[Wanted, Fulfilment, Decision]:
+    """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
+
+    Raises whatever the machine refuses, and then nothing has happened.
+
+    Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
+    """
+    draft = yield from _done(Draft(conversation, policy, asked.at), asked.command)
+    return Decision(conversation.revision, draft.events, draft.steps, draft.conversation)
+
+
+@define
+class Draft:
+    """Hold a decision in the making; never changed, but made at every turn, and a frozen class takes twice as long to make."""
+
+    conversation: Conversation
+    policy: ContextPolicy
+    at: datetime
+    events: tuple[Event, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    def take(self, context_input: ContextInput) -> "Draft":
+        """Return the draft with one more input, taken through the table."""
+        conversation = self.conversation
+        step = Step(context_input, conversation.window, self.policy)
+        state = run(TABLE, conversation.state, step)
+        event = event_of(step, state, self.at)
+        assert step.result is not None
+        after = conversation.after(event, step.result)
+        return Draft(after, self.policy, self.at, (*self.events, event), (*self.steps, step))
+
+    def check_direction(self, kind: InputKind) -> None:
+        """Refuse what is illegal here before any work is done for it."""
+        legal = VALID_DIRECTIONS[self.conversation.state]
+        if kind not in legal:
+            raise illegal(self.conversation.state, kind, legal)
+
+    def plan(self, target: float | None = None) -> Plan:
+        """Plan down to `target`; without one, as automatic compression does."""
+        window, policy = self.conversation.window, self.policy
+        if target is not None:
+            return policy.projector.plan_for(window, target)
+        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window))
+
+
+def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one return a command
+    match command:
+        case Add():
+            return (yield from _added(draft, ContextInput.of_turn(_stamped(command.turn, draft.at), command.resource_class)))
+        case Attach():
+            return (yield from _attached(draft, command))
+        case Compress():
+            draft.check_direction(InputKind.COMPRESS)
+            return (yield from _compressed(draft, command.target, command.query))
+        case Clear():
+            return draft.take(ContextInput.clear())
+        case Recall():
+            draft.check_direction(InputKind.RECALL)
+            edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
+            return draft.take(ContextInput.recall(edit)) if edit.splices else draft
+        case Promote():
+            return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale))
+        case Together():
+            for each in command.commands:
+                draft = yield from _done(draft, each)
+            return draft
+        case _:
+            assert_never(command)
+
+
+def _added(draft: Draft, context_input: ContextInput) -> Deciding:
+    """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much."""
+    conversation, auto = draft.conversation, draft.policy.auto
+    if not (auto and conversation.state is ContextState.PRESSURED):
+        draft = draft.take(context_input)
+    else:
+        # A turn that may not come now is refused before a summariser is asked for anything.
+        conversation.window.check_order(context_input.turn)
+        try:
+            draft = (yield from _compressed(draft)).take(context_input)
+        except ContextOverflowError:
+            draft = (yield from _compressed(draft, 0.0)).take(context_input)
+    if auto and is_over_budget(draft.conversation.window) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
+        return (yield from _compressed(draft))
+    return draft
+
+
+def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
+    fulfilment = yield Wanted(draft.plan(target), query)
+    return draft.take(ContextInput.compress(fulfilment))
+
+
+def _attached(draft: Draft, command: Attach) -> Deciding:
+    window, wanted = draft.conversation.window, command.resource_class
+    held = held_attachment(window, command.item, command.source)
+    if held is None:
+        turn = _stamped(attaching_turn(draft.conversation.log, command.item, command.source, command.ids), draft.at)
+        # What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a file.
+        return (yield from _added(draft, ContextInput.of_turn(turn, ResourceClass.REQUIRED if wanted is None else wanted)))
+    if wanted is None or wanted <= window.class_of(held):
+        return draft
+    return draft.take(ContextInput.promote(held.resource_id, wanted, "attached again"))
+
+
+def _stamped(turn: Turn, at: datetime) -> Turn:
+    """Return `turn` with a time of its own or `at`, to be counted by the window whatever the caller says."""
+    if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
+        return turn
+    return turn.stamped(at if turn.timestamp is UNIX_EPOCH else turn.timestamp)

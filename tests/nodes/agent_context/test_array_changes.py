@@ -1,0 +1,99 @@
+"""What changed in an array: found without comparing what is shared, and right however the arrays differ."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.agent_context import Fact, array_changes, deserialize, serialize
+from polycontext.nodes.agent_context.array_changes import Items, Run, inverted_items, items_between, joined_items, spliced
+from polycontext.nodes.agent_context.json_text import canonical, same
+from tests.nodes.agent_context.changes import START, write
+
+FACTS = tuple(Fact(f"f{number}", "x") for number in range(1000))
+NEW = tuple(Fact(f"new-{number}") for number in range(40))
+
+ITEMS = st.integers(0, 6).map(str) | st.sampled_from([1, 1.0, True, "a long text"])
+ARRAYS = st.lists(ITEMS, max_size=40).map(tuple)
+
+
+def led(source: tuple[Any, ...], target: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what the runs from source to target make of the source."""
+    items = items_between(source, target)
+    return source if items is None else spliced(items, source)
+
+
+def exactly(array: tuple[Any, ...]) -> list[tuple[type, Any]]:
+    """Return the items with their types: 1 is not true."""
+    return [(type(item), item) for item in array]
+
+
+@given(ARRAYS, ARRAYS)
+def test_runs_lead_there_and_back(source: tuple[Any, ...], target: tuple[Any, ...]) -> None:
+    """Spliced into the source they give the target, inverted the source; there are none exactly if both are the same."""
+    items = items_between(source, target)
+    assert (items is None) is (exactly(source) == exactly(target))
+    if items is not None:
+        assert exactly(spliced(items, source)) == exactly(target)
+        assert exactly(spliced(inverted_items(items), target)) == exactly(source)
+
+
+@given(ARRAYS, ARRAYS, ARRAYS)
+def test_runs_join(first: tuple[Any, ...], second: tuple[Any, ...], third: tuple[Any, ...]) -> None:
+    """Two steps joined are one that leads from the first to the third, and nothing if these are the same."""
+    one, two = items_between(first, second), items_between(second, third)
+    if one is None or two is None:
+        return
+    joint = joined_items(one, two)
+    assert exactly(first if joint is None else spliced(joint, first)) == exactly(third)
+    assert joined_items(one, inverted_items(one)) is None
+
+
+SHARED: dict[str, tuple[tuple[Any, ...], list[Run]]] = {
+    "append": ((*FACTS, *NEW), [Run(1000, (), NEW)]),
+    "prepend": ((*NEW, *FACTS), [Run(0, (), NEW)]),
+    "insert many": ((*FACTS[:500], *NEW, *FACTS[500:]), [Run(500, (), NEW)]),
+    "remove many": ((*FACTS[:300], *FACTS[500:]), [Run(300, FACTS[300:500], ())]),
+    "replace the ends": ((NEW[0], *FACTS[1:-1], NEW[1]), [Run(0, FACTS[:1], NEW[:1]), Run(999, FACTS[999:], NEW[1:2])]),
+    "one in, one out": ((NEW[0], *FACTS[:400], *FACTS[401:]), [Run(0, (), NEW[:1]), Run(400, FACTS[400:401], ())]),
+    "many in, one more at the end": ((*FACTS[:5], *NEW, *FACTS[5:], Fact("end")), [Run(5, (), NEW), Run(1000, (), (Fact("end"),))]),
+    "empty": ((), [Run(0, FACTS, ())]),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_runs_hold_only_what_changed(name: str) -> None:
+    """Items that moved because of others are no change, near or far."""
+    target, expected = SHARED[name]
+    assert items_between(FACTS, target) == Items(1000, tuple(expected))
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_items_are_never_compared_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is new, and what it meets, is looked at: not one of a thousand shared items."""
+    looked_at = 0
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal looked_at
+            looked_at += 1
+            return original(*arguments)
+
+        return call
+
+    monkeypatch.setattr(f"{array_changes.__name__}.same", counted(same))
+    monkeypatch.setattr(f"{array_changes.__name__}.canonical", counted(canonical))
+    target, expected = SHARED[name]
+    items_between(FACTS, target)
+    assert looked_at <= 2 * sum(len(run.removed) + len(run.added) for run in expected)
+
+
+def test_arrays_that_share_nothing_are_compared_by_value() -> None:
+    """A context that was read again holds equal items, not the same: what changed is found all the same."""
+    read = deserialize(serialize(write(START, enrichment__facts=FACTS))).enrichment.facts
+    target = (*NEW, *read[:700], *read[720:])
+    assert items_between(FACTS, read) is None
+    assert items_between(FACTS, target) == Items(1000, (Run(0, (), NEW), Run(700, FACTS[700:720], ())))
+    assert led(FACTS, tuple(reversed(read))) == tuple(reversed(FACTS))

@@ -1,0 +1,118 @@
+"""The turn under way grows by one thing at a time, and never changes in place."""
+
+import copy
+import pickle
+
+import pytest
+
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.history import PendingState
+from polycontext.nodes.memory import CurrentTurn, summarize
+from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
+from polycontext.window import default_counter
+from tests.nodes.memory.records import kitchen
+
+
+def test_each_method_adds_one_thing() -> None:
+    """What Understand, Think and Act report stands in the turn, and the turn before is as it was."""
+    turn = CurrentTurn(4)
+    pending = PendingState("propose", "Save it?")
+    after = turn.route({"agent": "recipes"}).curate(["recipe_1"]).observe(phase="narrowing").decide("propose", "Save").expects(pending)
+    assert turn == CurrentTurn(4)
+    assert after == CurrentTurn(
+        4,
+        ThinkDecision.PROPOSE,
+        "Save",
+        curation=CurationSummary(["recipe_1"]),
+        phase=ConversationPhase.NARROWING,
+        pending=pending,
+        routing={"agent": "recipes"},
+    )
+
+
+def test_what_is_no_pending_state_is_refused_at_once() -> None:
+    """A text alone does not say what is waited for."""
+    with pytest.raises(InvalidDataError, match=r"^pending: str is no PendingState"):
+        CurrentTurn(1).expects("Shall I save it?")  # type: ignore[arg-type]
+
+
+def test_why_a_turn_was_blocked_is_kept_in_a_bound() -> None:
+    """A reason of ordinary length is kept byte for byte, what matters of one as long as a dump of everything."""
+    reason = "CRUD failed: timeout | db_create on inventory: sugar, onions"
+    assert CurrentTurn(1).block(reason).blocked_reason == reason
+    long = CurrentTurn(1).block("nothing to see in this line\n" * 900 + reason).blocked_reason
+    assert long is not None
+    assert default_counter().count(long) <= 300
+    with pytest.raises(InvalidDataError, match=r"^blocked_reason: int is not text"):
+        CurrentTurn(1).block(3)  # type: ignore[arg-type]
+
+
+def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
+    """Frameworks that checkpoint their state by pickle or deepcopy get an equal one."""
+    lived = kitchen(3)
+    for record in (lived.turn, lived.conversation):
+        assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)  # noqa: S301  our own bytes
+        assert hash(copy.deepcopy(record)) == hash(record)
+
+
+def test_steps_are_numbered_and_keep_their_full_result() -> None:
+    """Numbers follow each other from 1; the result is immutable JSON data."""
+    turn = CurrentTurn(1).step("read", "recipes", "Find", [{"name": "Soup"}], note="vegan").step("write", "recipes", "Save")
+    assert [step.step_num for step in turn.steps] == [1, 2]
+    assert turn.steps[0].result == ({"name": "Soup"},)
+
+
+def test_the_note_for_the_next_step_is_the_last_one_s() -> None:
+    """Act reads the note of the step just before, not of an earlier one."""
+    turn = CurrentTurn(1)
+    assert turn.prev_step_note is None
+    noted = turn.step("read", "recipes", "Find", note="vegan")
+    assert noted.prev_step_note == "vegan"
+    assert noted.step("write", "recipes", "Save").prev_step_note is None
+
+
+def test_observing_leaves_what_is_not_said() -> None:
+    """The phase and the wish are set apart from each other; an empty wish takes the wish back."""
+    turn = CurrentTurn(1).observe(phase="exploring", user_expressed="quick").observe(phase="narrowing")
+    assert (turn.phase, turn.user_expressed) == ("narrowing", "quick")
+    assert turn.observe(user_expressed="").user_expressed == ""
+
+
+def test_a_second_decision_about_a_ref_replaces_the_first() -> None:
+    """Curating twice in one turn adds up."""
+    turn = CurrentTurn(1).curate(["recipe_1"], reasons={"recipe_1": "liked"}).curate(demoted=["recipe_1"])
+    assert turn.curation == CurationSummary(demoted=["recipe_1"])
+
+
+def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
+    """A step that says what came out keeps its words, one that does not is counted; the reason of a block stays."""
+    turn = (
+        CurrentTurn(2)
+        .step("read", "recipes", "Find", [{}, {}])
+        .step("analyze", "recipes", "Pick", outcome="the second")
+        .block("no database")
+    )
+    summary = summarize(turn)
+    assert [step.outcome for step in summary.steps] == ["read 2 recipes", "the second"]
+    assert not hasattr(summary.steps[0], "result")
+    assert (summary.turn_num, summary.blocked_reason, summary.think_decision) == (2, "no database", None)
+
+
+def test_a_result_that_is_no_json_is_refused() -> None:
+    """The place of the fault is named."""
+    with pytest.raises(InvalidDataError, match=r"^result\[0\].when: "):
+        CurrentTurn(1).step("read", "recipes", "Find", [{"when": object()}])
+
+
+def test_a_turn_can_be_saved_in_its_middle() -> None:
+    """Its JSON restores the identical turn, results included, and the same text."""
+    turn = kitchen(1).turn.step("read", "recipes", "Find", [{"deep": [1, {"er": None}]}])
+    again = CurrentTurn.from_json(turn.to_json())
+    assert again == turn
+    assert again.to_json() == turn.to_json()
+
+
+def test_a_conversation_is_no_turn() -> None:
+    """The JSON of another record is refused."""
+    with pytest.raises(InvalidDataError, match=r"^\$\.turn_num: is missing"):
+        CurrentTurn.from_json(kitchen(1).conversation.to_json())

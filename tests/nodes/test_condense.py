@@ -1,0 +1,53 @@
+"""One message is condensed to its bound, and left alone where it fits."""
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.fitting import condense
+from polycontext.nodes.testing import ANY_TEXT
+from polycontext.window import Role, TokenCounter, Turn, default_counter
+
+LONG = (
+    "Well, that is how it is, one might say. " * 20 + "The order ZX-4471 for Mira costs 45 euros. " + "And so on it goes for a while. " * 20
+)
+
+
+@frozen
+class _Says:
+    """Stand for a summariser that always says the same."""
+
+    text: str
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        return self.text
+
+
+@given(ANY_TEXT, st.integers(0, 60), st.sampled_from([Role.USER, Role.ASSISTANT]))
+def test_condensing_keeps_its_bound(text: str, most: int, role: Role) -> None:
+    """Whatever the text, the result takes at most what it may."""
+    assert default_counter().count(condense(text, most, role=role)) <= most
+
+
+def test_names_and_numbers_survive() -> None:
+    """Of a long answer the identifiers stay, without the label of the speaker."""
+    short = condense(LONG, 30)
+    assert "ZX-4471" in short
+    assert "45 euros" in short
+    assert not short.startswith("assistant:")
+
+
+def test_a_summariser_of_one_s_own_is_asked_first() -> None:
+    """A good summary is taken as it is."""
+    assert condense(LONG, 30, summariser=_Says("Mira's order.")) == "Mira's order."
+
+
+@pytest.mark.parametrize("bad", ["", "   ", LONG])
+def test_a_summary_that_is_no_good_is_replaced(bad: str) -> None:
+    """An empty or a too long one gives way to an extract."""
+    short = condense(LONG, 30, summariser=_Says(bad))
+    assert "ZX-4471" in short
+    assert default_counter().count(short) <= 30

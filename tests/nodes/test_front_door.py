@@ -1,0 +1,65 @@
+"""The room of the nodes opens name by name, and the program starts by its module's name too."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from polycontext import nodes
+
+LIBRARIES = ("hypothesis", "matplotlib", "obstore", "rich", "typer")
+"""What only a command, an extra or a user's test needs."""
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after `code`."""
+    ask = f"import json, sys\n{code}\nprint(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_the_room_itself_loads_nothing() -> None:
+    """Importing it loads no module of any room; the first name that is asked for loads its own layer."""
+    bare = {name for name in loaded_after("import polycontext.nodes") if name.startswith("polycontext.")}
+    assert bare == {"polycontext.nodes"}
+    asked = loaded_after("from polycontext.nodes import ComponentRenderer")
+    assert "polycontext.nodes.props.component_renderer" in asked
+    assert not {"polycontext.nodes.prompts", "polycontext.nodes.builders", "polycontext.nodes.agent_context"} & asked
+
+
+def test_no_name_of_the_room_loads_what_only_a_command_needs() -> None:
+    """With every name taken, neither the command line nor a library of an extra is loaded."""
+    everything = loaded_after("from polycontext.nodes import *")
+    assert "polycontext.nodes.prompts.builder" in everything
+    assert sorted({*LIBRARIES, "polycontext.nodes.commands"} & everything) == []
+
+
+def test_the_help_of_the_commands_loads_no_room() -> None:
+    """Help needs neither what a command works with nor what draws plots or laws."""
+    helps = "; ".join(f"main([{command!r}, '--help'])" for command in ("replay", "project", "diagram", "laws", "pills"))
+    start = f"from polycontext.nodes.commands.app import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
+    ran = loaded_after(f"import contextlib, io\n{start}")
+    assert "polycontext.nodes.commands.output" in ran
+    assert sorted({"matplotlib", "hypothesis", "polycontext.polynomial", "polycontext.window", "polycontext.nodes.builders"} & ran) == []
+
+
+def test_the_lists_of_names_agree() -> None:
+    """Every exported name can be had, and no name can be had that is not exported; there are about thirty at most."""
+    assert sorted(nodes.__all__) == sorted(dir(nodes))
+    assert [name for name in nodes.__all__ if getattr(nodes, name, None) is None] == []
+    assert len(nodes.__all__) <= 30
+    with pytest.raises(AttributeError, match="Nobody"):
+        _ = nodes.Nobody
+
+
+def test_the_program_starts_by_its_name() -> None:
+    """`python -m polycontext` is the command line: its name, its version, its exit codes."""
+    told, refused = (
+        subprocess.run([sys.executable, "-m", "polycontext", *more], capture_output=True, text=True, check=False)
+        for more in (["--version"], ["dance"])
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"polycontext {version('polycontext')}\n", "")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("polycontext: No such command 'dance'")

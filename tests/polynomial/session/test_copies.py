@@ -1,0 +1,183 @@
+"""Sessions, outputs and what they hold can be pickled and deep-copied; a copy goes on by itself."""
+
+import json
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, replay
+from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.stores import InMemoryStore, Stored
+from polycontext.window import ContextWindow
+from tests.polynomial.conversations import WORDS, add_all, tool_atom, whole, words
+from tests.polynomial.session.faulty import Counting, Notes, Ticking
+
+Copy = Callable[[Any], Any]
+
+
+def pickled(value: Any) -> Any:
+    """Return what comes out of a pickle."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+
+copies = pytest.mark.parametrize("copy", [pickled, deepcopy])
+
+
+def grown(**options: Any) -> ContextSession:
+    """Return a session that has been through everything."""
+    session = ContextSession(600, counter=WORDS, clock=Ticking(), **options)
+    session.add_system("Be brief.")
+    session.add_user_turn("Plan a journey.")
+    add_all(session, tool_atom("look", 60, 20, said="let me look"))
+    session.add_assistant_turn(words(60, "a"))
+    session.add_user_turn(words(60, "u"))
+    session.add_assistant_turn(words(60, "b"))
+    session.compress(0.4)
+    session.recall(["t6"])
+    session.promote("t6", ResourceClass.PRESERVED)
+    return session
+
+
+@copies
+def test_a_copied_session_is_the_same(copy: Copy) -> None:
+    """State, window, log, journal and settings are those of the original, and so is what it says to a model."""
+    session = grown()
+    twin = copy(session)
+    assert whole(twin) == whole(session)
+    assert twin.to_json() == session.to_json()
+    assert twin.messages() == session.messages()
+    assert twin.conversation is not session.conversation or copy is deepcopy
+
+
+@copies
+def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
+    """Neither hears of what the other takes in; both go on alike, live machine and recall included."""
+    session = grown()
+    twin = copy(session)
+    before = whole(session)
+    twin.add_user_turn("only here")
+    twin.recall(["t3"])
+    assert twin.machine.window == twin.window
+    assert whole(session) == before
+    after = whole(twin)
+    session.add_user_turn("only there")
+    session.clear()
+    assert whole(twin) == after
+    assert replay(twin.events(), Conversation(ContextWindow(600, counter=WORDS))) == twin.conversation
+
+
+@copies
+def test_listeners_and_the_live_machine_stay_behind(copy: Copy) -> None:
+    """A copy has a live machine of its own, to which nobody listens; the original's listener hears of the original alone."""
+    listener = Counting()
+    session = grown(listeners=[listener])
+    heard = len(listener.heard)
+    twin = copy(session)
+    twin.add_user_turn("only here")
+    assert len(listener.heard) == heard
+    assert twin.machine is not session.machine
+    assert (twin.machine.context_state, twin.machine.window) == (twin.state, twin.window)
+    session.add_user_turn("only there")
+    assert len(listener.heard) == heard + 1
+
+
+def noted(session: ContextSession) -> Any:
+    """Return what was saved of the notes."""
+    return json.loads(session.conversation.companions["notes"])
+
+
+@copies
+def test_companions_travel(copy: Copy) -> None:
+    """A copy has its own copy of what is saved with the session, and saves that from then on."""
+    session, notes = ContextSession(400, counter=WORDS), Notes()
+    session.accompany("notes", notes)
+    notes.note()
+    session.add_user_turn("hello")
+    twin = copy(session)
+    notes.note()
+    twin.add_user_turn("only here")
+    assert noted(twin) == {"seen": 1, "list": [0]}
+    session.add_user_turn("only there")
+    assert noted(session) == {"seen": 2, "list": [0, 1]}
+
+
+@copies
+def test_a_store_in_memory_travels_with_its_sessions(copy: Copy) -> None:
+    """Sessions of one store that are copied together share a store afterwards; it holds the others too."""
+    store = InMemoryStore()
+    one = ContextSession(400, counter=WORDS, store=store, session_id="one")
+    same = ContextSession(400, counter=WORDS, store=store, session_id="one")
+    other = ContextSession(400, counter=WORDS, store=store, session_id="other")
+    one.add_user_turn("hello")
+    other.add_user_turn("good morning")
+    twins: Sequence[ContextSession] = copy([one, same])
+    twins[0].add_assistant_turn("hi")
+    twins[1].add_user_turn("how are you?")
+    assert [turn.text for turn in twins[1].log()] == ["hello", "hi", "how are you?"]
+    travelled = twins[0]._writer.store
+    assert travelled is twins[1]._writer.store
+    assert len(travelled.load("other").events) == 1
+    assert len(store.load("one").events) == 1
+
+
+class Elsewhere:
+    """Stand for a store on some machine."""
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return nothing."""
+        return Stored()
+
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+        """Take everything."""
+
+
+@copies
+def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
+    """Two sessions over one journal would each take the other's place; the refusal says what to do."""
+    session = ContextSession(400, store=Elsewhere())
+    session.add_user_turn("hello")
+    with pytest.raises(TypeError, match=r"kept in a Elsewhere cannot be copied; legal: opening it again"):
+        copy(session)
+    assert session.state is ContextState.ACCUMULATING
+
+
+@copies
+def test_an_output_travels_with_its_compression(copy: Copy) -> None:
+    """Whoever consumes outputs may be another process: what was compressed, dropped and saved is told there too."""
+    session = grown()
+    for output in (session.output, session.add_user_turn("more"), session.compress(0.1)):
+        twin = copy(output)
+        assert (twin.state, twin.window, twin.messages) == (output.state, output.window, output.messages)
+        assert (twin.compressed, twin.pressure) == (output.compressed, output.pressure)
+    did, done = copy(output).compression, output.compression
+    assert did is not None
+    assert done is not None
+    assert (did.edit, did.gisted, did.dropped, did.kept, did.irreducible) == (
+        done.edit,
+        done.gisted,
+        done.dropped,
+        done.kept,
+        done.irreducible,
+    )
+    assert (did.tokens_before, did.tokens_after, did.window) == (done.tokens_before, done.tokens_after, done.window)
+
+
+@copies
+def test_a_conversation_travels(copy: Copy) -> None:
+    """The value itself is equal, and its log finds turns by their ids."""
+    conversation = grown().conversation
+    twin = copy(conversation)
+    assert twin == conversation
+    assert twin.log.place("t6") == conversation.log.place("t6")
+
+
+def test_what_was_written_for_a_provider_stays_behind() -> None:
+    """A copy writes its messages anew, under a lock of its own."""
+    session = grown()
+    session.messages()
+    assert isinstance(pickled(session)._delivery, Delivery)
+    assert pickled(session)._delivery._messages == []

@@ -1,0 +1,260 @@
+"""Stores fail, answers are lost, tasks are cancelled: a session is what it was, or what its store has (design §7, Session)."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+from attrs import field, frozen
+
+from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.events import TurnEvent
+from polycontext.window import ContextItem
+from tests.polynomial.conversations import words
+from tests.polynomial.session.faulty import FAULTS, FaultyAsyncStore, FaultyStore, Living, seeded
+
+SEQUENCES, CHUNK, LENGTH = 2_000, 100, 10
+chunks = pytest.mark.parametrize("chunk", range(SEQUENCES // CHUNK))
+
+
+@frozen
+class Call:
+    """Hold one call of a session's method; `mark` is a word that the log holds once if it has happened, None where it adds nothing."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(factory=dict)
+    mark: str | None = None
+
+    def on(self, session: ContextSession) -> Any:
+        """Call the method."""
+        return getattr(session, self.name)(*self.args, **self.options)
+
+    def twin_on(self, session: ContextSession) -> Any:
+        """Call its twin for tasks."""
+        return getattr(session, f"a{self.name}")(*self.args, **self.options)
+
+
+class Caller:
+    """Think of one call after the other, most of them legal."""
+
+    def __init__(self, living: Living) -> None:
+        self.living, self.random = living, living.random
+        self._marks = (f"mark{number}" for number in count())
+
+    def next(self) -> Call:
+        """Return the next call; the companion may change before it."""
+        if self.random.random() < 0.3:
+            self.living.notes.note()
+        open_calls = self.living.session.window.open_calls
+        if open_calls and self.random.random() < 0.8:
+            mark, text = self._text()
+            return Call("add_tool_turn", (text,), {"tool_call_id": open_calls[0]}, mark)
+        return self.random.choice(_MAKERS)(self)
+
+    def _text(self) -> tuple[str, str]:
+        mark, random = next(self._marks), self.random
+        # Now and then a turn that is most of the window, or more than fits.
+        size = random.choice([3, 10, 30, 60, 120, 400]) if random.random() < 0.5 else 20
+        return mark, f"{mark} {words(random.randrange(1, size + 1))}"
+
+    def added(self) -> Call:
+        """Add what user, assistant or system say."""
+        mark, text = self._text()
+        name = self.random.choice(["add_user_turn", "add_user_turn", "add_assistant_turn", "add_assistant_turn", "add_system"])
+        return Call(name, (text,), {}, mark)
+
+    def calling(self) -> Call:
+        """Add an assistant turn that calls a tool or two."""
+        mark, text = self._text()
+        calls = [{"id": f"{mark}/{number}", "name": "look", "input": {}} for number in range(self.random.randrange(1, 3))]
+        return Call("add_assistant_turn", (text, calls), {}, mark)
+
+    def answering_nobody(self) -> Call:
+        """Add the result of no call."""
+        return Call("add_tool_turn", (self._text()[1],), {"tool_call_id": "nobody's"})
+
+    def extending(self) -> Call:
+        """Add several messages at once; the last may be out of order."""
+        mark, text = self._text()
+        last = (
+            {"role": "tool", "tool_call_id": "x", "content": "?"} if self.random.random() < 0.1 else {"role": "assistant", "content": "so"}
+        )
+        messages = [{"role": "user", "content": text}, {"role": "assistant", "content": self._text()[1]}, {"role": "user", "content": "on"}]
+        return Call("extend", ([*messages, last],), {}, mark)
+
+    def attaching(self) -> Call:
+        """Attach an item."""
+        mark, text = self._text()
+        return Call("attach", (ContextItem(text, "text"),), {"source": self.random.choice(["a.txt", "b.txt", None])}, mark)
+
+    def sending(self) -> Call:
+        """Attach two items and say something of them."""
+        mark, text = self._text()
+        items = [(ContextItem(self._text()[1], "text"), source) for source in ("a.txt", "c.txt")]
+        return Call("send_message", (text, items), {}, mark)
+
+    def compressing(self) -> Call:
+        """Compress, to a target or by the threshold."""
+        return Call("compress", (self.random.choice([None, 0.0, 0.3, 0.6]),), {"query": self.random.choice([None, "what next?"])})
+
+    def clearing(self) -> Call:
+        """Forget the view."""
+        return Call("clear")
+
+    def recalling(self) -> Call:
+        """Recall some turns, or what a gist stands for."""
+        return Call("recall", ([self._some_id(), self._some_id()],))
+
+    def promoting(self) -> Call:
+        """Raise a class, if it is higher."""
+        return Call("promote", (self._some_id(), self.random.choice([*ResourceClass])), {"rationale": "it matters"})
+
+    def saving(self) -> Call:
+        """Save what the companion is now."""
+        return Call("save")
+
+    def _some_id(self) -> str:
+        return self.random.choice([*self.living.session.window.linearity, "unknown"])
+
+
+_MAKERS: list[Callable[[Caller], Call]] = [
+    *(6 * [Caller.added]),
+    *(2 * [Caller.calling, Caller.extending, Caller.sending, Caller.attaching, Caller.compressing, Caller.recalling, Caller.promoting]),
+    Caller.answering_nobody,
+    Caller.clearing,
+    Caller.saving,
+]
+
+
+class Attempt:
+    """Check one call: what was known before it, and what must be so behind it."""
+
+    def __init__(self, living: Living, call: Call) -> None:
+        self.living, self.call = living, call
+        self.before = living.known()
+        self.had = living.store.load("s")
+        self.appends = living.store.appends
+
+    def succeeded(self) -> None:
+        """Expect the session to be where its store is now, with what was added there once."""
+        if self.living.store.appends == self.appends:
+            self._check_unchanged()
+        else:
+            self.living.check_at(self.living.store.load("s"))
+            assert self._times() == (self.call.mark is not None)
+
+    def failed(self) -> None:
+        """Expect everything by value as it was, and nothing that was added there twice, also where the answer was lost."""
+        self._check_unchanged()
+        assert self.living.store.appends - self.appends <= 1
+        assert self._times() <= 1
+
+    def _check_unchanged(self) -> None:
+        # A session whose answer was lost before may have caught up with what its store had.
+        if self.living.known() != self.before:
+            self.living.check_at(self.had)
+
+    def _times(self) -> int:
+        said = [event.turn.text for event in self.living.store.load("s").events if isinstance(event, TurnEvent)]
+        return sum(self.call.mark in text.split() for text in said) if self.call.mark else 0
+
+
+def healthy_end(living: Living) -> None:
+    """Expect that the next write over a healthy store catches up with all of it."""
+    living.store.fault = None
+    living.notes.note()
+    living.session.save()
+    living.check_at(living.store.load("s"))
+    assert json.loads(living.session.conversation.companions["notes"]) == living.notes.to_data()
+
+
+def spoil(living: Living) -> None:
+    """Let every third append or so fail."""
+    living.store.fault = living.random.choice(FAULTS) if living.random.random() < 0.35 else None
+
+
+@chunks
+def test_a_failing_store_changes_nothing(chunk: int) -> None:
+    """Whatever is asked, a store that fails leaves session, machine, log, companions and journal by value as they were.
+
+    What was stored although the answer is lost is known after the next write, once.
+    """
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK, 2):
+        living = Living(FaultyStore(), seeded(seed), watched=seed % 4 == 0)
+        caller = Caller(living)
+        for _ in range(LENGTH):
+            attempt = Attempt(living, caller.next())
+            spoil(living)
+            try:
+                attempt.call.on(living.session)
+            except (OSError, PolycontextError):
+                attempt.failed()
+            else:
+                attempt.succeeded()
+        healthy_end(living)
+
+
+@chunks
+def test_a_failing_store_changes_nothing_for_tasks(chunk: int) -> None:
+    """The same through the async twins, over a store that lets other tasks run before and behind every access."""
+
+    async def life(seed: int) -> None:
+        living = Living(FaultyAsyncStore(), seeded(seed), watched=seed % 4 == 1)
+        caller = Caller(living)
+        for _ in range(LENGTH):
+            attempt = Attempt(living, caller.next())
+            spoil(living)
+            try:
+                await attempt.call.twin_on(living.session)
+            except (OSError, PolycontextError):
+                attempt.failed()
+            else:
+                attempt.succeeded()
+        healthy_end(living)
+
+    async def lives() -> None:
+        for seed in range(chunk * CHUNK + 1, (chunk + 1) * CHUNK, 2):
+            await life(seed)
+
+    asyncio.run(lives())
+
+
+async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
+    """Tell whether `call` was still running after so many trips round the loop; then it has been cancelled there."""
+    attempt = Attempt(living, call)
+    task = asyncio.ensure_future(call.twin_on(living.session))
+    for _ in range(pauses):
+        await asyncio.sleep(0)
+    was_running = not task.done()
+    task.cancel()
+    try:
+        await task
+    except (asyncio.CancelledError, PolycontextError):
+        attempt.failed()
+    else:
+        attempt.succeeded()
+    return was_running
+
+
+@pytest.mark.parametrize("chunk", range(10))
+def test_cancelling_at_any_await_changes_nothing(chunk: int) -> None:
+    """A call that is cancelled at its first, second, ... await until it completes leaves everything by value as it was.
+
+    Where the store had it already, the next write catches up.
+    """
+
+    async def lives() -> None:
+        for seed in range(chunk * CHUNK // 5, (chunk + 1) * CHUNK // 5):
+            living = Living(FaultyAsyncStore(), seeded(-seed - 1))
+            caller = Caller(living)
+            for _ in range(4):
+                pauses = 0
+                while await was_cancelled(living, caller.next(), pauses):
+                    pauses += 1
+            healthy_end(living)
+
+    asyncio.run(lives())

@@ -1,0 +1,42 @@
+"""The front doors of the window: every name is there, and what nobody asked for is not loaded."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+WAITING = (
+    "pygments",
+    "tiktoken",
+    "pathspec",
+    "cattrs",
+    "polycontext.window.pills",
+    "polycontext.window.items.markdown",
+    "polycontext.window.providers",
+)
+
+
+@pytest.mark.parametrize("name", ["window", "window.items", "window.pills", "window.providers"])
+def test_every_name_of_a_front_door_is_there(name: str) -> None:
+    """What the door lists can be had, at first and again, and what it does not list is not there."""
+    door = import_module(f"polycontext.{name}")
+    for _ in range(2):
+        assert all(getattr(door, each) is not None for each in door.__all__)
+    assert len(set(door.__all__)) == len(door.__all__) <= 40
+    assert set(door.__all__) <= set(dir(door))
+    assert not hasattr(door, "no_such_name")
+
+
+def test_a_name_is_no_module() -> None:
+    """A lazily loaded name is what it says, though a module was imported before it was asked for."""
+    program = "from polycontext.window import items; items.outline_of('x = 1', 'python'); print(items.definitions('x = 1')[0].name)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "x\n"
+
+
+def test_importing_the_window_loads_no_more_than_a_window_needs() -> None:
+    """Items, pills, tokenizers, formats and codecs wait until they are asked for."""
+    program = "import sys, polycontext.window as window; window.ContextWindow; window.Turn; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not [name for name in WAITING if name in loaded]
+    assert sum(name.startswith("polycontext.window") for name in loaded) <= 16
