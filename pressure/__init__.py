@@ -1,26 +1,31 @@
 """How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
-from polycontext.pressure.errors import ConflictError, FloorError, TargetError
-from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from polycontext.pressure.errors import ConflictError, FloorError
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.fulfilment import AsyncSummariser, Fulfilment, Rejection, Summariser
 from polycontext.pressure.gist import is_gist_text
 from polycontext.pressure.ladder import Ladder
-from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
+from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.pressure.projector import CompressionResult, ContextProjector
-from polycontext.pressure.reach import Reach, ReachError
+from polycontext.pressure.reach import Reach
 from polycontext.pressure.threshold import (
     NO_SIGNALS,
     AdaptiveThreshold,
     FixedThreshold,
     Signals,
     Threshold,
-    ThresholdError,
     is_looping,
     pressure_of,
     tokens_at,
 )
-from polycontext.pressure.view import DifferentLogsError, Edit, View, apply_edit, compress_view, expand_view, view_of
+from polycontext.pressure.view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
+
+if TYPE_CHECKING:
+    from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 
 __all__ = [
     "NO_SIGNALS",
@@ -29,7 +34,6 @@ __all__ = [
     "CompressionResult",
     "ConflictError",
     "ContextProjector",
-    "DifferentLogsError",
     "Edit",
     "ExtractiveSummariser",
     "Fidelity",
@@ -41,22 +45,20 @@ __all__ = [
     "Ladder",
     "Plan",
     "Reach",
-    "ReachError",
     "Rejection",
     "Signals",
     "Summariser",
-    "TargetError",
     "Threshold",
-    "ThresholdError",
     "View",
     "apply_edit",
-    "compress_view",
-    "expand_view",
+    "check_floors",
+    "fidelities_after",
     "floor_of",
     "is_gist_text",
     "is_looping",
-    "plan_at",
     "pressure_of",
     "tokens_at",
     "view_of",
 ]
+
+__getattr__, __dir__, _ = lazy_loader.attach(__name__, submod_attrs={"extractive.summariser": ["ExtractiveSummariser"]})
