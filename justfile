@@ -22,6 +22,10 @@ types:
 layers:
     uv run lint-imports
 
+# Count the files, lines, errors and names of the house against what was agreed.
+house:
+    uv run python .ci/house.py
+
 # Run the tests; arguments go to pytest.
 test *arguments:
     uv run --all-extras pytest {{ arguments }}

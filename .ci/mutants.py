@@ -24,9 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "mutants"
 MUTATED = ("linearity", "window", "pressure", "polynomial")
-COPIED = (*MUTATED, "nodes")
+COPIED = ("front", *MUTATED, "nodes")
 TESTS = ("tests", "benchmarks")
-LEFT_OUT = ("errors.py", "laws.py", "_laws_of_*.py", "_law_terms.py", "law.py")
+LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
 """Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
 
 READ_THE_STACK = (
@@ -35,6 +35,8 @@ READ_THE_STACK = (
 )
 """Tests of where a warning points, which cannot pass with mutmut's switch on the call stack."""
 PYTEST = ["-p", "no:cacheprovider", "--ignore-glob=*recordings*", *(f"--deselect={test}" for test in READ_THE_STACK)]
+LAWS = "(not test_laws.py or [{room}.) and not test_what_a_law_is_about_is_drawn"
+"""Of the tests of laws those of the room; what is drawn is asked of the strategies, not of the room."""
 CONFIG = """
 [tool.mutmut]
 source_paths = ["polycontext"]
@@ -92,18 +94,24 @@ def prepare(room: str) -> Path:
         shutil.rmtree(work, ignore_errors=True)
     wanted = {path: _read(room, path) for copied in COPIED for path in _files(ROOT / copied)}
     for path, content in wanted.items():
-        _write(work / "polycontext" / path.relative_to(ROOT), content)
+        _write(work / _installed(path), content)
     for folder in TESTS:
         shutil.rmtree(work / folder, ignore_errors=True)
         shutil.rmtree(work / "mutants" / folder, ignore_errors=True)
         shutil.copytree(ROOT / folder, work / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    kept = {path.relative_to(ROOT) for path in wanted}
+    kept = set(map(_installed, wanted))
     for copy in (work, work / "mutants"):
         for path in _files(copy / "polycontext"):
-            if path.suffix == ".py" and path.relative_to(copy / "polycontext") not in kept:
+            if path.suffix == ".py" and path.relative_to(copy) not in kept:
                 path.unlink()
     _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_bytes() + _config(room).encode())
     return work
+
+
+def _installed(path: Path) -> Path:
+    """Return where a file of the tree is imported from: ``front/`` is the package itself."""
+    parts = path.relative_to(ROOT).parts
+    return Path("polycontext", *parts[parts[0] == "front" :])
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -127,12 +135,16 @@ def _has_config(work: Path, room: str) -> bool:
 
 
 def _tests(room: str) -> list[str]:
-    return [f"tests/{room}", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/laws").glob(f"test*_{room}*.py"))]
+    return [f"tests/{room}", "tests/laws"]
+
+
+def _pytest(room: str) -> list[str]:
+    return [*PYTEST, "-k", LAWS.format(room=room)]
 
 
 def _config(room: str) -> str:
-    left_out = [f"polycontext/{room}/{name}" for name in LEFT_OUT] + [f"polycontext/{room}/*/{name}" for name in LEFT_OUT]
-    return CONFIG.format(room=room, left_out=json.dumps(left_out), pytest=json.dumps(PYTEST), tests=json.dumps(_tests(room)))
+    left_out = [f"polycontext/{room}/{name}" for name in LEFT_OUT]
+    return CONFIG.format(room=room, left_out=json.dumps(left_out), pytest=json.dumps(_pytest(room)), tests=json.dumps(_tests(room)))
 
 
 def mutants_of(work: Path, room: str) -> list[str]:
@@ -171,7 +183,7 @@ def run(work: Path, names: Sequence[str], workers: int) -> None:
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
     """Try those of `names` whose function runs while tests are imported, before mutmut chooses a mutant, in a process of their own."""
-    collected = _python(work, "-c", COLLECTING, *PYTEST, *_tests(room), mutant="stats", stdout=subprocess.PIPE)
+    collected = _python(work, "-c", COLLECTING, *_pytest(room), *_tests(room), mutant="stats", stdout=subprocess.PIPE)
     called = set(collected.stdout.splitlines()[-1].split())
     due = [name for name in names if name.partition("__mutmut_")[0] in called]
     print(f"{room}: {len(due)} of {len(names)} survivors run at import and are tried afresh", flush=True)
@@ -181,7 +193,7 @@ def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> Non
 
 
 def _tried_afresh(work: Path, room: str, name: str) -> str:
-    arguments = ["-m", "pytest", "-x", "-q", *PYTEST, *_tests(room)]
+    arguments = ["-m", "pytest", "-x", "-q", *_pytest(room), *_tests(room)]
     try:
         done = _python(work / "mutants", *arguments, mutant=name, stdout=subprocess.DEVNULL, timeout=FRESH_SECONDS)
     except subprocess.TimeoutExpired:

@@ -91,7 +91,17 @@ def holds(condition: bool, claim: str, found: object, **inputs: object) -> None:
         raise LawViolation(_caller(), found, claim, inputs)
 
 
+def refusal_of(attempt: Callable[[], object]) -> type[PolycontextError] | None:
+    """Return the kind of error that refuses `attempt`, None where it is accepted."""
+    try:
+        attempt()
+    except PolycontextError as error:
+        return type(error)
+    return None
+
+
 def _caller() -> str:
+    # Two frames up: `agree` or `holds` asks, and the law that called it is meant.
     frame = inspect.currentframe()
     outer = frame.f_back.f_back if frame and frame.f_back else None
     return outer.f_code.co_name if outer else "law"

@@ -8,29 +8,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError, LinearityMap
-from polycontext.nodes.testing import conversations as drawn
-from polycontext.nodes.testing.law_inputs import Strategies
-from polycontext.nodes.testing.window_inputs import ledgers
+from polycontext.linearity import LinearityMap
+from polycontext.linearity.errors import InvalidDataError
+from polycontext.nodes.testing.law_inputs import Strategies, focused_anywhere
+from polycontext.nodes.testing.structures import ledgers
+from polycontext.nodes.testing.talk import Move, conversations
 from polycontext.polynomial import ContextSession, PolyAgent
 from polycontext.pressure import Summariser
 from polycontext.window import ContextWindow
 from polycontext.window.store import StoreComonad
-
-
-@define(slots=False, eq=False)
-class SubjectError(CallerError, ValueError):
-    """Refuse a subject that cannot be found, made or told."""
-
-    subject: str
-    problem: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"subject {self.subject!r}: {self.problem}; legal: {self.legal}"
 
 
 @frozen
@@ -58,11 +47,11 @@ def load_subject(name: str) -> Subject:
     Modules are looked for in the working directory as well.
 
     Raises:
-        SubjectError: it cannot be imported or made, or is nothing that laws are about.
+        InvalidDataError: it cannot be imported or made, or is nothing that laws are about.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):
-        raise SubjectError(name, "no module and object", "module:object, such as my_agent.summaries:Summariser")
+        raise InvalidDataError(f"subject {name!r}", "no module and object", "module:object, such as my_agent.summaries:Summariser")
     return subject_of(_found(name, module, path), name)
 
 
@@ -70,14 +59,14 @@ def subject_of(value: Any, name: str = "") -> Subject:
     """Return `value`, or what it makes, as a subject of laws.
 
     Raises:
-        SubjectError: it cannot be made, or is nothing that laws are about.
+        InvalidDataError: it cannot be made, or is nothing that laws are about.
     """
     name = name or getattr(value, "__qualname__", type(value).__qualname__)
     made = _made(value, name)
     fitting = [kind for kind in KINDS if kind.fits(made)]
     if not fitting:
         legal = "; ".join(kind.name for kind in KINDS)
-        raise SubjectError(name, f"{type(made).__qualname__} is nothing that laws are about", f"one of: {legal}")
+        raise InvalidDataError(f"subject {name!r}", f"{type(made).__qualname__} is nothing that laws are about", f"one of: {legal}")
     bound = {parameter: strategy for kind in fitting for parameter, strategy in kind.strategies(made).items()}
     return Subject(name, made, tuple(kind.name for kind in fitting), bound)
 
@@ -89,10 +78,12 @@ def _found(name: str, module: str, path: str) -> Any:
     try:
         value: Any = import_module(module)
     except Exception as error:  # whatever a user's module raises while it is imported
-        raise SubjectError(name, f"cannot be imported: {type(error).__name__}: {error}", "a module that imports") from error
+        raise InvalidDataError(
+            f"subject {name!r}", f"cannot be imported: {type(error).__name__}: {error}", "a module that imports"
+        ) from error
     for attribute in path.split("."):
         if not hasattr(value, attribute):
-            raise SubjectError(name, f"no {attribute!r} there", _near(attribute, value))
+            raise InvalidDataError(f"subject {name!r}", f"no {attribute!r} there", _near(attribute, value))
         value = getattr(value, attribute)
     return value
 
@@ -112,8 +103,8 @@ def _made(value: Any, name: str) -> Any:
     try:
         return value()
     except Exception as error:  # whatever a user's class raises while it is made
-        raise SubjectError(
-            name, f"cannot be made: {type(error).__name__}: {error}", "a class or factory without parameters, or an instance"
+        raise InvalidDataError(
+            f"subject {name!r}", f"cannot be made: {type(error).__name__}: {error}", "a class or factory without parameters, or an instance"
         ) from error
 
 
@@ -129,21 +120,6 @@ def _takes(function: Callable[..., Any], *arguments: object) -> bool:
 def _has(value: Any, method: str, *arguments: object) -> bool:
     function = getattr(value, method, None)
     return callable(function) and _takes(function, *arguments)
-
-
-# --- what fits ------------------------------------------------------------
-
-
-def _counts(value: Any) -> bool:
-    return _has(value, "count", "text") and not isinstance(value, Sequence | StoreComonad)
-
-
-def _compresses(value: Any) -> bool:
-    return _has(value, "compress", None, 0.5) and not isinstance(value, ContextSession)
-
-
-def _classifies(value: Any) -> bool:
-    return callable(value) and _takes(value, "user", "text", {})
 
 
 # --- what is drawn --------------------------------------------------------
@@ -168,7 +144,7 @@ def _refocused(store: StoreComonad[Any]) -> Strategies:
 def _continued(window: ContextWindow) -> Strategies:
     """Draw the window with a generated conversation behind its turns."""
 
-    def after(moves: Sequence[drawn.Move]) -> ContextWindow:
+    def after(moves: Sequence[Move]) -> ContextWindow:
         grown = window
         for turn, resource_class in moves:
             grown = grown.append(turn, resource_class)
@@ -176,8 +152,8 @@ def _continued(window: ContextWindow) -> Strategies:
 
     windows = st.just(window)
     if not window.open_calls:
-        windows |= drawn.conversations(max_atoms=6).map(after)
-    focused = windows.flatmap(lambda grown: st.just(grown) | st.integers(0, len(grown)).map(grown.seek))
+        windows |= conversations(max_atoms=6).map(after)
+    focused = windows.flatmap(focused_anywhere)
     return {"window": focused, "store": focused}
 
 
@@ -189,10 +165,16 @@ KINDS: Final = (
     Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
     Kind("a ledger (LinearityMap)", lambda value: isinstance(value, LinearityMap), _with_history),
-    Kind("a counter (count(text))", _counts, _fixed("counter")),
-    Kind("a classifier (called with role, content, metadata)", _classifies, _fixed("classifier")),
+    Kind("a counter (count(text))", lambda v: _has(v, "count", "text") and not isinstance(v, Sequence | StoreComonad), _fixed("counter")),
+    Kind(
+        "a classifier (called with role, content, metadata)", lambda v: callable(v) and _takes(v, "user", "text", {}), _fixed("classifier")
+    ),
     Kind("a summariser (summarise(turns, max_tokens, *, counter, query))", lambda v: isinstance(v, Summariser), _fixed("summariser")),
-    Kind("a projector (compress(window, target))", _compresses, _fixed("projector")),
+    Kind(
+        "a projector (compress(window, target))",
+        lambda v: _has(v, "compress", None, 0.5) and not isinstance(v, ContextSession),
+        _fixed("projector"),
+    ),
     Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),
 )
 """What laws are about, in the order of the rooms."""

@@ -17,7 +17,7 @@ from rich.text import Text
 from polycontext.linearity.law import Law
 from polycontext.nodes.commands.law_subject import Subject, load_subject
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, write_json, write_rich
-from polycontext.nodes.testing.drawing import NOTHING
+from polycontext.nodes.testing.law_inputs import NOTHING
 from polycontext.nodes.testing.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
 
 STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
@@ -43,24 +43,20 @@ def check_laws(options: LawOptions) -> int:
     """Run the laws asked for and print their verdicts; return the exit code: 1 if one is broken.
 
     Raises:
-        CommandError: no such room or law. SubjectError: a subject that laws cannot be run on.
+        CommandError: no such room or law. InvalidDataError: a subject that laws cannot be run on.
     """
     laws = _named(all_laws(_rooms(options)), options)
     subject = load_subject(options.subject) if options.subject is not None else None
     if subject is not None:
         laws = _about(laws, subject)
     with _own_storage(), _progress(laws, options.examples) as watch:
-        verdicts = [watch.ended(_run(law, subject, options, watch)) for law in laws]
+        bound = NOTHING if subject is None else subject.bound
+        verdicts = [watch.ended(run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)) for law in laws]
     if options.as_json:
         write_json(_as_json(verdicts, options, subject), indent=2)
     else:
         write_rich(_table(verdicts, subject))
     return 0 if all(verdict.ok for verdict in verdicts) else FAULT
-
-
-def _run(law: Law, subject: Subject | None, options: LawOptions, watch: "_Watch") -> Verdict:
-    bound = NOTHING if subject is None else subject.bound
-    return run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)
 
 
 # --- which laws -----------------------------------------------------------
@@ -134,7 +130,8 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
         table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
         table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
-    return Group(*_heading(subject), table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
+    heading: list[RenderableType] = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
+    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
 
 
 def _room_left(verdicts: Sequence[Verdict]) -> int:
@@ -154,10 +151,6 @@ def _problem(verdict: Verdict, room: int) -> Text:
     text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
     text.truncate(room, overflow="ellipsis")
     return text
-
-
-def _heading(subject: Subject | None) -> list[RenderableType]:
-    return [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
 
 
 def _broken(verdict: Verdict) -> list[RenderableType]:

@@ -14,6 +14,7 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 from polycontext.window.items import attachment_of
+from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
 
 _OUTSIDE = "design §1, promise 1"
@@ -50,20 +51,12 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        holds(_fault(wire, request) is None, f"valid for {wire.provider}", _fault(wire, request), request=request)
+        agree(fault_of(wire, request.messages), None, provider=wire.provider, request=request)
         return
     window = session.window
     says_nothing = not len(window) or not wire.render(window.all_turns()).messages
     excused = says_nothing or bool(window.open_calls) or _tokens(window, wire) > window.max_tokens
     holds(excused, "refused for a reason", request, window=window)
-
-
-def _fault(wire: WireFormat, request: Rendered) -> str | None:
-    try:
-        wire.check(request.messages)
-    except InvalidMessagesError as error:
-        return str(error)
-    return None
 
 
 def _tokens(window: ContextWindow, wire: WireFormat) -> int:
@@ -162,17 +155,11 @@ def _private(session: ContextSession) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for inner in value.values():
-                yield from _strings(inner)
-        case list():
-            for inner in value:
-                yield from _strings(inner)
-        case _:
-            return
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 @law(_PROPS)

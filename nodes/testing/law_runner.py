@@ -1,9 +1,8 @@
 """Run laws: draw inputs until one breaks the law or enough were tried, and shrink what broke it.
 
-    from polycontext.nodes.testing.law_runner import run_law
-    from polycontext.window import laws
+    from polycontext.nodes.testing import all_laws, run_law
 
-    verdicts = [run_law(law) for law in laws_of(laws)]
+    verdicts = [run_law(law) for law in all_laws(["window"])]
 
 The same law on the same subject gives the same verdict every time, unless a seed is given.
 """
@@ -13,20 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+import hypothesis as ht
 from attrs import define, field, frozen
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
 
 from polycontext.linearity.law import Law, LawViolation, laws_of
-from polycontext.nodes.extras import require
+from polycontext.nodes.testing.law_inputs import NOTHING, Strategies, inputs_of
 from polycontext.nodes.testing.shown import shown
-
-require("hypothesis", extra="laws", purpose="running laws")
-
-import hypothesis as ht  # noqa: E402 - the line above says what to install where it is missing
-from hypothesis import strategies as st  # noqa: E402
-from hypothesis.errors import HypothesisException  # noqa: E402
-
-from polycontext.nodes.testing.drawing import NOTHING  # noqa: E402
-from polycontext.nodes.testing.law_inputs import Strategies, inputs_of  # noqa: E402
 
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
@@ -39,10 +32,6 @@ _ALL_CHECKS: Any = tuple(ht.HealthCheck)
 
 Progress = Callable[[Law, int], None]
 """Is called before each example, with the law and the number of examples before it."""
-
-
-def _quiet(law: Law, tried: int) -> None:
-    pass
 
 
 @frozen
@@ -89,7 +78,7 @@ def run_law(
     *,
     bound: Strategies = NOTHING,
     seed: int | None = None,
-    progress: Progress = _quiet,
+    progress: Progress = lambda law, tried: None,
 ) -> Verdict:
     """Try `law` on so many inputs and return the verdict; what the law or its subject raises is part of it.
 
@@ -169,15 +158,3 @@ def _side(value: object) -> str:
 
 def _raised(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def run_laws(
-    laws: Sequence[Law],
-    examples: int = EXAMPLES,
-    *,
-    bound: Strategies = NOTHING,
-    seed: int | None = None,
-    progress: Progress = _quiet,
-) -> list[Verdict]:
-    """Return a verdict for each of `laws`."""
-    return [run_law(law, examples, bound=bound, seed=seed, progress=progress) for law in laws]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import frozen
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.nodes.testing.conversations import (
+from polycontext.nodes.testing.shown import Named
+from polycontext.nodes.testing.talk import (
     BUDGETS,
     CLASSES,
     FAST,
@@ -49,23 +49,9 @@ AnyAgent = PolyAgent[Any, Any, Any]
 AnyLens = Lens[Any, Any, Any, Any]
 
 
-@frozen
-class Rows:
-    """Hold a finite agent as a table: for each position and input the next position and the output."""
-
-    rows: Mapping[int, Mapping[int, tuple[int, int]]]
-
-    def directions(self, position: int) -> frozenset[int]:
-        """Return the inputs that the table has at `position`."""
-        return frozenset(self.rows[position])
-
-    def transition(self, position: int, input: int) -> tuple[int, int]:
-        """Look it up; raise KeyError for what is not there."""
-        return self.rows[position][input]
-
-    def agent(self) -> AnyAgent:
-        """Return the agent."""
-        return PolyAgent(frozenset(self.rows), self.directions, self.transition)
+def agent_of(rows: Mapping[int, Mapping[int, tuple[int, int]]]) -> AnyAgent:
+    """Return the finite agent of a table: for each position and input the next position and the output."""
+    return PolyAgent(frozenset(rows), lambda position: frozenset(rows[position]), lambda position, input: rows[position][input])
 
 
 @st.composite
@@ -74,7 +60,7 @@ def agents(draw: st.DrawFn) -> AnyAgent:
     size = draw(st.integers(1, 3))
     steps = st.tuples(st.integers(0, size - 1), NUMBERS)
     rows = {position: draw(st.dictionaries(NUMBERS, steps, max_size=3)) for position in range(size)}
-    return Rows(rows).agent()
+    return agent_of(rows)
 
 
 COMBINATORS = st.sampled_from([parallel, coproduct, product, sequential])
@@ -85,20 +71,14 @@ def composites() -> st.SearchStrategy[AnyAgent]:
     return agents() | st.builds(lambda combine, first, second: combine(first, second), COMBINATORS, agents(), agents())
 
 
-@frozen
-class Relabelling:
-    """Look a label up; what is not in the table stays."""
-
-    labels: Mapping[Any, Any]
-
-    def __call__(self, value: Any) -> Any:
-        """Return the new label of `value`."""
-        return self.labels.get(value, value)
+def relabelling(labels: Mapping[Any, Any]) -> Named:
+    """Return the function that looks a label up; what is not in the table stays."""
+    return Named(f"relabel {labels}", lambda value: labels.get(value, value))
 
 
 def lenses() -> st.SearchStrategy[AnyLens]:
     """Draw a lens over numbers: outputs relabelled, some inputs renamed, others shut out."""
-    labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(Relabelling)
+    labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(relabelling)
     return st.builds(Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3))))
 
 
@@ -143,10 +123,13 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
     return st.one_of(plain, plain, plain, calling, answers, answers, named)
 
 
+_PROMOTIONS = st.builds(ContextInput.promote, st.sampled_from(["t1", "t2", "unknown"]), st.sampled_from(ResourceClass))
+
+
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
-    """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, clearings."""
+    """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, promotions, clearings."""
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
-    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear())
+    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear()) | _PROMOTIONS
     more = st.one_of(_turn_inputs(), _turn_inputs(), _turn_inputs(), others)
     first = st.builds(ContextInput.user_turn, PROSE)
     return st.lists(more, max_size=14) | st.builds(lambda one, rest: [one, *rest], first, st.lists(more, max_size=14))
@@ -169,11 +152,11 @@ def sessions(draw: st.DrawFn) -> ContextSession:
     for turn, resource_class in moves:
         _attempt(partial(session.add, turn, resource_class))
         if draw(st.integers(0, 9)) == 0:
-            _attempt(draw(st.sampled_from(_deeds(session))))
+            _attempt(draw(st.sampled_from(_whatever_else(session))))
     return session
 
 
-def _deeds(session: ContextSession) -> list[Callable[[], object]]:
+def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     return [
         lambda: session.compress(0.1),
@@ -186,9 +169,9 @@ def _deeds(session: ContextSession) -> list[Callable[[], object]]:
     ]
 
 
-def _attempt(deed: Callable[[], object]) -> None:
+def _attempt(act: Callable[[], object]) -> None:
     """Do it, or be refused."""
     try:
-        deed()
+        act()
     except PolycontextError:
         return

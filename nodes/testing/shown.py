@@ -1,13 +1,16 @@
 """Values as a counterexample shows them: what is in a window, which function it was, and no more than can be read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, StrEnum
 from functools import singledispatch
 from typing import Any
 
+from attrs import frozen
+
 from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.polynomial.algebra.poly_agent import Those
 from polycontext.pressure import View
 from polycontext.window import ContextWindow, Store, ToolCall, Turn
 from polycontext.window.providers import WireFormat
@@ -17,6 +20,21 @@ LONGEST = 2_000
 
 _TEXT = 120
 _ITEMS = 12
+
+
+@frozen(repr=False)
+class Named:
+    """Be a function that a counterexample can show by name."""
+
+    name: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Apply the function."""
+        return self.function(value)
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 def shown(value: object) -> str:
@@ -123,6 +141,8 @@ def _(value: View) -> str:
 
 @_shown.register(PolyAgent)
 def _(value: PolyAgent[Any, Any, Any]) -> str:
+    if isinstance(value.positions, Those):
+        return "an agent of positions that are too many to list"
     if len(value.positions) > _ITEMS:
         return f"an agent of {len(value.positions)} positions"
     moves = [f"{_shown(s)} {_shown(a)} -> {_moved(value, s, a)}" for s in _sorted(value.positions) for a in _sorted(value.directions(s))]

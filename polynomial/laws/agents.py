@@ -3,26 +3,35 @@
 Every agent's inputs are their own directions. The combinator is an input of its laws.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 
+from attrs import frozen
+
+from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.algebra.poly_agent import Left, Lens, Right
-from polycontext.polynomial.laws import isomorphism as iso
-from polycontext.polynomial.laws.isomorphism import AnyAgent, Renaming, difference, outcome, walk
+from polycontext.polynomial.algebra.poly_agent import Left, Lens, PolyAgent, Right
 
 _POLY = "Niu and Spivak, Polynomial Functors; design §7"
 _LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses; design §7"
 
+AnyAgent = PolyAgent[Any, Any, Any]
 Combine = Callable[[AnyAgent, AnyAgent], AnyAgent]
 AnyLens = Lens[Any, Any, Any, Any]
 Through = Callable[[AnyAgent, AnyLens], AnyAgent]
+Rename = Callable[[Any], Any]
+
+first_of, second_of, untagged = itemgetter(0), itemgetter(1), attrgetter("value")
+
+_REFUSALS = (PolycontextError, LookupError, TypeError, ValueError, AttributeError)
 
 
 @law(_POLY)
 def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
     """A direction leads to a position; an input that is a direction of other positions only is refused, by the transition itself too."""
-    known = iso.inputs_of(agent)
+    known = inputs_of(agent)
     for position in agent.positions:
         legal = agent.directions(position)
         for input in known:
@@ -42,7 +51,7 @@ def directions_of_a_composite_are_exactly_what_it_accepts(combine: Combine, agen
     """Whatever combines two agents: the composite takes its directions, refuses the rest, and a refusal changes nothing."""
     whole = combine(agent, other_agent)
     before = _table(whole)
-    known = iso.inputs_of(whole)
+    known = inputs_of(whole)
     for position in whole.positions:
         for input in known:
             accepted = isinstance(outcome(whole.transition, position, input), tuple)
@@ -58,7 +67,7 @@ def _table(agent: AnyAgent) -> dict[Any, dict[Any, Any]]:
 def parallel_is_associative(parallel: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r), by ((a, b), c) ↦ (a, (b, c)) on positions, inputs and outputs."""
     left, right = _bracketed(parallel, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming.all_by(iso.right_bracket))
+    sides = difference(left, right, Renaming.all_by(right_bracket))
     agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
 
 
@@ -69,55 +78,55 @@ def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple
 @law(_POLY)
 def parallel_has_a_unit(parallel: Combine, agent: AnyAgent) -> None:
     """P ⊗ y ≅ p ≅ y ⊗ p, where y has one position and one direction, by forgetting y's."""
-    unit = iso.nothing([()])
-    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(iso.first_of)), agent=agent)
-    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(iso.second_of)), agent=agent)
+    unit = nothing([()])
+    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(first_of)), agent=agent)
+    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(second_of)), agent=agent)
 
 
 @law(_POLY)
 def coproduct_is_associative(coproduct: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p + q) + r ≅ p + (q + r), by moving the tags of positions, inputs and outputs."""
     left, right = _bracketed(coproduct, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming.all_by(iso.right_sum))
+    sides = difference(left, right, Renaming.all_by(right_sum))
     agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
 
 
 @law(_POLY)
 def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
     """P + 0 ≅ p ≅ 0 + p, where 0 has no position, by forgetting the tags."""
-    for whole in (coproduct(agent, iso.IMPOSSIBLE), coproduct(iso.IMPOSSIBLE, agent)):
-        agree(*difference(whole, agent, Renaming.all_by(iso.untagged)), agent=agent)
+    for whole in (coproduct(agent, IMPOSSIBLE), coproduct(IMPOSSIBLE, agent)):
+        agree(*difference(whole, agent, Renaming.all_by(untagged)), agent=agent)
 
 
 @law(_POLY)
 def product_is_associative(product: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving the tags of inputs and outputs."""
     left, right = _bracketed(product, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming(iso.right_bracket, iso.right_sum, iso.right_sum))
+    sides = difference(left, right, Renaming(right_bracket, right_sum, right_sum))
     agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
 
 
 @law(_POLY)
 def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
     """P × 1 ≅ p ≅ 1 × p, where 1 has one position and no direction, by forgetting position and tags."""
-    unit = iso.nothing()
-    agree(*difference(product(agent, unit), agent, Renaming(iso.first_of, iso.untagged, iso.untagged)), agent=agent)
-    agree(*difference(product(unit, agent), agent, Renaming(iso.second_of, iso.untagged, iso.untagged)), agent=agent)
+    unit = nothing()
+    agree(*difference(product(agent, unit), agent, Renaming(first_of, untagged, untagged)), agent=agent)
+    agree(*difference(product(unit, agent), agent, Renaming(second_of, untagged, untagged)), agent=agent)
 
 
 @law(_POLY)
 def sequential_is_associative(sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same."""
     left, right = _bracketed(sequential, agent, other_agent, third_agent)
-    agree(*difference(left, right, Renaming(iso.right_bracket)), agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, Renaming(right_bracket)), agent=agent, other_agent=other_agent, third_agent=third_agent)
 
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
     """Id ; p ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id."""
-    before, after = iso.passing(iso.inputs_of(agent)), iso.passing(iso.outputs_of(agent))
-    agree(*difference(sequential(before, agent), agent, Renaming(iso.second_of)), agent=agent)
-    agree(*difference(sequential(agent, after), agent, Renaming(iso.first_of)), agent=agent)
+    before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
+    agree(*difference(sequential(before, agent), agent, Renaming(second_of)), agent=agent)
+    agree(*difference(sequential(agent, after), agent, Renaming(first_of)), agent=agent)
 
 
 @law(_POLY)
@@ -181,7 +190,7 @@ def sequential_runs_as_its_parts(sequential: Combine, agent: AnyAgent, other_age
 @law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation; design §7")
 def bisimilar_parts_make_bisimilar_composites(combine: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
     """A composite sees of its parts what they take and give, and not their positions: a part that behaves alike may replace one."""
-    whole, replaced = combine(agent, other_agent), combine(iso.twin(agent), other_agent)
+    whole, replaced = combine(agent, other_agent), combine(twin(agent), other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
         there, expected = _ran(whole, position, inputs)
@@ -204,7 +213,7 @@ def _twinned(position: Any) -> Any:
 @law(_LENS)
 def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None:
     """Through the lens that passes everything on, an agent is itself."""
-    identity: AnyLens = Lens(iso.same, iso.same, frozenset(iso.inputs_of(agent)))
+    identity: AnyLens = Lens(same, same, frozenset(inputs_of(agent)))
     agree(*difference(through(agent, identity), agent, Renaming()), agent=agent)
 
 
@@ -221,5 +230,126 @@ def lenses_compose_associatively(agent: AnyAgent, lens: AnyLens, other_lens: Any
     left, right = lens.then(other_lens).then(third_lens), lens.then(other_lens.then(third_lens))
     given = {"lens": lens, "other_lens": other_lens, "third_lens": third_lens}
     agree((left.domain, {a: left.pull(a) for a in left.domain}), (right.domain, {a: right.pull(a) for a in right.domain}), **given)
-    outputs = sorted(iso.outputs_of(agent), key=repr)
+    outputs = sorted(outputs_of(agent), key=repr)
     agree(list(map(left.push, outputs)), list(map(right.push, outputs)), agent=agent, **given)
+
+
+# --- comparing agents, which hold functions, by what they do: finite ones completely --------------------
+
+
+def same(value: Any) -> Any:
+    """Return `value`."""
+    return value
+
+
+@frozen
+class Renaming:
+    """Hold how positions, inputs and outputs of one agent are called in another."""
+
+    positions: Rename = same
+    inputs: Rename = same
+    outputs: Rename = same
+
+    @classmethod
+    def all_by(cls, rename: Rename) -> "Renaming":
+        """Make the renaming that renames everything alike."""
+        return cls(rename, rename, rename)
+
+
+def difference(left: AnyAgent, right: AnyAgent, renaming: Renaming) -> tuple[object, object]:
+    """Return both sides of the first place where `right` is not `left` renamed one to one; two equal values if there is none."""
+    here, there = Counter(map(renaming.positions, left.positions)), Counter(right.positions)
+    if here != there:
+        return ("positions", dict(here)), ("positions", dict(there))
+    for position in sorted(left.positions, key=repr):
+        sides = _difference_at(position, left, right, renaming)
+        if sides[0] != sides[1]:
+            return sides
+    return None, None
+
+
+def _difference_at(position: Any, left: AnyAgent, right: AnyAgent, renaming: Renaming) -> tuple[object, object]:
+    renamed = renaming.positions(position)
+    here, there = Counter(map(renaming.inputs, left.directions(position))), Counter(right.directions(renamed))
+    if here != there:
+        return ("directions at", renamed, dict(here)), ("directions at", renamed, dict(there))
+    for input in sorted(left.directions(position), key=repr):
+        expected = outcome(left.invoke, position, input)
+        if isinstance(expected, tuple):
+            expected = renaming.positions(expected[0]), renaming.outputs(expected[1])
+        found = outcome(right.invoke, renamed, renaming.inputs(input))
+        if expected != found:
+            return ("at", renamed, input, expected), ("at", renamed, input, found)
+    return None, None
+
+
+def outcome(act: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what `act` gives, or the name of the error with which it refuses."""
+    try:
+        return act(*arguments)
+    except _REFUSALS as error:
+        return type(error).__name__
+
+
+def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
+    """Return a legal run of inputs from `position`: each choice picks one of the directions there; ends where there is none."""
+    inputs: list[Any] = []
+    for choice in choices:
+        legal = sorted(agent.directions(position), key=repr)
+        if not legal:
+            break
+        inputs.append(legal[choice % len(legal)])
+        position, _ = agent.invoke(position, inputs[-1])
+    return inputs
+
+
+def twin(agent: AnyAgent) -> AnyAgent:
+    """Return an agent that does the same from twice as many positions: each is there once for even and once for odd steps."""
+
+    def transition(position: Any, input: Any) -> tuple[Any, Any]:
+        after, output = agent.invoke(position[0], input)
+        return (after, not position[1]), output
+
+    positions = frozenset((position, odd) for position in agent.positions for odd in (False, True))
+    return PolyAgent(positions, lambda position: agent.directions(position[0]), transition)
+
+
+def passing(values: Iterable[Any]) -> AnyAgent:
+    """Return the agent that passes `values` on: the unit of sequential composition for an agent that takes or gives them."""
+    legal = frozenset(values)
+    return PolyAgent(frozenset({()}), lambda _: legal, lambda position, input: (position, input))
+
+
+def nothing(directions: Sequence[Any] = ()) -> AnyAgent:
+    """Return the agent with one position that keeps its place, whatever of `directions` comes."""
+    return PolyAgent(frozenset({()}), lambda _: frozenset(directions), lambda position, _: (position, ()))
+
+
+IMPOSSIBLE: AnyAgent = PolyAgent(frozenset(), lambda _: frozenset(), lambda position, _: (position, ()))
+"""The agent without any position, the unit of +."""
+
+
+def inputs_of(agent: AnyAgent) -> set[Any]:
+    """Return what goes in a direction of any position."""
+    return {input for position in agent.positions for input in agent.directions(position)}
+
+
+def outputs_of(agent: AnyAgent) -> set[Any]:
+    """Return what comes out anywhere."""
+    return {agent.invoke(position, input)[1] for position in agent.positions for input in agent.directions(position)}
+
+
+# --- re-bracketings ---------------------------------------------------------
+
+
+def right_bracket(nested: Any) -> Any:
+    """Return ((a, b), c) as (a, (b, c))."""
+    (a, b), c = nested
+    return a, (b, c)
+
+
+def right_sum(tagged: Any) -> Any:
+    """Return a value of (A + B) + C as one of A + (B + C)."""
+    if isinstance(tagged, Right):
+        return Right(tagged)
+    return tagged.value if isinstance(tagged.value, Left) else Right(Left(tagged.value.value))

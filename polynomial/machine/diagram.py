@@ -42,7 +42,7 @@ def arrows(table: Table = TABLE) -> tuple[Arrow, ...]:
     """Return the arrows of `table`, parallel ones joined, in the order of the states.
 
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('compress',), ('compress',), ('any turn [is_cooling]',)]
+    [('compress',), ('compress',), ('any turn [is_cooling]', 'compress, recall, promote')]
     """
     order = list(table)
     joined: dict[tuple[ContextState, ContextState], dict[str, list[InputKind]]] = {}

@@ -6,11 +6,14 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import source_ids
 from polycontext.pressure.ladder import Ladder
-from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.laws.projectors import PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.plan import Plan, plan_at
 from polycontext.pressure.projector import CompressionResult, ContextProjector
 from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
+
+PLANS = "design §6, Ladder"
 
 
 @law(PLANS)

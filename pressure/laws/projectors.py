@@ -1,6 +1,6 @@
 """The laws of compressing: nothing preserved is lost, nothing invalid is left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -9,10 +9,12 @@ from attrs import evolve
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.gist import source_ids
-from polycontext.pressure.laws.terms import GALOIS, PLANS, PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.threshold import pressure_of
 from polycontext.pressure.view import view_of
-from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window import Atom, ContextWindow, Role, Turn
+
+PROJECTOR = "design §3 and §6"
 
 
 class Compressed(Protocol):
@@ -30,6 +32,31 @@ class Compressor(Protocol):
     def compress(self, window: ContextWindow, target: float, /) -> Compressed:
         """Return what compressing `window` to `target`, or as near as may be, gave."""
         ...
+
+
+def tokens_of(window: ContextWindow) -> int:
+    """Return the tokens of the whole window."""
+    return window.seek(len(window)).tokens
+
+
+def said_atoms(window: ContextWindow) -> list[Atom]:
+    """Return the atoms of the log that stand in `window`: a summary is in no log."""
+    return [atom for atom in window.atoms() if not atom.turns[0].is_gist]
+
+
+def class_of_atom(window: ContextWindow, atom: Atom) -> ResourceClass:
+    """Return the highest class of an atom's turns."""
+    return max(window.class_of(turn) for turn in atom.turns)
+
+
+def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
+    """Return the turn that holds each id of the log: itself, or its gist."""
+    return {source: turn for turn in window.all_turns() for source in source_ids(turn)}
+
+
+def named_ids(window: ContextWindow) -> set[str]:
+    """Return the ids of the log that are in `window`, as turns or in gists."""
+    return set(held_turns(window))
 
 
 @law("seed 004 §2.3; design §1")
@@ -93,7 +120,7 @@ def ledger_survives_compression(projector: Compressor, window: ContextWindow, ta
     holds(not unknown, "a tag for every turn", unknown, window=window, target=target)
 
 
-@law(PLANS)
+@law("design §6, Ladder")
 def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
     """The atom that waits for a result, and the last turn the user said, stand whatever their class."""
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist]

@@ -1,9 +1,9 @@
 """The laws of views: an order with meets, and a Galois connection."""
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.laws.terms import GALOIS
 from polycontext.pressure.view import View, compress_view, expand_view
 
+GALOIS = "Ore, Galois Connexions; seed 004 §2.2"
 _ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 and 2; design §6"
 
 

@@ -1,44 +1,44 @@
-"""Tests that break a law on purpose, and the list of laws that were broken.
+"""Instances with one fault each, and the law that must reject it.
 
-A law that no instance can fail says nothing. A test marked with `breaks` hands
-the law a broken instance, and passes only if that very law objects:
+A law that no instance can fail says nothing. The modules of `tests.laws.broken` bring
+for every law something broken; `test_laws.py` passes only if that very law objects:
 
-    @breaks(laws.seek_to_the_focus_changes_nothing)
-    def test_a_seek_that_is_off_by_one() -> None:
-        laws.seek_to_the_focus_changes_nothing(OffByOne(...))
+    breaks(stores.seek_to_the_focus_changes_nothing, "a seek that always moves", lambda law: law(OffByOne(...)))
 """
 
-from collections import defaultdict
 from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
+from typing import Any, TypeVar
 
-import pytest
+from attrs import frozen
 
-from polycontext.linearity.law import LawViolation
-
-P = ParamSpec("P")
-
-_BROKEN: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+F = TypeVar("F", bound=Callable[..., None])
 
 
-def breaks(law: Callable[..., None]) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Mark a test as breaking `law`: it passes only if calling it raises a `LawViolation` in the name of that law."""
+@frozen
+class Instance:
+    """Hold a law and one call of it."""
 
-    def mark(test: Callable[P, None]) -> Callable[P, None]:
-        _BROKEN[law.__module__, law.__name__].append(test.__name__)
+    law: Callable[..., None]
+    what: str
+    call: Callable[[Any], object]
 
-        @wraps(test)
-        def rejected(*args: P.args, **kwargs: P.kwargs) -> None:
-            with pytest.raises(LawViolation, match=law.__name__) as caught:
-                test(*args, **kwargs)
-            assert caught.value.law == law.__name__
-
-        return rejected
-
-    return mark
+    @property
+    def room(self) -> str:
+        """Return the room whose law it is."""
+        return self.law.__module__.split(".")[1]
 
 
-def breaking_tests(law: Callable[..., None]) -> tuple[str, ...]:
-    """Return the names of the tests, among the modules imported so far, that break `law`."""
-    return tuple(_BROKEN.get((law.__module__, law.__name__), ()))
+BROKEN: list[Instance] = []
+"""What must be rejected."""
+SOUND: list[Instance] = []
+"""What is like a broken instance but for the fault, and must be accepted: it shows that the fault is what was rejected."""
+
+
+def breaks(law: F, what: str, *calls: Callable[[F], object]) -> None:
+    """Say that `law` rejects each of `calls`; they are made in the test, not here."""
+    BROKEN.extend(Instance(law, what, call) for call in calls)
+
+
+def obeys(law: F, what: str, *calls: Callable[[F], object]) -> None:
+    """Say that `law` accepts each of `calls`."""
+    SOUND.extend(Instance(law, what, call) for call in calls)

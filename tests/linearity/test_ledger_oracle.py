@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from polycontext.linearity import DemotionError, InvalidOptionError, LinearityMap, ResourceClass, Tag, UnknownResourceError
-from tests.linearity.strategies import CLASSES, IDS, TAGS
+from polycontext.nodes.testing.structures import IDS, RESOURCE_CLASSES, TAGS
 
 
 @define
@@ -72,7 +72,7 @@ class LedgerAgainstDict(RuleBasedStateMachine):
         new = ledger.tag(resource_id, tag.resource_class, provenance=tag.provenance, rationale=tag.rationale, when=tag.when)
         return self.keep(new, after)
 
-    @rule(target=versions, version=versions, resource_id=IDS, resource_class=CLASSES)
+    @rule(target=versions, version=versions, resource_id=IDS, resource_class=RESOURCE_CLASSES)
     def promote(self, version: Pair, resource_id: str, resource_class: ResourceClass) -> Pair:
         """Promote: only a known id, only upward."""
         ledger, model = version
@@ -112,7 +112,7 @@ class LedgerAgainstDict(RuleBasedStateMachine):
         if one[0] == other[0]:
             assert hash(one[0]) == hash(other[0])
 
-    @rule(version=versions, resource_class=CLASSES, unknown=st.just("never tagged"))
+    @rule(version=versions, resource_class=RESOURCE_CLASSES, unknown=st.just("never tagged"))
     def read_parts(self, version: Pair, resource_class: ResourceClass, unknown: str) -> None:
         """Parts and membership follow the dict."""
         ledger, model = version

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.fitting import condense
+from polycontext.nodes.testing import ANY_TEXT
 from polycontext.window import Role, TokenCounter, Turn, default_counter
-from tests.strategies import ANY_TEXT
 
 LONG = (
     "Well, that is how it is, one might say. " * 20 + "The order ZX-4471 for Mira costs 45 euros. " + "And so on it goes for a while. " * 20

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, PolycontextError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, Verification, project, verify
 from polycontext.polynomial.verification import found_in_order
 from polycontext.window import InvalidMessagesError
@@ -29,7 +30,6 @@ from tests.polynomial.conversations import (
     system,
     user,
 )
-from tests.strategies import FAST, Move
 
 HISTORY = [
     system("Be brief."),

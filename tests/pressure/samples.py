@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from polycontext.pressure import CompressionResult, ContextProjector, Plan, plan_at
+from polycontext.nodes.testing import FAST, Head
+from polycontext.pressure import CompressionResult, ContextProjector, Plan
+from polycontext.pressure.plan import plan_at
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
-from tests.strategies import FAST, Head
 
 
 class Says:

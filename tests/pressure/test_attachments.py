@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, laws, view_of
+from polycontext.nodes.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
 from polycontext.pressure.extractive.summariser import outline_body
+from polycontext.pressure.laws import plans, projectors
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
 from tests.pressure.samples import assistant, extended, hard_plan, opened, talk, user
-from tests.strategies import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 
 MODULE = "\n".join(f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12))
 CONTENTS = st.sampled_from(["", "x = 1", "short text", MODULE, MODULE * 4, "KeyError: 'id' in src/app.py\n" * 30, "wörter " * 200])
@@ -56,25 +57,25 @@ PROJECTORS = st.builds(ContextProjector, st.builds(Head), reaches())
 @given(PROJECTORS, windows(), TARGETS)
 def test_the_bill_of_a_plan_holds(projector: ContextProjector, window: ContextWindow, target: float) -> None:
     """Whatever is attached: the chain falls strictly, what was promised is kept, and nothing is touched twice or lost."""
-    laws.chain_falls_strictly(projector.ladder(window))
-    laws.ceilings_fall_along_the_chain(projector.ladder(window))
-    laws.plans_touch_no_turn_twice(projector.plan_for(window, target))
-    laws.plans_respect_the_class_floors(projector.plan_for(window, target))
-    laws.promises_are_kept(projector.compress(window, target))
-    laws.reports_tell_what_happened(projector.compress(window, target))
-    laws.open_atom_and_last_user_turn_never_yield(projector, window, target)
-    laws.sources_are_never_lost(projector, window, target)
-    laws.order_is_kept(projector, window, target)
-    laws.gists_are_shorter_than_their_sources(projector, window, target)
-    laws.compressing_again_changes_nothing(projector, window, target)
+    plans.chain_falls_strictly(projector.ladder(window))
+    plans.ceilings_fall_along_the_chain(projector.ladder(window))
+    plans.plans_touch_no_turn_twice(projector.plan_for(window, target))
+    plans.plans_respect_the_class_floors(projector.plan_for(window, target))
+    plans.promises_are_kept(projector.compress(window, target))
+    plans.reports_tell_what_happened(projector.compress(window, target))
+    projectors.open_atom_and_last_user_turn_never_yield(projector, window, target)
+    projectors.sources_are_never_lost(projector, window, target)
+    projectors.order_is_kept(projector, window, target)
+    projectors.gists_are_shorter_than_their_sources(projector, window, target)
+    projectors.compressing_again_changes_nothing(projector, window, target)
 
 
 @given(PROJECTORS, windows(), TARGETS, TARGETS)
 def test_attachments_keep_the_galois_connection(projector: ContextProjector, window: ContextWindow, target: float, other: float) -> None:
     """Fidelities only fall, and plans stay adjoint to pressures."""
-    laws.fidelities_only_fall(projector, window, target, other)
-    laws.plans_and_pressures_are_adjoint(projector, window, target)
-    laws.compressions_do_what_their_plans_say(projector, window, target, other)
+    projectors.fidelities_only_fall(projector, window, target, other)
+    plans.plans_and_pressures_are_adjoint(projector, window, target)
+    plans.compressions_do_what_their_plans_say(projector, window, target, other)
 
 
 @given(windows())
@@ -84,7 +85,7 @@ def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> Non
     for tokens in projector.ladder(window).tokens:
         plan = projector.plan_within(window, tokens)
         result = projector.commit(window, projector.fulfil(plan))
-        laws.promises_are_kept(result)
+        plans.promises_are_kept(result)
 
 
 def test_the_superseded_attachment_yields_first_and_exactly() -> None:

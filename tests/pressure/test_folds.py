@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import Head
 from polycontext.pressure import ContextProjector, GistKind, Reach, Summariser, pressure_of
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, gist_tokens, ids, opened, result, talk, user, words
-from tests.strategies import Head
 
 
 def busy(rounds: int, *, pins: bool = True) -> Iterator[list[Turn]]:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import TARGETS, Head, Move, conversations, filled, reaches
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
-from tests.strategies import TARGETS, Head, Move, conversations, filled, reaches
 
 
 def preserved(window: ContextWindow) -> list[Turn]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
 from polycontext.window import REQUEST_OVERHEAD, Atom, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
-from tests.strategies import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
 
 _HERE = Path(__file__)
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 
+from polycontext.nodes.testing import ANY_TEXT, FAST
 from polycontext.pressure import CompressionResult, ContextProjector, Reach, view_of
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import HEAD, Says, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
-from tests.strategies import ANY_TEXT, FAST
 
 BAD_OFFERS: dict[str, tuple[object, str]] = {
     "an empty text": ("", "is empty"),

@@ -2,10 +2,10 @@
 
 from hypothesis import given
 
+from polycontext.nodes.testing import TARGETS, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, extended, opened, talk, user, words
-from tests.strategies import TARGETS, lived_windows, reaches
 
 
 @given(lived_windows(), reaches(), TARGETS)

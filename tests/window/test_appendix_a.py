@@ -6,8 +6,8 @@ The seed elides associativity; it is written out here.
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import conversations, filled, windows
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
-from tests.strategies import conversations, filled, windows
 
 
 def verify_comonad_laws(window: ContextWindow) -> bool:

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given
 
+from polycontext.nodes.testing import FAST, Move, conversations, filled, windows
 from polycontext.window import ContextWindow, Role, ToolCall, Turn, open_calls
-from tests.strategies import FAST, Move, conversations, filled, windows
 
 
 def call(*ids: str) -> Turn:

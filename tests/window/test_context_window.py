@@ -8,9 +8,9 @@ from attrs import evolve
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens.counting import count_turn
-from tests.strategies import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from polycontext.nodes.testing import windows
 from polycontext.window import ContextWindow, EstimatingCounter, Part, Role, Store, StoreComonad, TiktokenCounter, ToolCall, Turn
-from tests.strategies import windows
 
 TURN = Turn(
     Role.ASSISTANT,

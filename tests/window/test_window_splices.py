@@ -3,8 +3,8 @@
 import pytest
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.nodes.testing import filled
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
-from tests.strategies import filled
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from polycontext.linearity.law import agree, law
+from polycontext.linearity.law import agree, law, refusal_of
 from polycontext.window.errors import PositionError
-from polycontext.window.laws.terms import refusal_of
 from polycontext.window.store import StoreComonad
 
 _COMONAD = "Uustalu and Vene, Comonadic Notions of Computation; seed 004 Appendix A"

@@ -10,10 +10,10 @@ from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContex
 from polycontext.nodes.builders.fit import NOTHING, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
+from polycontext.nodes.testing import FAST, PROSE
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
 from tests.nodes.memory.records import SAID, kitchen
-from tests.strategies import FAST, PROSE
 
 HEADINGS = ["## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "---", "## Your Task"]
 ENTRIES = st.lists(st.builds(Entry, PROSE, st.just("") | PROSE, st.sampled_from(ResourceClass)), max_size=10)

@@ -24,8 +24,8 @@ from polycontext.nodes.entities import (
     get_entity_context,
     visible_entities,
 )
+from polycontext.nodes.testing import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
-from tests.strategies import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 CELLS = [(mode, tier) for mode in EntityMode for tier in Tier]

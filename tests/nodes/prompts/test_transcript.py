@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.prompts import transcript
+from polycontext.nodes.testing import ANY_TEXT, TEXTS, conversations
 from polycontext.window import Part, ToolCall, Turn
-from tests.strategies import ANY_TEXT, TEXTS, conversations
 
 FENCES = st.text("~`\n\r ax", max_size=30)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator, ValidationError
 
 from polycontext.nodes.props.contract import DECLARATION, SCHEMA, props_declaration, props_schema, shipped, write_contract
-from polycontext.nodes.testing.machines import sessions
+from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextSession
 
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.errors import UnknownNameError
 from polycontext.linearity.law import Law, LawViolation, agree, holds
-from polycontext.nodes.testing.law_inputs import PARAMETERS, WIDER, UnknownParameterError, for_parameter
-from polycontext.nodes.testing.law_runner import ROOMS, Verdict, all_laws, run_law, run_laws
+from polycontext.nodes.testing import FAST
+from polycontext.nodes.testing.law_inputs import PARAMETERS, WIDER, for_parameter
+from polycontext.nodes.testing.law_runner import ROOMS, all_laws, run_law
 from polycontext.nodes.testing.shown import LONGEST, shown
 from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextSession, PolyAgent, parallel
 from polycontext.pressure import Fidelity, View
@@ -18,7 +20,6 @@ from polycontext.window.providers import Provider, get_format
 from tests.house import ROOMS as HOUSE
 from tests.house import ROOT
 from tests.nodes.testing import law_subjects
-from tests.strategies import FAST
 
 Drawn = list[dict[str, Any]]
 
@@ -55,14 +56,6 @@ def test_every_parameter_of_every_law_has_a_strategy(law: Law) -> None:
 
 
 @pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.room}.{law.name}")
-def test_every_law_holds_on_a_few_inputs(law: Law) -> None:
-    """The command's own strategies fit the laws: each holds for the first examples."""
-    verdict = run_law(law, 5)
-    assert verdict.counterexample is None
-    assert verdict.tried > 0
-
-
-@pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.room}.{law.name}")
 def test_every_law_is_explained_to_its_user(law: Law) -> None:
     """The page about the laws names every one of them, among what is lost without it."""
     assert f"`{law.name}`" in (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
@@ -83,9 +76,9 @@ def test_what_is_drawn_wider_is_a_parameter_of_a_law() -> None:
 
 def test_an_unknown_parameter_is_refused_with_near_names() -> None:
     """A law of somebody else's, with a parameter that means nothing here, is told what there is."""
-    with pytest.raises(UnknownParameterError, match="did you mean 'target' or 'targets'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'target' or 'targets'"):
         for_parameter("targt")
-    with pytest.raises(UnknownParameterError, match="legal: store, window"):
+    with pytest.raises(UnknownNameError, match="legal: machine, other_machine"):
         run_law(law_of(lambda qqq: None, "qqq"), 3)
 
 
@@ -215,14 +208,8 @@ def test_a_subject_whose_inputs_cannot_be_made_has_failed() -> None:
     verdict = run_law(law_of(lambda target: None, "target"), bound={"target": broken})
     assert verdict.counterexample is not None
     assert verdict.counterexample.problem.startswith("no inputs could be made: ValueError: invalid literal")
-    with pytest.raises(UnknownParameterError):
+    with pytest.raises(UnknownNameError):
         run_law(law_of(lambda target: None, "nothing_known"), 3)
-
-
-def test_many_laws_have_a_verdict_each() -> None:
-    """Verdicts come in the order of the laws."""
-    laws = [refuses_targets_above(1.0), refuses_targets_above(0.1)]
-    assert [(type(verdict), verdict.ok) for verdict in run_laws(laws, 20)] == [(Verdict, True), (Verdict, False)]
 
 
 # --- how values are shown ---------------------------------------------------------
@@ -253,7 +240,11 @@ class Shy:
             law_subjects.door,
             "an agent of positions {'open', 'shut'} that takes ['open' 'close' -> ('shut', 'click'), 'shut' 'open' -> ('open', 'creak')]",
         ),
-        (parallel(parallel(CONTEXT_POLYNOMIAL, law_subjects.door), law_subjects.door), "an agent of 16 positions"),
+        (
+            parallel(parallel(law_subjects.door, law_subjects.door), parallel(law_subjects.door, law_subjects.door)),
+            "an agent of 16 positions",
+        ),
+        (CONTEXT_POLYNOMIAL, "an agent of positions that are too many to list"),
         ((ResourceClass.REQUIRED, Role.USER), "(ResourceClass.REQUIRED, Role.USER)"),
         (({"b", "a"}, [1], (2,), {"k": b"v"}), "({'a', 'b'}, [1], (2,), {'k': b'v'})"),
         (law_subjects.moody, "tests.nodes.testing.law_subjects.moody"),
@@ -276,7 +267,8 @@ def test_long_values_are_cut() -> None:
 
 def test_an_agent_that_raises_is_shown_all_the_same() -> None:
     """What a move of an agent raises stands in its place."""
-    deaf: PolyAgent[int, str, str] = PolyAgent(frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: {}[position])
+    silent: dict[int, tuple[int, str]] = {}
+    deaf: PolyAgent[int, str, str] = PolyAgent(frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: silent[position])
     assert shown(deaf) == "an agent of positions {0} that takes [0 'a' -> KeyError]"
 
 

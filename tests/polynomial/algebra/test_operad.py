@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.nodes.testing import FAST, Move, conversations, filled
 from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS, chat, words
-from tests.strategies import FAST, Move, conversations, filled
 
 APPEND = CONTEXT_OPERAD.operation("append", Turn("user", "hello"))
 REPLY = CONTEXT_OPERAD.operation("append", Turn("assistant", "hi"))
@@ -56,7 +56,7 @@ def test_wrong_numbers_of_places_are_refused(operation: Operation) -> None:
     """Calling or composing with another number than the arity is refused, naming both."""
     with pytest.raises(InvalidOptionError) as caught:
         operation(*[ONE] * (operation.arity + 1))
-    assert (caught.value.arity, caught.value.given) == (operation.arity, operation.arity + 1)
+    assert (caught.value.value, caught.value.legal) == (operation.arity + 1, f"exactly {operation.arity}")
     with pytest.raises(InvalidOptionError, match=f"= {operation.arity + 1}; legal: exactly {operation.arity}"):
         operation.compose(*[ID] * (operation.arity + 1))
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.nodes.testing import TEXTS
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
@@ -20,7 +21,6 @@ from polycontext.polynomial import (
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import WORDS
-from tests.strategies import TEXTS
 
 Outcome = tuple[type[PolycontextError], str] | ContextOutput
 TARGETS = st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0, -0.1, 5.0, float("nan")])

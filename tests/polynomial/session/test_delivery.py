@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial import ContextSession, deliver
+from polycontext.nodes.testing import FAST, Move
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.delivery import deliver
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.polynomial.conversations import WORDS, session_moves
-from tests.strategies import FAST, Move
 
 PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import UnknownNameError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
@@ -19,7 +20,6 @@ from tests.polynomial.conversations import (
     whole,
     words,
 )
-from tests.strategies import FAST, Move
 
 
 @pytest.mark.parametrize("provider", Provider)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, PolycontextError, ResourceClass
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import WORDS, Engine, add_all, chat, session_moves, tool_atom, whole, with_engine
-from tests.strategies import FAST, Move
 
 SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
 ACTIONS = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8)

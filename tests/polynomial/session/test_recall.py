@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -18,7 +19,6 @@ from polycontext.pressure import Fidelity, view_of
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_moves, tool_atom, whole, words
-from tests.strategies import FAST, Move
 
 
 def compressed(*turns: Turn, target: float = 0.0, max_tokens: int = 2000) -> ContextSession:

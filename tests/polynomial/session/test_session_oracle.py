@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.nodes.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
 from tests.polynomial.conversations import Engine, with_engine
-from tests.strategies import CLASSES, FAST, PROSE, TARGETS
 
 BUDGETS = st.sampled_from([400, 2_000])
 NUMBERS = st.integers(0, 40)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from polycontext.nodes.testing import FAST
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.gist import summary_text
 from polycontext.window import TiktokenCounter, TokenCounter, ToolCall, Turn
-from tests.strategies import FAST
 
 EXACT = TiktokenCounter("o200k_base")
 

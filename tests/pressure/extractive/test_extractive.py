@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
+from polycontext.nodes.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS, Move, conversations
 from polycontext.pressure import AsyncSummariser, ExtractiveSummariser, Summariser
 from polycontext.window import TokenCounter, Turn
 from tests.pressure.extractive.extractive_samples import COUNTERS, EXACT, LETTERS, Noting, assistant, called, gist, summarise, user
-from tests.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS, Move, conversations
 
 
 @given(conversations(), st.integers(-5, 300), st.sampled_from(COUNTERS), st.none() | TEXTS)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import FAST, Move, conversations
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.extractive.lines import lines_of
 from polycontext.pressure.gist import digest_text
 from polycontext.window import ToolCall, Turn
 from tests.pressure.extractive.extractive_samples import BUSY_TALK, EXACT, SMALL_TALK, assistant, called, gist, summarise, user
-from tests.strategies import FAST, Move, conversations
 
 
 def test_standing_constraints_go_first() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import TEXTS
 from polycontext.window.items import ContextItem, ItemType
-from tests.strategies import TEXTS
 
 ADD = "(defun add (a b) (+ a b))"
 

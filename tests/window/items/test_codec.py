@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from polycontext.linearity import InvalidDataError
+from polycontext.nodes.testing import TEXTS
 from polycontext.window.items import (
     ContextItem,
     ItemType,
@@ -19,7 +20,6 @@ from polycontext.window.items import (
     item_to_dict,
     item_to_json,
 )
-from tests.strategies import TEXTS
 from tests.window.items.samples import JSON, NAMES, items, seed_item
 
 pytestmark = pytest.mark.filterwarnings("ignore::polycontext.window.items.MetadataWarning")

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.nodes.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Rendered
 from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
 from polycontext.window.providers.anthropic_write import with_user_first
 from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Part, Role, ToolCall, Turn
-from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 Block = dict[str, Any]
 
@@ -120,7 +121,7 @@ def test_a10_runs_of_one_role_are_merged_before_pairing() -> None:
     assert refused([ASK, assistant(call("a")), assistant(call("b")), user(result("b")), ASK]) == ("unanswered-call", 1)
 
 
-@given(conversations())
+@given(wire_turns())
 def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
     """What is rendered suits endpoints that refuse runs as well."""
     roles = [message["role"] for message in render(turns).messages]
@@ -393,7 +394,7 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
     assert rebuild(parsed, turns, positions).messages == before
 
 
-@given(conversations())
+@given(wire_turns())
 def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
     """Law: for every paired conversation check(render(turns)) passes, whatever its ids, arguments and texts."""
     rendered = render(turns)
@@ -402,7 +403,7 @@ def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
     assert render(turns) == rendered
 
 
-@given(conversations(open_tail=True))
+@given(wire_turns(open_tail=True))
 def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
     """Law: every visible text of a turn stands in what is rendered, only a final assistant text loses white space."""
     written = json.dumps([render(turns).inline()], ensure_ascii=False)
@@ -411,7 +412,7 @@ def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
     assert sum(len(turn.tool_calls) for turn in turns) == written.count('"type": "tool_use"')
 
 
-@given(conversations(open_tail=True), st.integers(1, 3))
+@given(wire_turns(open_tail=True), st.integers(1, 3))
 def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
     """Law: rebuild with all turns kept is the identity, on rendered lists and on its own output."""
     messages = render(turns).inline()

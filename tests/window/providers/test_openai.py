@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import MAX_DEPTH
+from polycontext.nodes.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.blocks import Place
 from polycontext.window.providers.openai import check, parse, rebuild, render
 from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Part, Role, Turn
-from tests.window.providers.wire_conversations import ANYTHING, broken_lists, conversations, digested, named, words
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 SPOT = Place(Provider.OPENAI, 3)
 USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
@@ -302,7 +303,7 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
     assert rebuild(parsed, turns, positions).messages == before
 
 
-@given(conversations())
+@given(wire_turns())
 def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
     """Law: for every paired conversation check(render(turns)) passes and parse gives the same words."""
     messages = render(turns).messages
@@ -310,7 +311,7 @@ def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
     assert words(parse(messages).turns) == words(turns)
 
 
-@given(conversations(open_tail=True), st.integers(1, 3))
+@given(wire_turns(open_tail=True), st.integers(1, 3))
 def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
     """Law: rebuild with all turns kept is the identity, on recorded lists and on its own output."""
     messages = render(turns).messages

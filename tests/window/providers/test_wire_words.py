@@ -1,6 +1,6 @@
 """The words of turns, as the laws of the message formats compare them."""
 
-from polycontext.window.laws.wire_words import answered, called, missing, spoken
+from polycontext.window.laws.formats import answered, called, missing, spoken
 from polycontext.window.turn import ToolCall, Turn
 
 TURNS = [

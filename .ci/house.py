@@ -1,0 +1,185 @@
+"""Measure the house: how many files, lines, errors and names there are in the front door and the rooms, against what was agreed.
+
+Usage: python .ci/house.py
+
+Exit code 1 says that a limit is exceeded; the worst offenders are named.
+"""
+
+import ast
+import builtins
+import io
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FRONT = "front"
+ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
+MAY_BE_SHORT = ("__init__.py", "__main__.py")
+WORST = 5
+
+MOST_FILES = 235
+MOST_LINES = 27_500
+FEWEST_LINES_A_FILE = 25
+MOST_CODE_A_FILE = 320
+MOST_ERRORS = 45
+MOST_NAMES = 160
+MOST_NAMES_A_PACKAGE = 40
+MOST_LOADED = 62
+
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+"""Tokens that make no line one of code."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Hold one limit, what was counted, and by whom: offenders are those over the limit, or who counts most where it is one for all."""
+
+    what: str
+    limit: int
+    now: int
+    worst: Mapping[str, int]
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the limit is kept."""
+        return self.now <= self.limit
+
+
+def checks(root: Path, loaded: Sequence[str]) -> list[Check]:
+    """Return every check of the house under `root`, whose modules called `loaded` come with a session."""
+    sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for room in ROOMS for path in _modules(root / room)}
+    lines = {name: source.count("\n") for name, source in sources.items()}
+    short = {name: count for name, count in lines.items() if count < FEWEST_LINES_A_FILE and Path(name).name not in MAY_BE_SHORT}
+    code = {name: len(code_lines(source)) for name, source in sources.items()}
+    long = {name: count for name, count in code.items() if count > MOST_CODE_A_FILE}
+    names = {Path(name).parent.as_posix(): len(exported(_listing(root / name))) for name in sources if Path(name).name == "__init__.py"}
+    inner = {package: count for package, count in names.items() if package not in ROOMS}
+    wide = {package: count for package, count in inner.items() if count > MOST_NAMES_A_PACKAGE}
+    doors = {room: names.get(room, 0) for room in ROOMS}
+    errors = Counter(name for name, count in error_classes(sources).items() for _ in range(count))
+    return [
+        Check("Python files", MOST_FILES, len(sources), Counter(Path(name).parent.as_posix() for name in sources)),
+        Check("lines", MOST_LINES, sum(lines.values()), lines),
+        Check(f"files under {FEWEST_LINES_A_FILE} lines", 0, len(short), {name: -count for name, count in short.items()}),
+        Check(f"files over {MOST_CODE_A_FILE} lines of code", 0, len(long), long),
+        Check("error and warning classes", MOST_ERRORS, errors.total(), errors),
+        Check("names of the front door and the rooms", MOST_NAMES, sum(doors.values()), doors),
+        Check(f"packages with over {MOST_NAMES_A_PACKAGE} names", 0, len(wide), wide),
+        Check("modules that a session loads", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
+    ]
+
+
+def _modules(room: Path) -> Iterable[Path]:
+    return (path for path in sorted(room.rglob("*.py")) if "__pycache__" not in path.parts)
+
+
+def _listing(door: Path) -> str:
+    """Return the text that lists the names of a front door: its stub where it has one."""
+    stub = door.with_suffix(".pyi")
+    return (stub if stub.exists() else door).read_text(encoding="utf-8")
+
+
+def code_lines(source: str) -> set[int]:
+    r"""Return the numbers of the lines that hold code: no docstring, no comment, nothing blank.
+
+    >>> sorted(code_lines('"Say why."\n\n# a comment\nx = (\n    1\n)\n"Explain x."\n'))
+    [4, 5, 6]
+    """
+    held = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in SILENT
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    told = (node for node in ast.walk(ast.parse(source)) if _is_text(node))
+    return held - {line for node in told for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Tell whether a statement is nothing but a string, as docstrings are."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def exported(source: str) -> list[str]:
+    r"""Return the names that a package hands out: its `__all__`, or what it imports where it has none.
+
+    >>> exported("from a import b, c as d\n__all__ = ['b']"), exported("from a import b, c as d, _e")
+    (['b'], ['b', 'd'])
+    """
+    imported: list[str] = []
+    for node in ast.parse(source).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AnnAssign(target=ast.Name(id="__all__")):
+                return [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            case ast.ImportFrom():
+                imported += [name.asname or name.name for name in node.names]
+    return [name for name in imported if not name.startswith("_")]
+
+
+def error_classes(sources: Mapping[str, str]) -> Counter[str]:
+    """Return how many classes of each module are exceptions or warnings, by the names of their bases, however far up they stand."""
+    bases = {
+        (module, node.name): {_last_name(base) for base in node.bases}
+        for module, source in sources.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+    }
+    raised = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
+    while more := {name for (_, name), above in bases.items() if above & raised} - raised:
+        raised |= more
+    return Counter(module for (module, name) in bases if name in raised)
+
+
+def _last_name(base: ast.expr) -> str:
+    match base:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(value=value):
+            return _last_name(value)
+        case _:
+            return ""
+
+
+def loaded_modules(statement: str = "from polycontext.polynomial import ContextSession") -> list[str]:
+    """Return the modules of ours that `statement` loads, in an interpreter of its own."""
+    asked = f"import sys; {statement}; print(*(name for name in sys.modules if name.partition('.')[0] == 'polycontext'))"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
+    return done.stdout.split()
+
+
+def table(found: Sequence[Check]) -> str:
+    """Return the checks as a table, and under it who is to blame for those that fail.
+
+    >>> print(table([Check("files", 3, 2, {}), Check("names", 1, 2, {"window": 2, "nodes": 0})]))
+    what   limit  now  ok
+    files      3    2  yes
+    names      1    2  no
+    <BLANKLINE>
+    names: window 2
+    """
+    rows = [("what", "limit", "now", "ok"), *((each.what, str(each.limit), str(each.now), "yes" if each.ok else "no") for each in found)]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"{what:<{wide[0]}}  {limit:>{wide[1]}}  {now:>{wide[2]}}  {ok}" for what, limit, now, ok in rows]
+    blamed = [f"{each.what}: {_blamed(each)}" for each in found if not each.ok]
+    return "\n".join([*lines, "", *blamed] if blamed else lines)
+
+
+def _blamed(check: Check) -> str:
+    worst = sorted(check.worst.items(), key=lambda item: (-item[1], item[0]))[:WORST]
+    return ", ".join(f"{name} {abs(count)}" for name, count in worst if count)
+
+
+def main() -> int:
+    """Print the table and return 1 if a limit is exceeded."""
+    found = checks(ROOT, loaded_modules())
+    print(table(found))
+    return 0 if all(check.ok for check in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

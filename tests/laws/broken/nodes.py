@@ -1,0 +1,205 @@
+"""Sessions that hand out what nobody may get, and renderers that leak, each of which a law rejects."""
+
+from typing import Any, ClassVar
+
+from attrs import define, frozen
+
+from polycontext.nodes import ComponentRenderer, MessageProps
+from polycontext.nodes.laws import readers
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial import ContextSession
+from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
+from polycontext.window.providers import Provider, Rendered, get_format
+from tests.laws.breaking import breaks
+
+OPENAI = get_format("openai")
+
+
+def lived(session: ContextSession) -> ContextSession:
+    """Return a session that holds everything a browser must not see."""
+    session.add_system("Undisclosed instructions.")
+    session.add_user_turn("Where is my parcel?")
+    session.add_assistant_turn(None, [ToolCall("c1", "track_parcel", '{"key": "hunter22"}')])
+    session.add_tool_turn("Warehouse seventeen.", tool_call_id="c1")
+    session.add_assistant_turn("It is on its way.")
+    session.attach(ContextItem("Confidential manifest.", "file", {"filename": "cargo.txt"}))
+    return session
+
+
+def squeezed() -> ContextSession:
+    """Return a session whose past is a gist."""
+    session = ContextSession(600, counter=FAST, auto=False)
+    session.add_user_turn("task")
+    for number in range(8):
+        session.add_assistant_turn(f"Thought {number} about the way of the parcel through many lands and over seas. " * 2)
+    session.compress(0.0)
+    assert any(turn.is_gist for turn in session.window.all_turns())
+    return session
+
+
+# --- what leaves ------------------------------------------------------------------
+
+
+class Orphaning(ContextSession):
+    """Hand out calls without their results."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
+
+
+class Refusing(ContextSession):
+    """Hand out nothing."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
+
+
+class Verbose(ContextSession):
+    """Hand out more than there is room for."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        speech = {"role": "user", "content": "word " * 2_000}
+        return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
+
+
+class Terse(ContextSession):
+    """Hand out less than the view."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
+
+
+class Sharing(ContextSession):
+    """Hand out the same list again and again."""
+
+    kept: Rendered | None = None
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        self.kept = self.kept or super().request(provider, allow_open=allow_open)
+        return self.kept
+
+
+breaks(readers.what_leaves_is_valid, "a session that orphans calls", lambda law: law(lived(Orphaning(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_valid, "a session that refuses without a reason", lambda law: law(lived(Refusing(500, counter=FAST)), OPENAI))
+breaks(readers.what_leaves_is_within_budget, "a session that says too much", lambda law: law(lived(Verbose(500, counter=FAST)), OPENAI))
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves a message out",
+    lambda law: law(lived(Terse(500, counter=FAST)), OPENAI),
+)
+breaks(
+    readers.what_leaves_says_what_the_view_says,
+    "a session that leaves results out",
+    lambda law: law(lived(Flattening(500, counter=FAST)), OPENAI),
+)
+
+
+class Flattening(ContextSession):
+    """Hand out the view without its calls and results."""
+
+    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
+        plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
+        return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
+
+
+breaks(
+    readers.what_leaves_is_the_readers_own, "a session that shares its messages", lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI)
+)
+
+
+# --- props ------------------------------------------------------------------------
+
+
+class Indiscreet(ComponentRenderer):
+    """Show turns of one more role."""
+
+    shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT, Role.SYSTEM})
+
+
+class Showing(ComponentRenderer):
+    """Show the results of tools."""
+
+    shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL})
+
+
+class Explaining(ComponentRenderer):
+    """Show which tool was called with what."""
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
+        return {**super().render_chat(session), "calls": calls}
+
+
+class Quoting(ComponentRenderer):
+    """Show gists word for word."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        return {**super()._message(window, turn), "content": turn.text}
+
+
+class Opening(ComponentRenderer):
+    """Show what attachments hold."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        props = super()._message(window, turn)
+        return props if turn.is_gist else {**props, "content": turn.text}
+
+
+class Clipping(ComponentRenderer):
+    """Show the beginning of what was said."""
+
+    def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
+        props = super()._message(window, turn)
+        return {**props, "content": props["content"][:8]}
+
+
+@frozen
+class Meddling:
+    """Press the button while painting it."""
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        props = ComponentRenderer().render_chat(session)
+        session.clear()
+        return props
+
+
+@define
+class Numbered:
+    """Number the paintings."""
+
+    paintings: int = 0
+
+    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+        self.paintings += 1
+        return {**ComponentRenderer().render_chat(session), "painting": self.paintings}
+
+
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows system turns",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Indiscreet()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows results",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Showing()),
+)
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows arguments",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Explaining()),
+)
+breaks(readers.nothing_private_reaches_props, "a renderer that shows gists", lambda law: law(squeezed(), Quoting()))
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(
+    readers.props_say_what_was_said,
+    "a renderer that has the user say attached files",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
+)
+breaks(readers.props_say_what_was_said, "a renderer that clips", lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()))
+breaks(readers.rendering_changes_nothing, "a renderer that clears", lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()))
+breaks(readers.rendering_changes_nothing, "a renderer that counts", lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()))

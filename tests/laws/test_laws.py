@@ -1,0 +1,108 @@
+"""Every law of every room holds on what is generated and on all that is small, and rejects something broken.
+
+Generated inputs come from the strategies that the package ships, so whoever runs ``polycontext laws`` tries the same.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tests.laws.broken
+from polycontext.linearity.law import Law, LawViolation, agree
+from polycontext.nodes.testing import all_laws, inputs_of
+from polycontext.nodes.testing.law_runner import ROOMS
+from tests.laws.breaking import BROKEN, SOUND, Instance, breaks
+from tests.laws.small import is_small, small_inputs
+
+for found in iter_modules(tests.laws.broken.__path__):
+    import_module(f"tests.laws.broken.{found.name}")
+
+LAWS = all_laws()
+
+
+def _named(law: Law) -> str:
+    return f"{law.room}.{law.name}"
+
+
+def _described(instance: Instance) -> str:
+    return f"{instance.room}.{instance.law.__name__}: {instance.what}".replace(" ", "_")
+
+
+@pytest.mark.parametrize("law", LAWS, ids=_named)
+@given(data=st.data())
+def test_a_law_holds(law: Law, data: st.DataObject) -> None:
+    """Whatever is drawn; how much is drawn, the Hypothesis profile says."""
+    law.check(**data.draw(inputs_of(law)))
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if is_small(law)], ids=_named)
+def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
+    """Every combination of small ledgers, stores and views, where a law takes nothing else."""
+    for inputs in small_inputs(law):
+        law.check(**inputs)
+
+
+@pytest.mark.parametrize("instance", BROKEN, ids=_described)
+def test_a_broken_instance_is_rejected(instance: Instance) -> None:
+    """The law objects, and in its own name: no other law that it may use, and nothing that merely crashes."""
+    with pytest.raises(LawViolation, match=instance.law.__name__) as caught:
+        instance.call(instance.law)
+    assert caught.value.law == instance.law.__name__
+
+
+@pytest.mark.parametrize("instance", SOUND, ids=_described)
+def test_what_is_like_a_broken_instance_but_sound_is_accepted(instance: Instance) -> None:
+    """The broken ones are rejected for their fault alone."""
+    instance.call(instance.law)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=_named)
+def test_every_law_is_broken_once(law: Law) -> None:
+    """A law that nothing can break says nothing: a module of ``tests/laws/broken`` has an instance for each."""
+    assert law.check in [instance.law for instance in BROKEN], f"nothing in tests/laws/broken breaks {law.name}"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_states_laws(room: str) -> None:
+    """A room's laws are found by the modules of its package, each with a statement of its own and a source."""
+    laws = all_laws([room])
+    assert laws
+    assert all(law.source and law.statement.endswith(".") for law in laws)
+    assert len({law.statement for law in laws}) == len(laws)
+
+
+def test_an_instance_that_is_not_rejected_fails_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken instance counts only if the law that it names, and no other, objects."""
+    broken: list[Instance] = []
+    monkeypatch.setattr("tests.laws.breaking.BROKEN", broken)
+
+    def some_law(obeyed_by: str) -> None:
+        agree(obeyed_by, "everybody")
+
+    def another_law(_: object) -> None:
+        raise LawViolation("another_law", 1, 2, {})
+
+    breaks(some_law, "nobody obeys", lambda law: law("nobody"), lambda law: law("everybody"), another_law)
+    rejected, accepted, rejected_by_another = broken
+    test_a_broken_instance_is_rejected(rejected)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_a_broken_instance_is_rejected(accepted)
+    with pytest.raises(AssertionError, match="another_law"):
+        test_a_broken_instance_is_rejected(rejected_by_another)
+
+
+def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
+    """What is raised can be read without a debugger, and taken apart by a program."""
+
+    def promotes(ledger: str, resource_id: str) -> None:
+        agree("REQUIRED", "refused", ledger=ledger, resource_id=resource_id)
+
+    with pytest.raises(
+        LawViolation, match=r"^promotes: 'REQUIRED' is not 'refused'; given ledger = 'a ledger', resource_id = 'a'$"
+    ) as caught:
+        promotes("a ledger", "a")
+    assert (caught.value.left, caught.value.right) == ("REQUIRED", "refused")
+    assert set(caught.value.inputs) == {"ledger", "resource_id"}

@@ -1,0 +1,103 @@
+"""The house is measured: every limit can be exceeded, and who exceeds it is named."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.house import FRONT, ROOMS, ROOT
+
+
+def _loaded(path: Path) -> ModuleType:
+    """Return a script as a module; it is in no package."""
+    spec = spec_from_file_location("ci_house", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the module of a class
+    spec.loader.exec_module(module)
+    return module
+
+
+house = _loaded(ROOT / ".ci" / "house.py")
+BODY = "".join(f"NUMBER_{number} = {number}\n" for number in range(25))
+
+
+def written(root: Path, files: dict[str, str]) -> Path:
+    """Return a small house: an empty front door, five empty rooms, and these files."""
+    empty = {f"{room}/__init__.py": "" for room in house.ROOMS}
+    for name, source in {**empty, **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(source, encoding="utf-8")
+    return root
+
+
+def failing(root: Path, loaded: list[str] | None = None) -> dict[str, tuple[int, list[str]]]:
+    """Return what is exceeded, with the count and those to blame, the worst first."""
+    found = house.checks(root, loaded or [])
+    return {each.what: (each.now, house._blamed(each).split(", ")) for each in found if not each.ok}
+
+
+def test_the_rooms_are_those_of_the_house() -> None:
+    """The front door and every room are measured."""
+    assert (FRONT, *ROOMS) == house.ROOMS
+
+
+def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
+    """Short `__init__` and `__main__` are no fault, nor is a folder beside the rooms."""
+    files = {"window/turn.py": BODY, "front/__main__.py": "", "tests/test_short.py": "x = 1\n", "window/__pycache__/old.py": "x = 1\n"}
+    assert failing(written(tmp_path, files)) == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "what", "now", "worst"),
+    [
+        ({f"nodes/part{n}.py": BODY for n in range(230)}, "Python files", 236, "nodes 231"),
+        ({"window/long.py": '"""Say why."""\n' + "# why\n" * 27_500}, "lines", 27_501, "window/long.py 27501"),
+        ({"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24}, "files under 25 lines", 2, "window/tiny.py 1"),
+        ({"nodes/long.py": "x = 1\n" * 321}, "files over 320 lines of code", 1, "nodes/long.py 321"),
+        (
+            {"window/errors.py": BODY + "class A(ValueError): ...\n" + "".join(f"class B{n}(A): ...\n" for n in range(45))},
+            "error and warning classes",
+            46,
+            "window/errors.py 46",
+        ),
+        (
+            {"window/__init__.py": f"__all__ = {[f'a{n}' for n in range(100)]}", "nodes/__init__.py": "from a import " + ", ".join(f"b{n}" for n in range(61))},
+            "names of the front door and the rooms",
+            161,
+            "window 100",
+        ),
+        ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "packages with over 40 names", 1, "nodes/props 41"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_each_limit_can_be_exceeded(files: dict[str, str], what: str, now: int, worst: str, tmp_path: Path) -> None:
+    """One limit is exceeded by one, and no other; the worst offender is named first."""
+    found = failing(written(tmp_path, files))
+    assert list(found) == [what]
+    assert (found[what][0], found[what][1][0]) == (now, worst)
+
+
+def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
+    """What an import loads is measured apart from the tree; the package that most come from is named."""
+    loaded = [f"polycontext.nodes.part{n}" for n in range(63)]
+    assert failing(written(tmp_path, {}), loaded) == {"modules that polycontext.polynomial loads": (63, ["polycontext.nodes 63"])}
+    assert {"polycontext", "polycontext.polynomial"} <= set(house.loaded_modules())
+
+
+def test_text_is_no_code(tmp_path: Path) -> None:
+    """Docstrings, those of attributes too, comments and blank lines do not count towards the length of a file; a string in code does."""
+    text = '"""Say\nwhy."""\n\n# note\nX = """a\nb"""\n"""Explain\nX."""\n'
+    assert sorted(house.code_lines(text)) == [5, 6]
+
+
+def test_errors_are_told_by_their_bases(tmp_path: Path) -> None:
+    """However far above them an exception stands, in whichever module."""
+    sources = {
+        "a.py": "class Root(Exception): ...\nclass Plain: ...\nclass Note(UserWarning): ...\n",
+        "b.py": "class Leaf(a.Root, Plain): ...\nclass Other(Generic[T], list[int]): ...\nclass Deep(Leaf): ...\n",
+    }
+    assert dict(house.error_classes(sources)) == {"a.py": 2, "b.py": 2}
