@@ -198,7 +198,7 @@ def test_what_a_listener_sends_is_taken_whole_or_refused_in_words(name: str) -> 
     machine = machine_of()
     machine.user_turn("hello")
     stood = place(machine)
-    machine.add_listener(Inside(act, before=before))
+    machine.add_listener(Inside(act, before=before))  # type: ignore[no-untyped-call]
     with pytest.raises(error):
         machine.user_turn("and?")
     assert place(machine) == stood
@@ -211,7 +211,7 @@ def test_an_illegal_event_from_inside_undoes_the_outer_one() -> None:
     machine = machine_of()
     machine.user_turn("hello")
     stood = place(machine)
-    machine.add_listener(Inside(lambda machine: machine.assistant_turn("to whom?")))
+    machine.add_listener(Inside(lambda machine: machine.assistant_turn("to whom?")))  # type: ignore[no-untyped-call]
     with pytest.raises(IllegalDirectionError, match="input assistant_turn is illegal in state EMPTY"):
         machine.clear()
     assert place(machine) == stood
@@ -259,7 +259,7 @@ def test_a_machine_with_coroutine_listeners_is_awaited() -> None:
     async def scene() -> None:
         listener = Awaiting()
         machine = machine_of(listener)
-        await machine.activate_initial_state()  # type: ignore[misc]
+        await machine.activate_initial_state()
         await machine.user_turn("hello")
         await machine.send("user_turn", "again")
         before = place(machine)

@@ -29,7 +29,7 @@ class Helper:
     """Work for a session in every way there is; do `act` when asked, in the way that is being looked at."""
 
     def __init__(self, way: str) -> None:
-        self.way, self.session, self.act = way, None, None
+        self.way = way
         self.came_to: list[object] = []
         self.session: ContextSession | None = None
         self.act: Act | None = None
@@ -63,7 +63,7 @@ class Helper:
     def classify(self, role: str, content: str, facts: Mapping[str, Any]) -> ResourceClass:
         """Classify as ever."""
         self.asked("classifier")
-        return default_classifier(role, content, facts)  # type: ignore[arg-type]
+        return default_classifier(role, content, facts)
 
     def to_data(self) -> dict[str, Any]:
         """Return what is saved."""
