@@ -164,7 +164,7 @@ class ContextSession:
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
         stored = self._writer.store.load(self._writer.session_id, after)
-        return tuple(stored.events[: self.revision - after])
+        return tuple(stored.events[: max(0, self.revision - after)])
 
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, whatever became of it in the view."""
