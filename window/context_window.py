@@ -14,7 +14,7 @@ from attrs import frozen
 
 from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.linearity.column import Column
-from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_at_end
+from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.splice import Splice, check_splices, spliced
@@ -225,6 +225,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             InvalidTurnError: the resource id is taken.
         """
         old = self._contents
+        # First what may refuse: nothing has been made then.
         still_open = open_after(turn, old.open_calls)
         turn = self._admitted(turn)
         tokens = turn.tokens or 0
@@ -299,7 +300,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             turns=Column.of(turns),
             sums=Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
             linearity=ledger,
-            open_calls=open_at_end(turns),
+            open_calls=open_calls(turns),
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
         )
@@ -330,6 +331,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     def _free_id(self) -> str:
         """Return the next made id that no caller has taken."""
         ledger = self.linearity
+        # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
         return next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
 
     def _with(self, contents: _Contents, position: int | None = None) -> Self:

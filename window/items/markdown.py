@@ -138,6 +138,7 @@ def _language(item: ContextItem) -> str:
 
 
 def _fenced(content: str, language: str) -> str:
+    # Longer than any run inside, or content could end its own fence.
     longest = max(map(len, _TICKS.findall(content)), default=2)
     fence = "`" * (longest + 1)
     end = "" if not content or content.endswith("\n") else "\n"

@@ -126,6 +126,7 @@ class FileResolver:
             raise CannotAttachError(
                 name, f"has more than {self.most_bytes:,} bytes", f"at most {self.most_bytes:,} bytes", Reason.TOO_LARGE
             )
+        # Whoever writes meanwhile leaves a text that never was.
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise CannotAttachError(name, "was written while it was read", "sending again", Reason.CHANGED)

@@ -77,6 +77,7 @@ def pieces(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) 
             continue
         place = parsed.places[position]
         own = layout.siblings[place]
+        # Side by side and complete, or the message is not what it was.
         if position == own[0] and found[index : index + len(own)] == own:
             yield Untouched(place, layout.stops[place])
             index += len(own)
