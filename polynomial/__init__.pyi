@@ -1,6 +1,6 @@
 from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
-from .algebra.poly_agent import DirectionError, Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
+from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
 from .errors import ContextOverflowError, ContextPressureError, EngineError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput
 from .journal.conversation import Conversation, evolve, replay
@@ -10,7 +10,6 @@ from .machine.step import ContextPolicy
 from .machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from .projection import Projection, project
 from .session.context_session import ContextSession
-from .session.plugins import MissingPluginError
 from .state import ContextState, InputKind
 from .verification import Verification, verify
 
@@ -27,14 +26,12 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "Conversation",
-    "DirectionError",
     "EngineError",
     "Event",
     "IllegalDirectionError",
     "InputKind",
     "Left",
     "Lens",
-    "MissingPluginError",
     "Operad",
     "Operation",
     "PolyAgent",

@@ -1,4 +1,4 @@
-"""How does it yield? Fidelity, plans, the projector, thresholds, summarisers; each name is loaded when it is first asked for."""
+"""How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
 
 import lazy_loader
 

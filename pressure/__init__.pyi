@@ -7,16 +7,7 @@ from .ladder import Ladder
 from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .threshold import (
-    NO_SIGNALS,
-    AdaptiveThreshold,
-    FixedThreshold,
-    Signals,
-    Threshold,
-    is_looping,
-    pressure_of,
-    tokens_at,
-)
+from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
 
 __all__ = [

@@ -20,7 +20,6 @@ from polycontext.window.items.attachment import attachment_of
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn
-from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
@@ -85,7 +84,11 @@ class ContextWindow(StoreComonad[Turn | None]):
             raise InvalidOptionError("max_tokens", max_tokens, "a whole number of tokens, at least 1")
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
-        self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
+        if counter is None:
+            from polycontext.window.tokens.tiktoken_counter import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
+
+            counter = default_counter()
+        self._rules = _Rules(max_tokens, counter, classifier, preserved_share)
         self._contents = _Contents()
         self._position = 0
 

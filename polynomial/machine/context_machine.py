@@ -24,7 +24,7 @@ from statemachine.transition_list import TransitionList
 from polycontext.linearity import InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.polynomial.errors import SessionWriteError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
+from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
 from polycontext.polynomial.machine.table import Row, Table, directions
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ConflictError
@@ -93,9 +93,9 @@ class ContextMachine(StateChart[ContextModel]):
     )
 
     def __init__(
-        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+        self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY, **options: Any
     ) -> None:
-        self.policy = policy
+        self.policy = policy or default_policy()
         super().__init__(ContextModel(window), start_value=state, **options)
 
     # --- what the declaration names -------------------------------------------
@@ -236,7 +236,7 @@ class FollowingMachine(ContextMachine):
     parted = False
 
     def __init__(
-        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+        self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY, **options: Any
     ) -> None:
         super().__init__(window, policy, state, **options)
         if isinstance(self._engine, AsyncEngine):

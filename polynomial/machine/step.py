@@ -7,6 +7,7 @@ has decided) hears the same and pays nothing. Nothing outside changes until some
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from attrs import define, evolve, field, frozen
 
@@ -58,7 +59,10 @@ class ContextPolicy:
         return self.threshold.high(signals)
 
 
-DEFAULT_POLICY = ContextPolicy()
+@cache
+def default_policy() -> ContextPolicy:
+    """Return the policy that is used when nobody brings another; made when first needed, since it brings the extractive summariser."""
+    return ContextPolicy()
 
 
 @define
