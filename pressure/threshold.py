@@ -6,7 +6,7 @@ lives in between. The adaptive threshold moves `high` by what the agent reports.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Protocol
 
 from attrs import field, frozen
@@ -150,27 +150,33 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < _LEAST_REPEATS:
         raise InvalidOptionError("repeats", repeats, f"a whole number, at least {_LEAST_REPEATS}")
-    calls: list[tuple[str, str]] | None = None
-    results: list[object] | None = None
-    seen = 0
-    for head, answers in islice(_atoms_from_the_end(window), _ATOMS_A_REPEAT * repeats):
-        if head.role in (Role.USER, Role.SYSTEM) or any(answer.is_gist for answer in answers):
+    newest = window.peek(len(window))
+    if newest is None or newest.role is Role.USER:  # asked at every turn: this one is answered at once
+        return False
+    rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * repeats)
+    asked, results = next(rounds, (None, None))
+    if results is None:  # calls are open
+        newest_asked, results = next(rounds, (None, None))
+        if newest_asked != asked:
             return False
-        if not head.tool_calls:
-            continue
-        asked = [(call.name, call.arguments) for call in head.tool_calls]
-        if calls is not None and asked != calls:
-            return False
-        calls = asked
-        if len(answers) < len(asked):
-            continue
-        found = _results(head, answers)
-        if results is not None and found != results:
-            return False
-        results, seen = found, seen + 1
-        if seen == repeats:
-            return True
-    return False
+    alike = takewhile((asked, results).__eq__, islice(rounds, repeats - 1))
+    return asked is not None and sum(1 for _ in alike) == repeats - 1
+
+
+Round = tuple[list[tuple[str, str]], list[object] | None]
+"""What was called, names and arguments, and what was answered, in the order of the calls; None while a call is open."""
+
+
+def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:
+    """Yield the rounds of calls among the last `atoms` atoms, last first, until something ends the row."""
+    for head, answers in islice(_atoms_from_the_end(window), atoms):
+        if head.tool_calls:
+            if any(answer.is_gist for answer in answers):
+                return
+            is_open = len(answers) < len(head.tool_calls)
+            yield [(call.name, call.arguments) for call in head.tool_calls], None if is_open else _results(head, answers)
+        elif head.role is not Role.ASSISTANT:
+            return
 
 
 def _atoms_from_the_end(window: ContextWindow) -> Iterator[tuple[Turn, list[Turn]]]:

@@ -27,6 +27,7 @@ def test_the_room_opens_without_the_extractive_summariser() -> None:
     """Importing the room does not load the summariser; asking for the summariser does."""
     code = (
         "import sys, polycontext.pressure as room\n"
+        "from polycontext.pressure import ContextProjector, check_floors, is_looping\n"
         "mine = {name for name in sys.modules if name.startswith('polycontext.pressure')}\n"
         "assert len(mine) <= 12 and not any('extractive' in name for name in mine), mine\n"
         "assert room.ContextProjector().summariser == room.ExtractiveSummariser()\n"
