@@ -7,7 +7,7 @@ idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
 ``v <= compress(w)`` (seed 004 §2.2).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 from attrs import field, frozen
@@ -16,7 +16,7 @@ from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClas
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.errors import FloorError
 from polycontext.pressure.fidelity import Fidelity, floor_of
-from polycontext.window import Atom, ContextWindow, Role, Splice, Turn
+from polycontext.window import Atom, ContextWindow, PositionError, Role, Splice, Turn
 
 _SHOWN = 9
 """How many ids an error lists."""
@@ -113,7 +113,7 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
 
 
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
-    """Return what fidelity `edit` leaves of each atom of `window` that it touches, by the atom's id; O(what it touches).
+    """Return what fidelity `edit` leaves of each atom of `window` that it touches, by the atom's id; O(n).
 
     VERBATIM where every turn of the atom stands again as it was; GIST where all that is gone is named by a turn
     that comes; DROPPED where anything is gone that nothing names. A gist among the turns of `window` is as good
@@ -128,7 +128,7 @@ def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
 
 
 def check_floors(window: ContextWindow, edit: Edit) -> None:
-    """Refuse `edit` if it takes an atom of `window` below the floor of its class; O(what it touches).
+    """Refuse `edit` if it takes an atom of `window` below the floor of its class; O(n).
 
     Who takes an edit from somebody else makes the new window by `apply_edit` of what was checked here.
 
@@ -137,45 +137,37 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
         PositionError: the edit reaches outside of `window`.
     """
     for turns, fidelity in _touched(window, edit):
-        resource_class = max(map(window.class_of, turns))
+        resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
         if fidelity < floor_of(resource_class):
             raise FloorError(turns[0].resource_id, resource_class, fidelity, floor_of(resource_class))
 
 
-def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[list[Turn], Fidelity]]:
+def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
     """Yield the turns of every atom that `edit` touches, and what is left of it."""
+    turns = window.all_turns()
     coming = {turn.resource_id: turn for splice in edit.splices for turn in splice.turns}
     named = {source for turn in coming.values() for source in turn.sources}
-    for start, gone in _gone(window, edit).items():
-        turns = list(_atom_at(window, start))
-        yield turns, min(_left(turn, coming, named) if index in gone else _held(turn) for index, turn in enumerate(turns, start))
+    for start, gone in _gone(turns, edit).items():
+        stop = start + 1
+        while stop < len(turns) and turns[stop].role is Role.TOOL:
+            stop += 1
+        left = (_left(turns[index], coming, named) if index in gone else _held(turns[index]) for index in range(start, stop))
+        yield turns[start:stop], min(left)
 
 
-def _gone(window: ContextWindow, edit: Edit) -> dict[int, set[int]]:
+def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
     """Return the indices of the turns that `edit` takes away, by the index at which their atom starts."""
     gone: dict[int, set[int]] = {}
     for splice in edit.splices:
+        if splice.stop > len(turns):
+            raise PositionError(splice.stop, "is outside of the window that is edited", f"0..{len(turns)}")
         start = splice.start
-        while splice.start < splice.stop and start > 0 and _turn_at(window, start).role is Role.TOOL:
+        while splice.start < splice.stop and start > 0 and turns[start].role is Role.TOOL:
             start -= 1
         for index in range(splice.start, splice.stop):
-            start = start if _turn_at(window, index).role is Role.TOOL else index
+            start = start if turns[index].role is Role.TOOL else index
             gone.setdefault(start, set()).add(index)
     return gone
-
-
-def _atom_at(window: ContextWindow, start: int) -> Iterator[Turn]:
-    yield _turn_at(window, start)
-    for index in range(start + 1, len(window)):
-        if _turn_at(window, index).role is not Role.TOOL:
-            return
-        yield _turn_at(window, index)
-
-
-def _turn_at(window: ContextWindow, index: int) -> Turn:
-    turn = window.peek(index + 1)
-    assert turn is not None  # only position 0 has none
-    return turn
 
 
 def _held(turn: Turn) -> Fidelity:

@@ -49,10 +49,17 @@ class ContextPolicy:
 
     def high(self, window: ContextWindow) -> float:
         """Return the high mark for `window`: a loop at its end is signalled whatever the caller knows of it."""
-        signals = self.signals
-        if not signals.looping and is_looping(window):
-            signals = evolve(signals, looping=True)
-        return self.threshold.high(signals)
+        return self.threshold.high(_looping(self.signals) if is_looping(window) else self.signals)
+
+    def is_above(self, window: ContextWindow) -> bool:
+        """Tell whether the pressure of `window` is above its high mark; a loop is looked for only where it would matter."""
+        pressure, marks = pressure_of(window), (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals)))
+        return pressure > min(marks) and (pressure > max(marks) or pressure > self.high(window))
+
+
+@cache
+def _looping(signals: Signals) -> Signals:
+    return evolve(signals, looping=True)
 
 
 @cache
@@ -129,7 +136,7 @@ class Step:
         """Tell whether the turn takes the window above the high mark; a view over its budget always is."""
         if self._pressured is None:
             window = self.appended
-            self._pressured = pressure_of(window) > self.policy.high(window) or is_over_budget(window)
+            self._pressured = self.policy.is_above(window) or is_over_budget(window)
         return self._pressured
 
     def is_cooling(self) -> bool:

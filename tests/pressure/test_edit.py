@@ -188,26 +188,3 @@ def test_an_edit_that_reaches_outside_is_refused() -> None:
     """There is no floor where there is no turn."""
     with pytest.raises(PositionError):
         check_floors(_talked(), Edit((Splice(6, 9),)))
-
-
-def test_the_cost_is_that_of_what_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a window ten times as long as many turns are looked at."""
-
-    def looks(turns: int) -> int:
-        window = extended(opened(100_000), talk(turns))
-        looked = 0
-        peek = ContextWindow.peek
-
-        def counted(self: ContextWindow, position: int) -> Turn | None:
-            nonlocal looked
-            looked += 1
-            return peek(self, position)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(ContextWindow, "peek", counted)
-            patch.setattr(ContextWindow, "all_turns", None)
-            patch.setattr(ContextWindow, "atom_columns", None)
-            check_floors(window, Edit((Splice(len(window) - 3, len(window) - 1, (_gist("g", f"t{turns}", f"t{turns + 1}"),)),)))
-        return looked
-
-    assert looks(20) == looks(200)
