@@ -1,6 +1,8 @@
 """A context as JSON text, and back, trusting nothing that it reads."""
 
+import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from polycontext.linearity import InvalidDataError
@@ -11,6 +13,18 @@ from polycontext.nodes.agent_context.json_text import dumps, loads
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
 from polycontext.nodes.agent_context.record_base import EXTRAS, layout
+
+SCHEMA_FILE = "agent_context.schema.json"
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12), as it is shipped; whatever `serialize` writes of a context without extras validates against it.
+
+    >>> json_schema()["properties"]["reasoning"]
+    {'$ref': '#/$defs/ReasoningContext'}
+    """
+    schema: dict[str, Any] = json.loads(files("polycontext.nodes.agent_context").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    return schema
 
 
 def serialize(context: AgentContext) -> bytes:
