@@ -45,13 +45,12 @@ class KeySchema:
         return "max_array_items" if self.shape is Shape.ARRAY else None
 
 
-def _keys_of(namespace: str, kind: Kind) -> Mapping[str, KeySchema]:
-    assert kind.record is not None
-    return FrozenDict({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
-
-
 SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
-    {name: _keys_of(name, kind) for name, kind in layout(AgentContext).kinds.items() if kind.shape is Shape.OBJECT}
+    {
+        name: FrozenDict({key: KeySchema(name, key, kind) for key, kind in layout(namespace.record).kinds.items()})
+        for name, namespace in layout(AgentContext).kinds.items()
+        if namespace.record is not None
+    }
 )
 """Namespace → key → what it holds, in the order of the document."""
 
