@@ -36,17 +36,8 @@ def measure(record: Record) -> Measure:
     Law: ``measure(r).size == len(dumps(r))``.
     """
     found: Measure | None = getattr(record, "_measure", None)
-    return found or _remember(record, _sum_of_parts(record))
-
-
-def _remember(record: Record, found: Measure) -> Measure:
-    # Threads that meet here write the same numbers.
-    object.__setattr__(record, "_measure", found)
-    object.__setattr__(record, "_parts", found.parts)
-    return found
-
-
-def _sum_of_parts(record: Record) -> Measure:
+    if found is not None:
+        return found
     kinds = layout(type(record)).kinds
     known: dict[str, Part] = getattr(record, "_parts", {})
     shown = written(record)
@@ -55,7 +46,14 @@ def _sum_of_parts(record: Record) -> Measure:
     }
     # Two braces, a comma between two fields, a colon after each name.
     size = 2 + max(len(parts) - 1, 0) + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
-    return Measure(size, max((part[1] for part in parts.values()), default=0), parts)
+    return _remember(record, Measure(size, max((part[1] for part in parts.values()), default=0), parts))
+
+
+def _remember(record: Record, found: Measure) -> Measure:
+    # Threads that meet here write the same numbers.
+    object.__setattr__(record, "_measure", found)
+    object.__setattr__(record, "_parts", found.parts)
+    return found
 
 
 def _part(kind: Kind, value: Any) -> Part:
