@@ -85,7 +85,10 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
     if kind.shape is Shape.OBJECT and "fields" in data:
         _only(data, "fields")
         return _fields(kind.record, data["fields"], read)
-    return _replaced(kind, data, read, unknown=unknown)
+    if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
+        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
+    values = {name: located(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
+    return Replaced(**values)
 
 
 _LEGAL = "old and new; length and items of an array; size and entries of a map; fields of a record"
@@ -94,13 +97,6 @@ _LEGAL = "old and new; length and items of an array; size and entries of a map; 
 def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
     known = layout(record).kinds
     return Fields(_each(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
-
-
-def _replaced(kind: Kind, data: Mapping[str, Any], read: ValueReader, *, unknown: bool) -> Replaced:
-    if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
-        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
-    values = {name: located(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
-    return Replaced(**values)
 
 
 def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:

@@ -78,7 +78,8 @@ def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
     if kind.shape is Shape.ARRAY:
         return items_between(source, target)
     if kind.shape is Shape.MAP:
-        return _entries_between(entry_kind(kind), source, target)
+        changes = _changes(entry_kind(kind), source, target)
+        return Entries(len(source), FrozenDict(changes)) if changes else None
     if kind.shape is Shape.OBJECT and source is not None and target is not None:
         return fields_between(source, target)
     return None if same(source, target) else Replaced(source, target)
@@ -95,11 +96,6 @@ def fields_between(source: Record, target: Record) -> Fields | None:
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
     return Fields(FrozenDict(changes)) if changes else None
-
-
-def _entries_between(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> Entries | None:
-    changes = _changes(kind, source, target)
-    return Entries(len(source), FrozenDict(changes)) if changes else None
 
 
 def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:

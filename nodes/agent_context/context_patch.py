@@ -29,14 +29,15 @@ from polycontext.nodes.agent_context.record_base import field_reader
 from polycontext.nodes.agent_context.records import ContextDiff
 
 _NOTHING = Fields(EMPTY)
+_read_agent_id, _read_timestamp = field_reader(kind_of(str), "agent_id"), field_reader(kind_of(datetime), "timestamp")
 
 
 def _agent_id(value: Any) -> Any:
-    return field_reader(kind_of(str), "agent_id")(value)
+    return _read_agent_id(value)
 
 
 def _timestamp(value: Any) -> Any:
-    return field_reader(kind_of(datetime), "timestamp")(value)
+    return _read_timestamp(value)
 
 
 @frozen
@@ -107,7 +108,8 @@ class ContextPatch:
 
     def without_trail(self) -> Self:
         """Return the patch without the changes of the audit trail, which does not record itself."""
-        return evolve(self, changes=Fields(FrozenDict({name: change for name, change in self.changes.changes.items() if name != "audit"})))
+        others = {name: change for name, change in self.changes.changes.items() if name != "audit"}
+        return self if len(others) == len(self.changes.changes) else evolve(self, changes=Fields(FrozenDict(others)))
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).

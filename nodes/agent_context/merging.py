@@ -9,12 +9,12 @@ from attrs import evolve, frozen
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Array, Run, runs_between
-from polycontext.nodes.agent_context.change_tree import JSON_DATA, entry_kind, field_value
+from polycontext.nodes.agent_context.change_tree import entry_kind, field_value
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import diff
 from polycontext.nodes.agent_context.errors import MergeConflictError, path_under, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
-from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
 from polycontext.nodes.agent_context.record_base import changed, layout
 from polycontext.nodes.agent_context.records import AuditContext
 
@@ -97,9 +97,7 @@ def _merged(kind: Kind, sides: Sides) -> Any:
 def _merged_record(sides: Sides) -> Any:
     kinds = layout(type(sides.base)).kinds
     values = {name: _merged(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
-    extras = sides.at("", getattr, "extras")
-    shared = extras.settled(is_)
-    unknown = _merged_entries(JSON_DATA, extras) if shared is None else shared[0]
+    unknown = _merged(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
     merged = changed(sides.base, **{name: value for name, value in values.items() if value is not field_value(sides.base, name)})
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
@@ -123,11 +121,12 @@ def merged_array(sides: Sides) -> Array:
         return _merged_places(sides)
     # Where items stand and what they became merge apart: one may move what the other changes.
     order = _merged_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
-    if len(set(order)) < len(order):  # both moved one item
+    kept = set(order)
+    if len(kept) < len(order):  # both moved one item
         raise sides.conflict()
     items = {id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_)) for id_ in (*base, *order)}
-    for id_ in [id_ for id_ in base if id_ not in set(order)]:  # removed by one: the other must have left it alone
-        if items[id_].settled() is None:
+    for id_ in base:
+        if id_ not in kept and items[id_].settled() is None:  # one removed what the other changed
             raise items[id_].conflict()
     return tuple(_merged_item(items[id_]) for id_ in order)
 

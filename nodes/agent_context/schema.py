@@ -76,8 +76,8 @@ def key_schema(namespace: str, key: str) -> KeySchema:
     """Return what a key holds; raise `UnknownNameError` naming the nearest if there is no such namespace or key."""
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:
-        path = f"{namespace}."
-        raise UnknownNameError("key", f"{path}{key}", tuple(path + name for name in keys), tuple(path + name for name in _near(key, keys)))
+        legal, near = (tuple(f"{namespace}.{name}" for name in names) for names in (keys, _near(key, keys)))
+        raise UnknownNameError("key", f"{namespace}.{key}", legal, near)
     return keys[key]
 
 

@@ -71,7 +71,7 @@ class ContextValidator:
     """
 
     def __init__(self) -> None:
-        self._rights: dict[str, frozenset[str]] = {}
+        self._rights: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def default(cls) -> Self:
@@ -91,11 +91,11 @@ class ContextValidator:
         """
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
-        self._rights[agent_name(agent)] = frozenset(map(check_right, rights))
+        self._rights[agent_name(agent)] = tuple(sorted(frozenset(map(check_right, rights))))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
         """Return the rights of an agent, none if it is not registered."""
-        return tuple(sorted(self._rights.get(agent, ()) if isinstance(agent, str) else ()))
+        return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
         """Return if the agent has the right to a key.
@@ -127,17 +127,13 @@ class ContextValidator:
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
-            namespace, key = self._writable(agent, path)
+            if not isinstance(path, str) or "." not in path:
+                raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+            namespace, _, key = path.partition(".")
+            self.validate_write(agent, namespace, key)
+            # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
+            if namespace == "audit":
+                raise ContextViolationError(agent, namespace, key, self.allowed(agent), "the audit system alone writes the trail")
             by_namespace.setdefault(namespace, {})[key] = value
         namespaces = {name: located(f"$.{name}", changed, getattr(context, name), **keys) for name, keys in by_namespace.items()}
         return changed(context, **namespaces)
-
-    def _writable(self, agent: str, path: str) -> tuple[str, str]:
-        if not isinstance(path, str) or "." not in path:
-            raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
-        namespace, _, key = path.partition(".")
-        self.validate_write(agent, namespace, key)
-        # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
-        if namespace == "audit":
-            raise ContextViolationError(agent, namespace, key, self.allowed(agent), reason="the audit system alone writes the trail")
-        return namespace, key
