@@ -4,6 +4,7 @@ The frontend never sees a prompt (seed 004 §1.2, §7.3). Props are built from a
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
+from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from attrs import frozen
@@ -120,3 +121,12 @@ def _status(output: ContextOutput) -> Status:
 def _awaits_assistant(window: ContextWindow) -> bool:
     last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM and not attachment_of(turn)), None)
     return last is not None and (last.role is not Role.ASSISTANT or bool(window.open_calls))
+
+
+DECLARATION, SCHEMA = "props.d.ts", "props.schema.json"
+"""The contract of the props as files of this package: in TypeScript, and as a JSON Schema."""
+
+
+def shipped(name: str) -> str:
+    """Return the text of a contract file as it was installed: `DECLARATION` or `SCHEMA`."""
+    return files("polycontext.nodes.props").joinpath(name).read_text(encoding="utf-8")
