@@ -37,10 +37,7 @@ class ConversationPart(StrEnum):
 _FEW, _MORE = 2, 5
 Said = ConversationPart
 
-_PARTS = {
-    2: frozenset({Said.RECENT}),
-    5: frozenset({Said.RECENT, Said.SUMMARY}),
-}
+_PARTS = {2: frozenset({Said.RECENT}), 5: frozenset({Said.RECENT, Said.SUMMARY})}
 """What the depths show that do not show everything."""
 
 

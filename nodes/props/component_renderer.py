@@ -10,6 +10,7 @@ from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import VALID_DIRECTIONS, ContextOutput, ContextSession, ContextState, InputKind
+from polycontext.polynomial.inputs import shown_text
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 
@@ -91,17 +92,10 @@ class ComponentRenderer:
             "id": turn.resource_id,
             # A gist stands in a role of the provider's, and nobody said it.
             "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
-            "content": _content(turn),
+            "content": shown_text(turn),
             "timestamp": turn.timestamp.isoformat(),
             "isPreserved": window.class_of(turn) is ResourceClass.PRESERVED,
         }
-
-
-def _content(turn: Turn) -> str:
-    if turn.is_gist:
-        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
-    attachment = attachment_of(turn)
-    return attachment.mention if attachment else turn.text
 
 
 def _status(output: ContextOutput) -> Status:

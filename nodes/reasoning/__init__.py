@@ -8,7 +8,6 @@ from polycontext.nodes.reasoning.printing import (
     reasoning_parts,
     visible_reasoning,
 )
-from polycontext.nodes.reasoning.reading import RemembersReasoning, TurnUnderWay, get_reasoning_trace
 from polycontext.nodes.reasoning.summaries import (
     ConversationPhase,
     CurationSummary,
@@ -18,6 +17,7 @@ from polycontext.nodes.reasoning.summaries import (
     ThinkDecision,
     TurnCuration,
     TurnExecutionSummary,
+    get_reasoning_trace,
 )
 
 __all__ = [
@@ -27,13 +27,11 @@ __all__ = [
     "ReasoningNode",
     "ReasoningPart",
     "ReasoningTrace",
-    "RemembersReasoning",
     "StepKind",
     "StepSummary",
     "ThinkDecision",
     "TurnCuration",
     "TurnExecutionSummary",
-    "TurnUnderWay",
     "format_reasoning_for_prompt",
     "get_reasoning_trace",
     "reasoning_parts",

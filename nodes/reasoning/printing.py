@@ -1,6 +1,6 @@
 """Who reads what of layer 3, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
@@ -110,27 +110,16 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
 
 
 def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
-    entries = [*map(Entry, _decision(turn)), *_steps(turn), *map(Entry, _curation(turn))]
+    which = "This turn" if turn is trace.current else "Last turn" if turn is trace.recent_summaries[-1] else "Turn before"
+    decided = ": ".join(filter(None, (turn.think_decision, one_line(turn.think_goal))))
+    entries = [f"Decided: {decided}"] if decided else []
+    entries += [_step(step) for step in turn.steps if step.description or step.outcome]
+    if not turn.entity_curation.is_empty:
+        entries.append(f"Curation: {_decided(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
-    blocked = (
-        [] if turn.blocked_reason is None else [Entry(f"BLOCKED: {one_line(turn.blocked_reason)}", resource_class=ResourceClass.PRESERVED)]
-    )
-    return Part(_heading(turn, trace), [*entries, *blocked])
-
-
-def _heading(turn: TurnExecutionSummary, trace: ReasoningTrace) -> str:
-    if turn is trace.current:
-        return f"This turn (turn {turn.turn_num})"
-    return f"{'Last turn' if turn is trace.recent_summaries[-1] else 'Turn before'} (turn {turn.turn_num})"
-
-
-def _decision(turn: TurnExecutionSummary) -> list[str]:
-    said = [text for text in (turn.think_decision or "", one_line(turn.think_goal)) if text]
-    return [f"Decided: {': '.join(said)}"] if said else []
-
-
-def _steps(turn: TurnExecutionSummary) -> list[Entry]:
-    return [Entry(_step(step)) for step in turn.steps if step.description or step.outcome]
+    blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
+    kept = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
+    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *kept])
 
 
 def _step(step: StepSummary) -> str:
@@ -138,26 +127,18 @@ def _step(step: StepSummary) -> str:
     if not step.description:
         return f"- {one_line(step.outcome)}"
     lines = [f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"]
-    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", _listed(step.entities_involved)))
+    entities = ", ".join(map(one_line, step.entities_involved))
+    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", entities))
     return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
 
 
-def _curation(turn: TurnExecutionSummary) -> list[str]:
-    return [] if turn.entity_curation.is_empty else [f"Curation: {_decided(turn.entity_curation)}"]
-
-
 def _decided(curation: CurationSummary) -> str:
-    kept = [f"retained {_reasoned(curation.retained, curation)}"] if curation.retained else []
-    gone = [f"demoted {_reasoned(curation.demoted, curation)}"] if curation.demoted else []
-    return "; ".join([*kept, *gone]) or "nothing changed"
+    def reasoned(ref: str) -> str:
+        reason = curation.reasons.get(ref)
+        return f"{one_line(ref)} ({one_line(reason)})" if reason else one_line(ref)
 
-
-def _reasoned(refs: Iterable[str], curation: CurationSummary) -> str:
-    return ", ".join(f"{one_line(ref)} ({one_line(reason)})" if (reason := curation.reasons.get(ref)) else one_line(ref) for ref in refs)
-
-
-def _listed(refs: Iterable[str]) -> str:
-    return ", ".join(map(one_line, refs))
+    both = (("retained", curation.retained), ("demoted", curation.demoted))
+    return "; ".join(f"{did} {', '.join(map(reasoned, refs))}" for did, refs in both if refs) or "nothing changed"
 
 
 def _flow(trace: ReasoningTrace) -> list[str]:
