@@ -5,6 +5,7 @@ from polycontext.nodes.reasoning.printing import (
     ReasoningNode,
     ReasoningPart,
     format_reasoning_for_prompt,
+    get_reasoning_trace,
     reasoning_parts,
     visible_reasoning,
 )
@@ -17,7 +18,6 @@ from polycontext.nodes.reasoning.summaries import (
     ThinkDecision,
     TurnCuration,
     TurnExecutionSummary,
-    get_reasoning_trace,
 )
 
 __all__ = [

@@ -1,15 +1,18 @@
-"""Who reads what of layer 3, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
+"""Layer 3 from what is remembered: who reads what of it, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
 from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
+
+if TYPE_CHECKING:
+    from polycontext.nodes.memory import ConversationContext, CurrentTurn
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
 
@@ -51,6 +54,16 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
 _OUTCOME_TURNS = 2
 """Of how many exchanges those read the outcomes who do not read the steps."""
 _OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED})
+
+
+def get_reasoning_trace(conversation: "ConversationContext", turn: "CurrentTurn | None" = None) -> ReasoningTrace:
+    """Build the reasoning trace from what is remembered and the exchange under way (seed 003 layer 3).
+
+    A `turn` that was closed already is not shown twice.
+    """
+    recent = conversation.turn_summaries
+    current = None if turn is None or any(each.turn_num == turn.turn_num for each in recent) else turn.summary
+    return ReasoningTrace(recent, conversation.reasoning_summary, current, conversation.understand_decision_log)
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:

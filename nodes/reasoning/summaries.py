@@ -1,17 +1,13 @@
-"""The records of layer 3: what was decided, done, kept and said in one exchange, and the trace of several (seed 003 layer 3)."""
+"""The records of layer 3: what was decided, done, kept and said in one exchange (seed 003 layer 3)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 from attrs.validators import optional
 
 from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
 from polycontext.nodes.checks import are_texts, chosen, is_text, texts, whole_from
-
-if TYPE_CHECKING:
-    from polycontext.nodes.memory import ConversationContext, CurrentTurn
 
 
 class StepKind(StrEnum):
@@ -163,13 +159,3 @@ class ReasoningTrace:
     def user_expressed(self) -> str:
         """Return what the user expressed last."""
         return next((turn.user_expressed for turn in reversed(self.turns) if turn.user_expressed), "")
-
-
-def get_reasoning_trace(conversation: "ConversationContext", turn: "CurrentTurn | None" = None) -> ReasoningTrace:
-    """Build the reasoning trace from what is remembered and the exchange under way (seed 003 layer 3).
-
-    A `turn` that was closed already is not shown twice.
-    """
-    recent = conversation.turn_summaries
-    current = None if turn is None or any(each.turn_num == turn.turn_num for each in recent) else turn.summary
-    return ReasoningTrace(recent, conversation.reasoning_summary, current, conversation.understand_decision_log)
