@@ -1,7 +1,7 @@
 """Sending a message with pills: their content is fetched, attached where it is new, and the user's words come last."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import frozen
@@ -50,33 +50,29 @@ def send_message(session: ContextSession, document: PillDocument, resolvers: Ite
         Whatever `ContextSession.send_message` raises; nothing was attached then.
     """
     message = resolve_document(document, resolvers)
-    items, before = _items(message), session.window
-    return _sent(message, items, before, session.send_message(message.text, _with_sources(items)))
+    before = session.window
+    return _sent(message, before, session.send_message(message.text, _items(message)))
 
 
 async def asend_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
     message = await asyncio.to_thread(resolve_document, document, resolvers)
-    items, before = _items(message), session.window
-    return _sent(message, items, before, await session.asend_message(message.text, _with_sources(items)))
+    before = session.window
+    return _sent(message, before, await session.asend_message(message.text, _items(message)))
 
 
-def _items(message: ResolvedMessage) -> dict[Resolved, ContextItem]:
-    return {resolved: item_of(resolved) for resolved in message.attachments}
+def _items(message: ResolvedMessage) -> list[tuple[ContextItem, str | None]]:
+    return [(item_of(each), each.source) for each in message.attachments]
 
 
-def _with_sources(items: Mapping[Resolved, ContextItem]) -> list[tuple[ContextItem, str | None]]:
-    return [(item, resolved.source) for resolved, item in items.items()]
-
-
-def _sent(message: ResolvedMessage, items: Mapping[Resolved, ContextItem], before: ContextWindow, output: ContextOutput) -> SentMessage:
+def _sent(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
     """Return what became of the message, from the window before it and the output after all of it."""
-
-    def standing(window: ContextWindow) -> set[Resolved]:
-        return {each for each, item in items.items() if held_attachment(window, item, each.source) is not None}
-
+    held = _standing(message, before)
     # Asked at the end, since a later attachment may have made an earlier one yield.
-    held, stand = standing(before), standing(output.window)
-    attached = tuple(each for each in items if each not in held)
-    yielded = tuple(each for each in items if each not in stand)
-    return SentMessage(message.text, attached, tuple(each for each in items if each in held), yielded, message.problems, output)
+    stand = _standing(message, output.window)
+    attached, yielded = (tuple(each for each in message.attachments if each not in some) for some in (held, stand))
+    return SentMessage(message.text, attached, held, yielded, message.problems, output)
+
+
+def _standing(message: ResolvedMessage, window: ContextWindow) -> tuple[Resolved, ...]:
+    return tuple(each for each in message.attachments if held_attachment(window, item_of(each), each.source) is not None)

@@ -7,9 +7,9 @@ that merely hold one, keys, and numbers outside of named fields stay as they are
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
-from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, numbered
+from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, numbered
 from polycontext.nodes.entities.records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
@@ -21,10 +21,7 @@ _Swap = Callable[[Any, str | None, str], Any]
 
 def id_of(records: Records, ref: str, kind: str | None = None, path: str | None = None) -> EntityId:
     """Return the id behind a ref, which must be of type `kind` if that is said."""
-    try:
-        entry = records.entity(ref)
-    except UnknownRefError as error:
-        raise UnknownRefError(error.ref, error.near, error.tombstone, path) from None
+    entry = records.live[records.resolve(ref, path)]
     if kind is not None and entry.snapshot.type != kind:
         raise RefRefusedError(ref, f"is of type {entry.snapshot.type}", f"a ref of type {kind}", path)
     if entry.id is None:
@@ -40,18 +37,6 @@ def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | 
     return records.index.get((kinds[0], id)) if kinds else None
 
 
-def known_ref_of(records: Records, id: EntityId, kind: str | None) -> str:  # noqa: A002  the seed's word
-    """Return the ref by which an id was last known; raise `UnknownNameError` if there is none."""
-    ref = ref_of(records, id, kind)
-    if ref is None:
-        raise UnknownNameError(
-            f"{type(id).__name__} id of {'any type' if kind is None else f'type {kind!r}'}",
-            str(id),
-            ("an id that was read, created, linked or saved before",),
-        )
-    return ref
-
-
 def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
     """Return a copy of a payload with ids for refs."""
 
@@ -59,10 +44,8 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
         return id_of(records, value, None, path) if isinstance(value, str) and _claims_to_be_ref(records, value) else value
 
     def named(value: Any, kind: str | None, path: str) -> Any:
-        if value is None:
-            return None
         # Anything else than text is refused as a ref that there is not.
-        return id_of(records, value if isinstance(value, str) else repr(value), kind, path)
+        return None if value is None else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
     return _swapped(payload, fields, anywhere if fields is None else named)
 
