@@ -84,21 +84,12 @@ class Records:
 
     def put(self, entry: Live) -> Self:
         """Return records in which a ref has this entry; a new one comes last in the order."""
+        kind, ref = entry.snapshot.type, entry.snapshot.ref
         # A ref that is there already keeps its place in the order.
-        live = {**self.live, entry.snapshot.ref: entry}
-        if entry.id is None:
-            return evolve(self, live=live)
-        return evolve(self, live=live).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
-
-    def indexed(self, kind: str, id: EntityId, ref: str) -> Self:  # noqa: A002  the seed's word
-        """Return records in which an id leads to this ref."""
-        if self.index.get((kind, id)) == ref:
-            return self
-        return evolve(self, index={**self.index, (kind, id): ref}, kinds=self.kinds | {kind})
-
-    def kinds_of(self, id: EntityId) -> list[str]:  # noqa: A002  the seed's word
-        """Return the types in which an id is known."""
-        return sorted(kind for kind in self.kinds if (kind, id) in self.index)
+        put = evolve(self, live={**self.live, ref: entry})
+        if entry.id is None or self.index.get((kind, entry.id)) == ref:
+            return put
+        return evolve(put, index={**self.index, (kind, entry.id): ref}, kinds=self.kinds | {kind})
 
     def rename(self, ref: str, entry: Live) -> Self:
         """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""

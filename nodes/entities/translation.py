@@ -31,7 +31,7 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
 
 def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  the seed's word
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
-    kinds = [kind] if kind is not None else records.kinds_of(id)
+    kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
     if len(kinds) > 1:
         raise InvalidDataError(path or "id", f"{id!r} belongs to several types", f"saying which of {', '.join(kinds)}")
     return records.index.get((kinds[0], id)) if kinds else None
@@ -75,9 +75,8 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         if not depth:
             raise InvalidDataError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
         if isinstance(value, Mapping):
-            return {
-                key: walk(item, under(path, str(key)), depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()
-            }
+            of = (lambda _: _ANY) if kinds is None else kinds.get
+            return {key: walk(item, under(path, str(key)), depth - 1, of(key)) for key, item in value.items()}
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)

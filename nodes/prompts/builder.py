@@ -165,8 +165,12 @@ class PromptBuilder:
     def _template(self, agent_type: str) -> Template:
         templates = self._library.system
         if check_text(agent_type, "agent_type") not in templates:
+            names = sorted(templates)
+            near = " or ".join(map(repr, get_close_matches(agent_type, names)))
+            meant = f"; did you mean {near}?" if near else ""
+            told = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
             # The caller's line: behind this method and the one that builds a prompt.
-            warnings.warn(_unknown_agent_type(agent_type, templates), stacklevel=3)
+            warnings.warn(UnknownAgentTypeWarning(told), stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(
@@ -202,11 +206,3 @@ def _list(constraints: Sequence[str]) -> str:
 
 def _joined(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
-
-
-def _unknown_agent_type(agent_type: str, known: Iterable[str]) -> UnknownAgentTypeWarning:
-    """Return the warning, with what the name may have been meant to be."""
-    names = sorted(known)
-    near = " or ".join(map(repr, get_close_matches(agent_type, names)))
-    meant = f"; did you mean {near}?" if near else ""
-    return UnknownAgentTypeWarning(f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}")

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Role, Turn
 
 _TILDES = re.compile("~+")
 _SHORTEST = 3
@@ -39,7 +39,9 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     labels: dict[str, str] = {}
     for turn in turns:
         if turn.tool_calls:
-            labels = dict(_labels(turn.tool_calls))
+            # Where one turn makes several calls they are numbered, since ids are long and mean nothing.
+            numbers = [f" #{number}" for number in range(1, len(turn.tool_calls) + 1)] if len(turn.tool_calls) > 1 else [""]
+            labels = {call.id: _name(call.name) + number for call, number in zip(turn.tool_calls, numbers, strict=True)}
         if turn.text or not turn.tool_calls:
             yield _head(turn, labels), turn.text
         for call in turn.tool_calls:
@@ -62,12 +64,6 @@ def _head(turn: Turn, labels: Mapping[str, str]) -> str:
     if turn.parts:
         words.append(f"(and {len(turn.parts)} not shown)")
     return " ".join(words)
-
-
-def _labels(calls: tuple[ToolCall, ...]) -> Iterator[tuple[str, str]]:
-    """Name calls by their tools; where one turn makes several, number them, since ids are long and mean nothing."""
-    for number, call in enumerate(calls, 1):
-        yield call.id, _name(call.name) if len(calls) == 1 else f"{_name(call.name)} #{number}"
 
 
 def _name(name: str) -> str:

@@ -112,12 +112,13 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
 
     Law: no line starts with anything that a model or a user said.
     """
+    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
     return filled(
         (
             part("Your decisions so far", (f"- Turn {entry.turn_num}: {_decided(entry.curation)}" for entry in trace.curation_log)),
             part("Earlier reasoning", map(quoted_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
             *(_turn(turn, trace) for turn in trace.turns),
-            part("Conversation flow", _flow(trace), ResourceClass.PRESERVED),
+            part("Conversation flow", (f"{label}: {text}" for label, text in said if text), ResourceClass.PRESERVED),
         )
     )
 
@@ -152,11 +153,6 @@ def _decided(curation: CurationSummary) -> str:
 
     both = (("retained", curation.retained), ("demoted", curation.demoted))
     return "; ".join(f"{did} {', '.join(map(reasoned, refs))}" for did, refs in both if refs) or "nothing changed"
-
-
-def _flow(trace: ReasoningTrace) -> list[str]:
-    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
-    return [f"{label}: {text}" for label, text in said if text]
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
