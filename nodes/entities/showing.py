@@ -110,9 +110,10 @@ def _restricted(shown: _S, detail: Detail, *, reasons: bool) -> _S:
     ref = "" if detail is Detail.LABELS else shown.ref
     label = "" if detail is Detail.REFS else shown.label
     if isinstance(shown, Tombstone):
-        return evolve(shown, ref=ref, label=label, reason=shown.reason if reasons else "")
-    data = shown.data if detail is Detail.FULL else None
-    return evolve(shown, ref=ref, label=label, data=data, retention_reason=shown.retention_reason if reasons else None)
+        own: dict[str, Any] = {"reason": shown.reason if reasons else ""}
+    else:
+        own = {"data": shown.data if detail is Detail.FULL else None, "retention_reason": shown.retention_reason if reasons else None}
+    return evolve(shown, ref=ref, label=label, **own)
 
 
 def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:

@@ -67,7 +67,9 @@ def _claims_to_be_ref(records: Records, text: str) -> bool:
 
 
 def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
-    kinds = _kinds(fields)
+    kinds = (
+        fields if fields is None or isinstance(fields, Mapping) else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
+    )
 
     def walk(value: Any, path: str, depth: int, kind: str | None) -> Any:
         if not isinstance(value, Mapping | list | tuple):
@@ -80,9 +82,3 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)
-
-
-def _kinds(fields: Fields) -> Mapping[str, str] | None:
-    if fields is None or isinstance(fields, Mapping):
-        return fields
-    return dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)

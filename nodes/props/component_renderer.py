@@ -72,8 +72,9 @@ class ComponentRenderer:
         legal = VALID_DIRECTIONS[output.state]
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
+        turns = (turn for turn in output.window.all_turns() if turn.role in self.shown and (turn.text or turn.is_gist))
         return {
-            "messages": [self._message(output.window, turn) for turn in output.window.all_turns() if self._is_shown(turn)],
+            "messages": [self._message(output.window, turn) for turn in turns],
             "pressure": output.pressure,
             "status": _status(output),
             "canSend": can_send,
@@ -83,9 +84,6 @@ class ComponentRenderer:
                 "clear": InputKind.CLEAR in legal,
             },
         }
-
-    def _is_shown(self, turn: Turn) -> bool:
-        return turn.role in self.shown and (bool(turn.text) or turn.is_gist)
 
     def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
         return {
