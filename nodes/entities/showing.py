@@ -80,9 +80,6 @@ ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
 
 _HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 
-NOTHING = "No entities."
-"""What stands where there is nothing to show."""
-
 _NAMED = 100
 """How many refs stand in a line that may not yield."""
 
@@ -187,4 +184,4 @@ def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
     """
     if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
         return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
-    return printed(entity_parts(ctx, mode), NOTHING)
+    return printed(entity_parts(ctx, mode), "No entities.")

@@ -5,7 +5,7 @@ What it returns goes to a model. It never goes to a browser: `ComponentRenderer`
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -16,15 +16,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import check_text
 from polycontext.nodes.fitting import write_within
 from polycontext.nodes.prompt_text import one_line
-from polycontext.nodes.prompts.library import (
-    TemplateLibrary,
-    merge,
-    package_library,
-    persona_template,
-    read_folder,
-    section_template,
-    system_template,
-)
+from polycontext.nodes.prompts.library import TemplateLibrary, given_library, merge, package_library, read_folder
 from polycontext.nodes.prompts.persona import describe_persona
 from polycontext.nodes.prompts.template import Template
 from polycontext.nodes.prompts.transcript import transcript
@@ -88,11 +80,7 @@ class PromptBuilder:
 
     def __attrs_post_init__(self) -> None:
         # Frozen, and yet it shows all templates in the fields that took the caller's own.
-        given = TemplateLibrary(
-            _loaded(self.system_templates, "system_templates", lambda _, text, source: system_template(text, source)),
-            _loaded(self.persona_templates, "persona_templates", persona_template),
-            _loaded(self.section_templates, "section_templates", section_template),
-        )
+        given = given_library(self.system_templates, self.persona_templates, self.section_templates)
         library = merge([given, *map(read_folder, self.folders), package_library()])
         loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
         object.__setattr__(self, "_library", library)
@@ -183,10 +171,6 @@ class PromptBuilder:
 
     def _section(self, name: str, texts: Mapping[str, str]) -> str:
         return self._library.sections[name].fill(texts) if texts[name] else ""
-
-
-def _loaded(templates: Mapping[str, str], what: str, load: Callable[[str, str, str], Template]) -> Mapping[str, Template]:
-    return {name: load(name, text, f"{what}[{name!r}]") for name, text in templates.items()}
 
 
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:

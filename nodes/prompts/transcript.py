@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polycontext.window import Role, Turn
 
-_TILDES = re.compile("~+")
 _SHORTEST = 3
-_PLAIN_NAME = re.compile(r"[\w.-]{1,64}")
 
 
 def transcript(turns: Iterable[Turn]) -> str:
@@ -49,7 +47,7 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 
 def _block(head: str, text: str) -> str:
-    longest = max(map(len, _TILDES.findall(text)), default=0)
+    longest = max(map(len, re.findall("~+", text)), default=0)
     fence = "~" * max(_SHORTEST, longest + 1)
     return f"{fence}{head}\n{text}\n{fence}"
 
@@ -67,4 +65,4 @@ def _head(turn: Turn, labels: Mapping[str, str]) -> str:
 
 
 def _name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
+    return name if re.fullmatch(r"[\w.-]{1,64}", name) else json.dumps(name)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
 
-NOTHING_HAPPENED = "(nothing happened yet)"
-
 
 class ReasoningPart(StrEnum):
     """Name a part of layer 3."""
@@ -182,4 +180,4 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
-    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), NOTHING_HAPPENED)
+    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")
