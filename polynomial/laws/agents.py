@@ -37,9 +37,9 @@ def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
         for input in known:
             moved = outcome(agent.invoke, position, input), outcome(agent.transition, position, input)
             if input in legal:
-                holds(all(_leads(agent, each) for each in moved), "a direction leads to a position", moved, agent=agent, input=input)
+                holds(all(_leads(agent, each) for each in moved), "a direction leads to a position", moved, input=input)
             else:
-                holds(all(isinstance(each, str) for each in moved), "what is no direction is refused", moved, agent=agent, input=input)
+                holds(all(isinstance(each, str) for each in moved), "what is no direction is refused", moved, input=input)
 
 
 def _leads(agent: AnyAgent, moved: Any) -> bool:
@@ -55,8 +55,8 @@ def directions_of_a_composite_are_exactly_what_it_accepts(combine: Combine, agen
     for position in whole.positions:
         for input in known:
             accepted = isinstance(outcome(whole.transition, position, input), tuple)
-            agree(accepted, input in whole.directions(position), agent=agent, other_agent=other_agent, position=position, input=input)
-    agree(_table(whole), before, agent=agent, other_agent=other_agent)
+            agree(accepted, input in whole.directions(position), position=position, input=input)
+    agree(_table(whole), before)
 
 
 def _table(agent: AnyAgent) -> dict[Any, dict[Any, Any]]:
@@ -68,7 +68,7 @@ def parallel_is_associative(parallel: Combine, agent: AnyAgent, other_agent: Any
     """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r), by ((a, b), c) ↦ (a, (b, c)) on positions, inputs and outputs."""
     left, right = _bracketed(parallel, agent, other_agent, third_agent)
     sides = difference(left, right, Renaming.all_by(right_bracket))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*sides)
 
 
 def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple[AnyAgent, AnyAgent]:
@@ -79,8 +79,8 @@ def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple
 def parallel_has_a_unit(parallel: Combine, agent: AnyAgent) -> None:
     """P ⊗ y ≅ p ≅ y ⊗ p, where y has one position and one direction, by forgetting y's."""
     unit = nothing([()])
-    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(first_of)), agent=agent)
-    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(second_of)), agent=agent)
+    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(first_of)))
+    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(second_of)))
 
 
 @law(_POLY)
@@ -88,14 +88,14 @@ def coproduct_is_associative(coproduct: Combine, agent: AnyAgent, other_agent: A
     """(p + q) + r ≅ p + (q + r), by moving the tags of positions, inputs and outputs."""
     left, right = _bracketed(coproduct, agent, other_agent, third_agent)
     sides = difference(left, right, Renaming.all_by(right_sum))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*sides)
 
 
 @law(_POLY)
 def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
     """P + 0 ≅ p ≅ 0 + p, where 0 has no position, by forgetting the tags."""
     for whole in (coproduct(agent, IMPOSSIBLE), coproduct(IMPOSSIBLE, agent)):
-        agree(*difference(whole, agent, Renaming.all_by(untagged)), agent=agent)
+        agree(*difference(whole, agent, Renaming.all_by(untagged)))
 
 
 @law(_POLY)
@@ -103,30 +103,30 @@ def product_is_associative(product: Combine, agent: AnyAgent, other_agent: AnyAg
     """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving the tags of inputs and outputs."""
     left, right = _bracketed(product, agent, other_agent, third_agent)
     sides = difference(left, right, Renaming(right_bracket, right_sum, right_sum))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*sides)
 
 
 @law(_POLY)
 def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
     """P × 1 ≅ p ≅ 1 × p, where 1 has one position and no direction, by forgetting position and tags."""
     unit = nothing()
-    agree(*difference(product(agent, unit), agent, Renaming(first_of, untagged, untagged)), agent=agent)
-    agree(*difference(product(unit, agent), agent, Renaming(second_of, untagged, untagged)), agent=agent)
+    agree(*difference(product(agent, unit), agent, Renaming(first_of, untagged, untagged)))
+    agree(*difference(product(unit, agent), agent, Renaming(second_of, untagged, untagged)))
 
 
 @law(_POLY)
 def sequential_is_associative(sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same."""
     left, right = _bracketed(sequential, agent, other_agent, third_agent)
-    agree(*difference(left, right, Renaming(right_bracket)), agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, Renaming(right_bracket)))
 
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
     """Id ; p ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id."""
     before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
-    agree(*difference(sequential(before, agent), agent, Renaming(second_of)), agent=agent)
-    agree(*difference(sequential(agent, after), agent, Renaming(first_of)), agent=agent)
+    agree(*difference(sequential(before, agent), agent, Renaming(second_of)))
+    agree(*difference(sequential(agent, after), agent, Renaming(first_of)))
 
 
 @law(_POLY)
@@ -138,7 +138,7 @@ def parallel_runs_as_its_parts(parallel: Combine, agent: AnyAgent, other_agent: 
         s, outputs = _ran(agent, position[0], [input[0] for input in inputs])
         s2, outputs2 = _ran(other_agent, position[1], [input[1] for input in inputs])
         expected = (s, s2), list(zip(outputs, outputs2, strict=False))
-        agree(_ran(whole, position, inputs), expected, agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), expected, inputs=inputs)
 
 
 def _ran(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -157,7 +157,7 @@ def coproduct_runs_as_its_part(coproduct: Combine, agent: AnyAgent, other_agent:
         inputs = walk(whole, position, choices)
         after, outputs = _ran(part, position.value, [input.value for input in inputs])
         expected = side(after), list(map(side, outputs))
-        agree(_ran(whole, position, inputs), expected, agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), expected, inputs=inputs)
 
 
 @law(_POLY)
@@ -169,7 +169,7 @@ def product_runs_as_its_parts(product: Combine, agent: AnyAgent, other_agent: An
         after, outputs = _ran(whole, position, inputs)
         for n, part in enumerate((agent, other_agent)):
             own, seen = (_on_side(n, values) for values in (inputs, outputs))
-            agree((after[n], seen), _ran(part, position[n], own), agent=agent, other_agent=other_agent, inputs=inputs)
+            agree((after[n], seen), _ran(part, position[n], own), inputs=inputs)
 
 
 def _on_side(side: int, tagged: Sequence[Any]) -> list[Any]:
@@ -184,7 +184,7 @@ def sequential_runs_as_its_parts(sequential: Combine, agent: AnyAgent, other_age
         inputs = walk(whole, position, choices)
         s, between = _ran(agent, position[0], inputs)
         s2, outputs = _ran(other_agent, position[1], between)
-        agree(_ran(whole, position, inputs), ((s, s2), outputs), agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), ((s, s2), outputs), inputs=inputs)
 
 
 @law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation; design §7")
@@ -214,14 +214,14 @@ def _twinned(position: Any) -> Any:
 def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None:
     """Through the lens that passes everything on, an agent is itself."""
     identity: AnyLens = Lens(same, same, frozenset(inputs_of(agent)))
-    agree(*difference(through(agent, identity), agent, Renaming()), agent=agent)
+    agree(*difference(through(agent, identity), agent, Renaming()))
 
 
 @law(_LENS)
 def changing_interfaces_composes(through: Through, agent: AnyAgent, lens: AnyLens, other_lens: AnyLens) -> None:
     """Through one lens and then another is through the two composed: ``through(through(p, f), g) ≅ through(p, f.then(g))``."""
     one_by_one, at_once = through(through(agent, lens), other_lens), through(agent, lens.then(other_lens))
-    agree(*difference(one_by_one, at_once, Renaming()), agent=agent, lens=lens, other_lens=other_lens)
+    agree(*difference(one_by_one, at_once, Renaming()))
 
 
 @law(_LENS)
@@ -231,7 +231,7 @@ def lenses_compose_associatively(agent: AnyAgent, lens: AnyLens, other_lens: Any
     given = {"lens": lens, "other_lens": other_lens, "third_lens": third_lens}
     agree((left.domain, {a: left.pull(a) for a in left.domain}), (right.domain, {a: right.pull(a) for a in right.domain}), **given)
     outputs = sorted(outputs_of(agent), key=repr)
-    agree(list(map(left.push, outputs)), list(map(right.push, outputs)), agent=agent, **given)
+    agree(list(map(left.push, outputs)), list(map(right.push, outputs)), **given)
 
 
 # --- comparing agents, which hold functions, by what they do: finite ones completely --------------------

@@ -79,7 +79,7 @@ def engines_agree(
     one, other = (_begun(engine, window, policy) for engine in (machine, other_machine))
     for number, context_input in enumerate(inputs):
         sides = [(_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)]
-        agree(*sides, max_tokens=window.max_tokens, policy=policy, inputs=inputs[: number + 1])
+        agree(*sides, max_tokens=window.max_tokens, inputs=inputs[: number + 1])
 
 
 @law(_MACHINE)
@@ -112,13 +112,7 @@ def the_state_is_what_the_guards_say(
         except PolycontextError:
             continue
         expected = _expected(before, context_input.kind, output.window, policy)
-        agree(
-            (output.state, one.context_state),
-            (expected, expected),
-            max_tokens=window.max_tokens,
-            policy=policy,
-            inputs=inputs[: number + 1],
-        )
+        agree((output.state, one.context_state), (expected, expected), max_tokens=window.max_tokens, inputs=inputs[: number + 1])
 
 
 def _expected(before: ContextState, kind: InputKind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
@@ -200,7 +194,7 @@ def the_live_machine_stands_where_the_session_stands(session: ContextSession, in
         if isinstance(context_input.payload, Turn):
             with suppress(PolycontextError):
                 session.add(context_input.payload, context_input.resource_class)
-    agree((session.machine.context_state, session.machine.window), (session.state, session.window), inputs=inputs)
+    agree((session.machine.context_state, session.machine.window), (session.state, session.window))
 
 
 @law(_SESSION)

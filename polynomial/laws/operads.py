@@ -39,8 +39,8 @@ def composing_with_identities_changes_nothing(identity: Operation, operation: Op
     """``id.compose(o)`` and ``o.compose(id, ..., id)`` do what ``o`` does."""
     windows = [window] * operation.arity
     expected = _applied(operation, windows)
-    agree(_applied(identity.compose(operation), windows), expected, operation=operation, window=window)
-    agree(_applied(operation.compose(*[identity] * operation.arity), windows), expected, operation=operation, window=window)
+    agree(_applied(identity.compose(operation), windows), expected)
+    agree(_applied(operation.compose(*[identity] * operation.arity), windows), expected)
 
 
 @law(_OPERAD)
@@ -52,15 +52,15 @@ def composing_is_associative(operation: Operation, operations: Sequence[Operatio
     outside_first = operation.compose(*inner).compose(*chain.from_iterable(groups))
     inside_first = operation.compose(*(each.compose(*group) for each, group in zip(inner, groups, strict=True)))
     windows = [window] * outside_first.arity
-    agree(outside_first.arity, inside_first.arity, operation=operation, operations=operations)
-    agree(_applied(outside_first, windows), _applied(inside_first, windows), operation=operation, operations=operations, window=window)
+    agree(outside_first.arity, inside_first.arity)
+    agree(_applied(outside_first, windows), _applied(inside_first, windows))
 
 
 @law(_OPERAD)
 def arities_add_up(operation: Operation, operations: Sequence[Operation]) -> None:
     """The arity of a composite is the sum of the arities inside."""
     inner = list(islice(cycle(operations), operation.arity))
-    agree(operation.compose(*inner).arity, sum(each.arity for each in inner), operation=operation, operations=operations)
+    agree(operation.compose(*inner).arity, sum(each.arity for each in inner))
 
 
 @law(_OPERAD)
@@ -69,7 +69,7 @@ def an_operation_takes_as_many_windows_as_its_arity(operation: Operation, window
     for given in {0, 1, operation.arity + 1} - {operation.arity}:
         for act, what in ((operation, window), (operation.compose, operation)):
             refused = _raised(act, *[what] * given)
-            holds(refused is InvalidOptionError, "an InvalidOptionError", refused, operation=operation, given=given)
+            holds(refused is InvalidOptionError, "an InvalidOptionError", refused, given=given)
 
 
 def _raised(act: Callable[..., object], *arguments: object) -> type[Exception] | None:
@@ -83,8 +83,8 @@ def _raised(act: Callable[..., object], *arguments: object) -> type[Exception] |
 @law(_OPERAD)
 def merging_with_nothing_changes_nothing(merge: Operation, window: ContextWindow) -> None:
     """A new window of the same budget and counter is the unit of merge, on either side."""
-    agree(merge(window, _like(window)), window, window=window)
-    agree(merge(_like(window), window), window, window=window)
+    agree(merge(window, _like(window)), window)
+    agree(merge(_like(window), window), window)
 
 
 @law(_OPERAD)
@@ -93,7 +93,7 @@ def merging_is_associative_in_what_is_said(
 ) -> None:
     """``(a · b) · c`` says what ``a · (b · c)`` says, in the same classes, or both are refused; ids that are taken are given anew."""
     left, right = _merged(merge, window, other_window, third_window)
-    agree(_said(left), _said(right), window=window, other_window=other_window, third_window=third_window)
+    agree(_said(left), _said(right))
 
 
 @law(_OPERAD)
@@ -101,7 +101,7 @@ def merging_is_associative(merge: Operation, window: ContextWindow, other_window
     """``(a · b) · c`` and ``a · (b · c)`` have the same turns, ids included, if no two of the three share an id."""
     three = [_renamed(each, prefix) for each, prefix in ((window, "a"), (other_window, "b"), (third_window, "c"))]
     left, right = (each if isinstance(each, str) else each.all_turns() for each in _merged(merge, *three))
-    agree(left, right, window=window, other_window=other_window, third_window=third_window)
+    agree(left, right)
 
 
 def _renamed(window: ContextWindow, prefix: str) -> ContextWindow:
@@ -124,11 +124,11 @@ def merging_keeps_every_turn(merge: Operation, window: ContextWindow, other_wind
     """A merged window says what the first says and then what the second says, in their classes, each under an id of its own."""
     merged = _applied(merge, [window, other_window])
     if isinstance(merged, str):
-        holds(bool(window.open_calls), "refused only while calls of the first are open", merged, window=window, other_window=other_window)
+        holds(bool(window.open_calls), "refused only while calls of the first are open", merged)
         return
     said = [*_said_by(window), *_said_by(other_window)]
-    agree(_said_by(merged), said, window=window, other_window=other_window)
-    agree(len({turn.resource_id for turn in merged.all_turns()}), len(said), window=window, other_window=other_window)
+    agree(_said_by(merged), said)
+    agree(len({turn.resource_id for turn in merged.all_turns()}), len(said))
 
 
 def _said_by(window: ContextWindow) -> list[Any]:

@@ -68,8 +68,8 @@ def parallel_conversations_run_side_by_side(
         (left, said), (right, replied) = _moved(polynomial, here, one), _moved(polynomial, there, other)
         if said is not None and replied is not None:
             here, there = left, right
-            agree(_said(output), (_said(said), _said(replied)), inputs=inputs, other_inputs=other_inputs)
-        agree(moved, (here, there), inputs=inputs, other_inputs=other_inputs)
+            agree(_said(output), (_said(said), _said(replied)))
+        agree(moved, (here, there))
 
 
 @law(_POLY)
@@ -102,7 +102,7 @@ def a_product_of_conversations_moves_one_at_a_time(
     given: list[Any] = [tagged for pair in zip(map(Left, inputs), map(Right, other_inputs), strict=False) for tagged in pair]
     trace = _run(product(polynomial, polynomial), (start, start), given)
     shorter = len(given) // 2
-    agree([place[0] for place, _ in trace[::2]], [place for place, _ in _run(polynomial, start, inputs[:shorter])], inputs=inputs)
+    agree([place[0] for place, _ in trace[::2]], [place for place, _ in _run(polynomial, start, inputs[:shorter])])
     agree(
         [place[1] for place, _ in trace[1::2]], [place for place, _ in _run(polynomial, start, other_inputs[:shorter])], inputs=other_inputs
     )
@@ -116,7 +116,7 @@ def a_sum_of_conversations_is_one_of_them(
     start, plain = _start(window), _run(polynomial, _start(window), inputs)
     for tag in (Left, Right):
         trace = _run(coproduct(polynomial, polynomial), tag(start), [tag(each) for each in inputs])
-        agree([place.value for place, _ in trace], [place for place, _ in plain], inputs=inputs)
+        agree([place.value for place, _ in trace], [place for place, _ in plain])
 
 
 _EVERYTHING = Those(lambda _: True)
@@ -139,7 +139,7 @@ def a_conversation_feeds_another(
         after, output = _moved(polynomial, here, given)
         told, heard = (there, None) if output is None else _moved(listener, there, output)
         here, there = (here, there) if heard is None else (after, told)
-        agree(moved, (here, there), inputs=inputs)
+        agree(moved, (here, there))
 
 
 @law(_POLY)
@@ -149,5 +149,5 @@ def the_identity_lens_shows_the_same_conversation(
     """Seen through the identity lens, and through it twice, a conversation is the same."""
     start = _start(window)
     plain = _run(polynomial, start, inputs)
-    agree(_run(through(polynomial, _SAME), start, inputs), plain, inputs=inputs)
-    agree(_run(through(polynomial, _SAME.then(_SAME)), start, inputs), plain, inputs=inputs)
+    agree(_run(through(polynomial, _SAME), start, inputs), plain)
+    agree(_run(through(polynomial, _SAME.then(_SAME)), start, inputs), plain)

@@ -42,7 +42,7 @@ def projecting_is_deterministic(
 ) -> None:
     """The same messages give the same projection, or the same refusal."""
     one, other = (_projected(project, _written(wire, turns), max_tokens, wire, counter) for _ in range(2))
-    agree(one, other, turns=turns, max_tokens=max_tokens, wire=wire.provider)
+    agree(one, other, wire=wire.provider)
 
 
 @law(_PROJECT)
@@ -54,7 +54,7 @@ def projecting_twice_is_projecting_once(
     if isinstance(once, Projection):
         sent = _sent(once)
         twice = _projected(project, sent, max_tokens, wire, counter)
-        agree(_sent(twice) if isinstance(twice, Projection) else twice, sent, turns=turns, max_tokens=max_tokens, wire=wire.provider)
+        agree(_sent(twice) if isinstance(twice, Projection) else twice, sent, wire=wire.provider)
 
 
 def _sent(projection: Projection) -> list[Message]:
@@ -71,7 +71,7 @@ def projecting_leaves_its_input_alone(
     projection = _projected(project, messages, max_tokens, wire, counter)
     for message in projection.messages if isinstance(projection, Projection) else ():
         message.clear()
-    agree(messages, before, max_tokens=max_tokens, wire=wire.provider)
+    agree(messages, before, wire=wire.provider)
 
 
 @law(_PROJECT)
@@ -82,9 +82,9 @@ def a_projection_is_within_its_budget(
     projection = _projected(project, _written(wire, turns), max_tokens, wire, counter)
     if isinstance(projection, Projection):
         tokens = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in wire.parse(_sent(projection)).turns)
-        holds(tokens == projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, turns=turns, wire=wire.provider)
+        holds(tokens == projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, wire=wire.provider)
     else:
-        holds(projection[0] > projection[1] == max_tokens, f"more than {max_tokens}", projection, turns=turns, wire=wire.provider)
+        holds(projection[0] > projection[1] == max_tokens, f"more than {max_tokens}", projection, wire=wire.provider)
 
 
 @law(_PROJECT)
@@ -96,4 +96,4 @@ def projecting_keeps_what_must_stay(
     projection = _projected(project, messages, max_tokens, wire, counter)
     if isinstance(projection, Projection):
         verification = verify(messages, _sent(projection), provider=wire.provider)
-        holds(verification.ok, "ok", str(verification), turns=turns, max_tokens=max_tokens, wire=wire.provider)
+        holds(verification.ok, "ok", str(verification), wire=wire.provider)
