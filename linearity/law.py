@@ -111,4 +111,4 @@ def _violation(left: object, right: object, further: Mapping[str, object]) -> La
     frame = sys._getframe(2)  # noqa: SLF001 - the frames of `inspect` may be None
     code = frame.f_code
     given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
-    return LawViolation(code.co_name, left, right, given | further)
+    return LawViolation(code.co_name, left, right, {**given, **further})

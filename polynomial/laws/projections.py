@@ -12,6 +12,7 @@ from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
 _PROJECT = "design §1"
+Turns = Sequence[Turn]
 
 
 class Projecting(Protocol):
@@ -22,7 +23,7 @@ class Projecting(Protocol):
         ...
 
 
-def _written(wire: WireFormat, turns: Sequence[Turn]) -> list[Message]:
+def _written(wire: WireFormat, turns: Turns) -> list[Message]:
     return wire.render(turns).inline()
 
 
@@ -37,9 +38,7 @@ def _projected(
 
 
 @law(_PROJECT)
-def projecting_is_deterministic(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_is_deterministic(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """The same messages give the same projection, or the same refusal."""
     one, other = (_projected(project, _written(wire, turns), max_tokens, wire, counter) for _ in range(2))
     agree(one, other, wire=wire.provider)
@@ -47,7 +46,7 @@ def projecting_is_deterministic(
 
 @law(_PROJECT)
 def projecting_twice_is_projecting_once(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
+    project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter
 ) -> None:
     """Projecting a projection changes nothing."""
     once = _projected(project, _written(wire, turns), max_tokens, wire, counter)
@@ -62,9 +61,7 @@ def _sent(projection: Projection) -> list[Message]:
 
 
 @law(_PROJECT)
-def projecting_leaves_its_input_alone(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_leaves_its_input_alone(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """The messages that go in are never changed, not even through what comes out."""
     messages = _written(wire, turns)
     before = deepcopy(messages)
@@ -75,9 +72,7 @@ def projecting_leaves_its_input_alone(
 
 
 @law(_PROJECT)
-def a_projection_is_within_its_budget(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def a_projection_is_within_its_budget(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """Counted anew, a projected request takes what its report says, at most the budget; a refusal names more than the budget."""
     projection = _projected(project, _written(wire, turns), max_tokens, wire, counter)
     if isinstance(projection, Projection):
@@ -88,9 +83,7 @@ def a_projection_is_within_its_budget(
 
 
 @law(_PROJECT)
-def projecting_keeps_what_must_stay(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_keeps_what_must_stay(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """A projection is valid for its provider and keeps system messages, the first user message, pairs and order, as `verify` judges it."""
     messages = _written(wire, turns)
     projection = _projected(project, messages, max_tokens, wire, counter)
