@@ -51,14 +51,15 @@ def replay_files(
     Raises:
         InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
     """
-    if plot is not None:
-        check_plot(plot)
     conversations = _selected(read_conversations(names, provider), only)
     size = size_of(names)
     # A bar on the terminal that the JSON goes to would be written into the middle of it.
     shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
-    with progress("replaying", size, shown=shown) as advance:
-        reports = _replayed(conversations if plot is None else _single(conversations), settings, advance)
+    if plot is not None:
+        check_plot(plot)
+        conversations = _single(conversations)
+    with progress("replaying", size, shown=shown) as update:
+        reports = _replayed(conversations, settings, lambda size: update and update(advance=size))
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None:
         return 0
@@ -86,7 +87,9 @@ def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
         yield conversation
 
 
-def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], None]) -> Iterator[ReplayReport]:
+def _replayed(
+    conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], object]
+) -> Iterator[ReplayReport]:
     for conversation in conversations:
         try:
             report = replay_conversation(conversation, settings, advance)

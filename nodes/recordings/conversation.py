@@ -124,7 +124,10 @@ def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
     >>> detect_provider([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}])
     <Provider.ANTHROPIC: 'anthropic'>
     """
-    return Provider.ANTHROPIC if has_system or any(map(_is_anthropic, _contents(messages))) else Provider.OPENAI
+    contents = [message.get("content") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    told = any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    return Provider.ANTHROPIC if has_system or told else Provider.OPENAI
 
 
 def _holds_several(value: object) -> bool:
@@ -150,17 +153,10 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")  # a number in some data sets
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
-    further = _tools(document, path, tools)
-    return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
-
-
-def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[str, Any]]:
-    if tools is None:
-        return ()
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         line = document.line_of((*path, "tools"))
         raise unreadable(document.source, line, "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
-    return tools
+    return Conversation(document, path, found, messages, has_system=system is not None, tools=tools or (), id=identity, body=value)
 
 
 def _misshapen(value: object) -> str:
@@ -178,13 +174,3 @@ def _shortened(text: str) -> str:
 
 def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
-
-
-def _contents(messages: object) -> Iterator[object]:
-    for message in messages if isinstance(messages, list) else ():
-        content = message.get("content") if isinstance(message, dict) else None
-        yield from content if isinstance(content, list) else ()
-
-
-def _is_anthropic(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS
