@@ -52,10 +52,7 @@ EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
 TOOLS = ("search", "search", "search", "read_file", "get_reservation_details_of_the_customer")
 ARGUMENTS = (
-    "{}",
-    "{}",
-    "{}",
-    "{}",
+    *["{}"] * 4,
     '{"path": "src/app.py"}',
     '{"q": "night train"}',
     '{"q": "日本"}',
