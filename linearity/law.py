@@ -65,19 +65,14 @@ def laws_of(package: ModuleType) -> tuple[Law, ...]:
     ['linearity']
     """
     modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
-    return tuple(_law(module, value) for module in modules for value in vars(module).values() if _states_a_law(value, module))
+    values = ((module.__name__, value) for module in modules for value in vars(module).values())
+    # A law that a module imports is another module's.
+    return tuple(_law(value) for name, value in values if hasattr(value, "__law_source__") and value.__module__ == name)
 
 
-def _states_a_law(value: object, module: ModuleType) -> bool:
-    """Tell whether `module` defines the law `value`; one that it imports is another module's."""
-    return hasattr(value, "__law_source__") and getattr(value, "__module__", None) == module.__name__
-
-
-def _law(module: ModuleType, function: Any) -> Law:
-    statement = inspect.getdoc(function) or ""
-    room = module.__name__.split(".")[1]
-    parameters = tuple(inspect.signature(function).parameters)
-    return Law(function.__name__, room, statement, function.__law_source__, parameters, function)
+def _law(function: Any) -> Law:
+    room, parameters = function.__module__.split(".")[1], tuple(inspect.signature(function).parameters)
+    return Law(function.__name__, room, inspect.getdoc(function) or "", function.__law_source__, parameters, function)
 
 
 def agree(left: object, right: object, **further: object) -> None:

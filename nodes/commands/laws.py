@@ -106,9 +106,13 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
     if room:
         table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
-        table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
+        problem = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
+        problem.truncate(room, overflow="ellipsis")
+        table.add_row(*_row(verdict), *([problem] if room else []))
     heading: list[RenderableType] = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
-    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
+    tried = f"{len(verdicts)} law{'' if len(verdicts) == 1 else 's'}, {sum(verdict.tried for verdict in verdicts)} examples"
+    found = Text(f"{tried}: {len(broken)} broken", "bold red") if broken else Text(f"{tried}: all hold", "bold green")
+    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", found)
 
 
 def _room_left(verdicts: Sequence[Verdict]) -> int:
@@ -124,12 +128,6 @@ def _row(verdict: Verdict) -> tuple[Text, Text, Text, Text]:
     return Text(verdict.law.room, style="dim"), Text(verdict.law.name), Text(str(verdict.tried)), word
 
 
-def _problem(verdict: Verdict, room: int) -> Text:
-    text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
-    text.truncate(room, overflow="ellipsis")
-    return text
-
-
 def _broken(verdict: Verdict) -> list[RenderableType]:
     """Return a broken law's statement and its whole counterexample."""
     law, found = verdict.law, verdict.counterexample
@@ -137,11 +135,6 @@ def _broken(verdict: Verdict) -> list[RenderableType]:
     lines = [Text(), Text(f"{law.room}.{law.name}", style="bold red"), Text(f"  {one_line(law.statement)} ({one_line(law.source)})")]
     lines += [Text(f"  {name} = {one_line(value)}", overflow="fold") for name, value in found.inputs.items()]
     return [*lines, Text(f"  found: {one_line(found.problem)}", overflow="fold")]
-
-
-def _sum(verdicts: Sequence[Verdict], broken: Sequence[Verdict]) -> Text:
-    tried = f"{len(verdicts)} law{'' if len(verdicts) == 1 else 's'}, {sum(verdict.tried for verdict in verdicts)} examples"
-    return Text(f"{tried}: {len(broken)} broken", "bold red") if broken else Text(f"{tried}: all hold", "bold green")
 
 
 # --- while it runs --------------------------------------------------------

@@ -65,7 +65,10 @@ def replay_files(
         return 0
     if plot is not None:
         saved(plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
-    return _stopped(last, settings) if last.stopped else 0
+    if last.stopped:
+        refused, conversation = last.refused[-1], last.conversation
+        complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
+    return FAULT if last.stopped else 0
 
 
 def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterator[Conversation]:
@@ -124,9 +127,3 @@ def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayR
         elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last
-
-
-def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
-    refused, conversation = report.refused[-1], report.conversation
-    complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
-    return FAULT

@@ -71,8 +71,11 @@ class Conversation:
     def refused(self, error: InvalidMessagesError) -> InvalidDataError:
         """Return what is wrong with the messages, by its place in the file."""
         path, name = self._place(error.index)
-        problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
-        return unreadable(self.source, self.document.line_of(path), name, problem, error.legal)
+        problem = error.problem
+        if len(problem) > 2 * _SOME:
+            # The way into a deep nest says nothing after some steps.
+            problem = f"{problem[:_SOME]} ... {problem[-_SOME:]}"
+        return unreadable(self.source, self.document.line_of(path), name, f"{self.provider} rule {error.rule}: {problem}", error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
         """Return the place of turn `number` (from 1) in the file: its line and message."""
@@ -110,12 +113,13 @@ def conversations(document: Document, provider: Provider | None = None, first: i
     Raises:
         InvalidDataError: the document has none of the known shapes.
     """
-    if _holds_several(document.value):
-        share = document.size // len(document.value)
-        for index, value in enumerate(document.value):
+    values = document.value
+    if isinstance(values, list) and values and all(isinstance(value, list) or _is_body(value) for value in values):
+        share = document.size // len(values)
+        for index, value in enumerate(values):
             yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
     else:
-        yield evolve(_conversation(document, (), document.value, provider), number=first, size=document.size)
+        yield evolve(_conversation(document, (), values, provider), number=first, size=document.size)
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
@@ -128,10 +132,6 @@ def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     told = any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
     return Provider.ANTHROPIC if has_system or told else Provider.OPENAI
-
-
-def _holds_several(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, list) or _is_body(item) for item in value)
 
 
 def _is_body(value: object) -> bool:
@@ -165,11 +165,6 @@ def _misshapen(value: object) -> str:
     if isinstance(value, dict):
         return f'an object without "messages", its keys: {", ".join(repr(key[:30]) for key in list(value)[:5]) or "none"}'
     return f"{_kind(value)} is no conversation"
-
-
-def _shortened(text: str) -> str:
-    """Cut what is long in the middle: the way into a deep nest says nothing after some steps."""
-    return text if len(text) <= 2 * _SOME else f"{text[:_SOME]} ... {text[-_SOME:]}"
 
 
 def _kind(value: object) -> str:

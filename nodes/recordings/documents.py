@@ -166,8 +166,7 @@ def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
             key, position = scan(text, position)
             position = _skip(text, _skip(text, position) + 1)
         yield key, position
-        _, position = scan(text, position)
-        position = _skip(text, position)
+        position = _skip(text, scan(text, position)[1])
         if text[position] == ",":
             position = _skip(text, position + 1)
         index += 1

@@ -38,10 +38,6 @@ def new_window_like(window: ContextWindow) -> ContextWindow:
     return ContextWindow(window.max_tokens, counter=window.counter, preserved_share=window.preserved_share)
 
 
-def _begun(engine: MachineClass, window: ContextWindow, policy: ContextPolicy) -> Machine:
-    return engine(new_window_like(window), policy)
-
-
 def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput) -> object:
     """Return what went out, without the objects that no two engines share; or the error and its words."""
     try:
@@ -55,7 +51,7 @@ def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: Cont
 @law(_MACHINE)
 def engines_agree(machine: MachineClass, other_machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """Two engines that take the same inputs, legal or not, put out the same, refuse the same with the same words, and stand alike."""
-    one, other = (_begun(engine, window, policy) for engine in (machine, other_machine))
+    one, other = (engine(new_window_like(window), policy) for engine in (machine, other_machine))
     for context_input in inputs:
         agree(
             *((_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)), context_input=context_input
@@ -65,7 +61,7 @@ def engines_agree(machine: MachineClass, other_machine: MachineClass, window: Co
 @law(_MACHINE)
 def a_refused_input_changes_nothing(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """An input that is illegal, out of order or too large raises, and leaves state and window as they were."""
-    one = _begun(machine, window, policy)
+    one = machine(new_window_like(window), policy)
     for context_input in inputs:
         before = one.context_state, one.window
         try:
@@ -80,7 +76,7 @@ def the_state_is_what_the_guards_say(machine: MachineClass, window: ContextWindo
 
     Always: compress leads to COMPRESSED, clear to EMPTY; recall and promote stay.
     """
-    one = _begun(machine, window, policy)
+    one = machine(new_window_like(window), policy)
     for context_input in inputs:
         before = one.context_state
         try:
@@ -109,7 +105,7 @@ def no_compression_goes_below_a_floor(
     machine: MachineClass, projector: ContextProjector, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
     """Whoever plans and fulfils: after a compression every atom is held at least at the floor of its class, or it was refused and nothing changed."""
-    one = _begun(machine, window, evolve(policy, projector=projector))
+    one = machine(new_window_like(window), evolve(policy, projector=projector))
     for context_input in inputs:
         before = one.context_state, one.window
         try:
@@ -181,10 +177,7 @@ def json_keeps_the_session(session: ContextSession) -> None:
     agree(again.to_json(), session.to_json())
 
 
-def _facts(session: ContextSession) -> dict[str, object]:
+def _facts(session: ContextSession) -> tuple[object, ...]:
     policy = session.policy
-    return {
-        "conversation": session.conversation,
-        "events": session.events(),
-        "settings": (policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach),
-    }
+    settings = policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach
+    return session.conversation, session.events(), settings

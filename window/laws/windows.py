@@ -1,7 +1,6 @@
 """The laws of the context window: appending, honest sums, atoms, splices."""
 
 from polycontext.linearity.law import agree, holds, law, refusal_of
-from polycontext.window.atoms import Atom
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
 from polycontext.window.splice import Splice
@@ -112,7 +111,7 @@ def atoms_are_never_split(window: ContextWindow) -> None:
 def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
     """Cutting out an atom leaves all other turns as they were, and the ledger whole: that is how it survives a compression."""
     atoms = window.atoms()
-    gone: tuple[Atom, ...] = atoms[position % len(atoms) :][:1] if atoms else ()
+    gone = atoms[position % len(atoms) :][:1] if atoms else ()
     cut = window.splice([Splice(atom.start, atom.stop) for atom in gone], compressed=True)
     left = tuple(turn for atom in atoms if atom not in gone for turn in atom.turns)
     agree((cut.all_turns(), cut.linearity), (left, window.linearity), gone=gone)
