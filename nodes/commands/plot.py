@@ -78,7 +78,7 @@ def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
     refused = [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)]
     for places, marker, colour, label in ((compressed, "v", "#0d47a1", "compression"), (refused, "x", "#b71c1c", "refused turn")):
         if places:
-            axes.scatter(*zip(*places, strict=True), marker=marker, color=colour, s=34, zorder=3, label=label)
+            axes.scatter([x for x, _ in places], [y for _, y in places], marker=marker, color=colour, s=34, zorder=3, label=label)
 
 
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:

@@ -7,7 +7,7 @@ list, as an agent would, so the report can say what would have been sent.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import define, evolve, field, frozen
 
@@ -126,7 +126,7 @@ class _Run:
         steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
-        sent = {"delivered": is_due and refusal is None, "list_refused": refusal, "stand_in": stand_in}
+        sent: dict[str, Any] = {"delivered": is_due and refusal is None, "list_refused": refusal, "stand_in": stand_in}
         self.steps += (evolve(step, **sent) if isinstance(step, TurnTaken) else step for step in steps)
         return None
 
