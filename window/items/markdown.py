@@ -18,14 +18,7 @@ Formatter = Callable[[ContextItem], str]
 
 _FORMATTERS: dict[str, Formatter] = {}
 
-_HEADINGS = {
-    ItemType.CODE: "Code",
-    ItemType.TEXT: "Text",
-    ItemType.FILE: "File",
-    ItemType.REPL_HISTORY: "REPL History",
-    ItemType.ERROR: "Error",
-    ItemType.CUSTOM: "Custom",
-}
+_HEADINGS = {kind: kind.capitalize() for kind in ItemType} | {ItemType.REPL_HISTORY: "REPL History"}
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
 """What a fence says where no file name does: of code it is only known that it is code."""
 
@@ -36,7 +29,6 @@ _READ = 2000
 """How many characters may settle which of several languages with one file ending it is."""
 
 _TICKS = re.compile(r"`{3,}")
-_FENCE = "```"
 
 
 def context_to_string(items: Iterable[ContextItem]) -> str:
@@ -102,7 +94,7 @@ def fenced_text(text: str) -> tuple[str, str]:
     ('python', 'x')
     """
     lines = text.split("\n")
-    first = next((number for number, line in enumerate(lines) if line.startswith(_FENCE)), None)
+    first = next((number for number, line in enumerate(lines) if line.startswith("```")), None)
     if first is None:
         return "", text
     ticks = len(lines[first]) - len(lines[first].lstrip("`"))
@@ -114,7 +106,7 @@ def _block(item: ContextItem) -> str:
     label = label_of(item)
     heading = f"### {_HEADINGS[item.type]}\n" + (f"#### {label}\n" if label else "")
     body = _formatted(item)
-    return heading + (_fenced(item.content, _language(item)) if body is None else body)
+    return heading + (_fenced(item) if body is None else body)
 
 
 def _formatted(item: ContextItem) -> str | None:
@@ -132,14 +124,10 @@ def _formatted(item: ContextItem) -> str | None:
         raise PluginError(what, item.id, f"it raised {type(error).__name__}: {error}", STORABLE) from error
 
 
-def _language(item: ContextItem) -> str:
-    name = (item.metadata or {}).get(FILENAME)
-    return (language_of_file(name, item.content) if name else None) or _LANGUAGES[item.type]
-
-
-def _fenced(content: str, language: str) -> str:
-    longest = max(map(len, _TICKS.findall(content)), default=2)
-    fence = "`" * (longest + 1)
+def _fenced(item: ContextItem) -> str:
+    name, content = (item.metadata or {}).get(FILENAME), item.content
+    language = (language_of_file(name, content) if name else None) or _LANGUAGES[item.type]
+    fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"
     return f"{fence}{language}\n{content}{end}{fence}"
 

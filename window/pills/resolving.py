@@ -1,6 +1,7 @@
 """From a document to what is sent: every pill's content, fetched now, and what could not be had."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -22,13 +23,9 @@ class BufferResolver:
     'notes'
     """
 
+    type: ClassVar = PillType.BUFFER
     buffers: Mapping[str, str] = field(hash=False)
     limit: int = DEFAULT_LIMIT
-
-    @property
-    def type(self) -> PillType:
-        """Return `PillType.BUFFER`."""
-        return PillType.BUFFER
 
     def resolve(self, name: str) -> Resolved:
         """Return the text of the buffer as it is now.
@@ -61,10 +58,6 @@ class FunctionResolver:
         return clipped(name, self.type, found, self.limit) if isinstance(found, str) else found
 
 
-def _tuple(resolvers: Iterable[Resolver]) -> tuple[Resolver, ...]:
-    return tuple(resolvers)
-
-
 @frozen
 class Resolvers:
     """Hold resolvers; a pill is resolved by the first of its type that finds it.
@@ -74,7 +67,7 @@ class Resolvers:
     'the text of *scratch*'
     """
 
-    resolvers: tuple[Resolver, ...] = field(default=(), converter=_tuple)
+    resolvers: tuple[Resolver, ...] = field(default=(), converter=tuple[Resolver, ...])
 
     def register(self, pill_type: PillType | str, function: Callable[[str], str | Resolved]) -> "Resolvers":
         """Return these resolvers and, behind them, a function for pills of that type."""
