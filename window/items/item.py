@@ -102,6 +102,10 @@ def universal_time(value: datetime | int) -> int:
     return seconds
 
 
+def _content(value: object) -> str:
+    return check_text(value, "item.content")
+
+
 def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if values is None:
         return None
@@ -138,7 +142,7 @@ class ContextItem:
     polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'; legal: code, text, file, repl-history, error, custom
     """
 
-    content: str = field(converter=lambda value: check_text(value, "item.content"))
+    content: str = field(converter=_content)
     type: ItemType = field(default=ItemType.CODE, converter=check_item_type)
     metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
     # The one place where an item made without a timestamp reads a clock.

@@ -12,7 +12,9 @@ from polycontext.window.pills.document import PillDocument
 from polycontext.window.pills.errors import PillError
 from polycontext.window.pills.pill import Pill, TextProperties
 
-_KINDS = dict.fromkeys(("pill", "face", "keymap"), (str, "a string")) | {"rear_nonsticky": (bool, "a boolean")}
+_KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(("pill", "face", "keymap"), (str, "a string")) | {
+    "rear_nonsticky": (bool, "a boolean")
+}
 
 
 def pill_schema() -> dict[str, Any]:
@@ -73,7 +75,8 @@ def _placed(data: Any, path: str) -> Pill:
 
 
 def _mapping(data: Any, path: str) -> Mapping[str, Any]:
-    return _of_kind(data, Mapping, "an object", path, f"{type(data).__name__} is no object")
+    found: Mapping[str, Any] = _of_kind(data, Mapping, "an object", path, f"{type(data).__name__} is no object")
+    return found
 
 
 def _of_kind(value: Any, kind: Any, legal: str, path: str, what: str) -> Any:

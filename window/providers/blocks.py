@@ -71,24 +71,14 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
         raise whole.refuse("not-a-list", f"{type(messages).__name__} is no list", "a list of messages")
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
-    return [_copied_message(message, Place(provider, index)) for index, message in enumerate(messages)]
-
-
-def _copied_message(message: object, place: Place) -> Message:
-    if not isinstance(message, Mapping):
-        legal = "an object with a role; for an object of an SDK its model_dump(exclude_none=True)"
-        raise place.refuse("not-an-object", f"{type(message).__name__} is no object", legal)
-    copy: Message = copied(message, "", place.no_json, integers=_INTEGERS)
-    return copy
-
-
-def plain_copy(value: Any) -> Any:
-    """Return a deep copy of JSON data that has been judged before."""
-    if isinstance(value, dict):
-        return {key: plain_copy(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain_copy(item) for item in value]
-    return value
+    copies: list[Message] = []
+    for index, message in enumerate(messages):
+        place = Place(provider, index)
+        if not isinstance(message, Mapping):
+            legal = "an object with a role; for an object of an SDK its model_dump(exclude_none=True)"
+            raise place.refuse("not-an-object", f"{type(message).__name__} is no object", legal)
+        copies.append(copied(message, "", place.no_json, integers=_INTEGERS))
+    return copies
 
 
 def compact(value: object) -> str:

@@ -14,7 +14,6 @@ from polycontext.window.providers.blocks import (
     check_blocks,
     copied_messages,
     own_blocks,
-    plain_copy,
     shown,
     stand_in,
     text_and_parts,
@@ -82,7 +81,7 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
     for piece in pieces(parsed, turns, positions):
         match piece:
             case Untouched(start, stop):
-                messages.extend(map(plain_copy, parsed.messages[start:stop]))
+                messages.extend(map(thawed, parsed.messages[start:stop]))
             case Fragment(turn) | Loose(turn):
                 messages.append(render_turn(turn))
     return Rendered(messages)
@@ -142,9 +141,8 @@ def _absent(message: Message, role: Role, calls: Sequence[ToolCall], place: Plac
     refusal, audio = message.get("refusal"), message.get("audio")
     if role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
         return refusal if isinstance(refusal, str) else ""
-    raise place.refuse(
-        "missing-content", f"a {message['role']} message without content", "content; only an assistant that calls may do without"
-    )
+    legal = "content; only an assistant that calls may do without"
+    raise place.refuse("missing-content", f"a {message['role']} message without content", legal)
 
 
 def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
@@ -166,9 +164,8 @@ def _call(raw: object, place: Place, where: str) -> ToolCall:
         raise place.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
     kind = raw.get("type")
     if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
-        raise place.refuse(
-            "bad-tool-call", f"{where} of type {shown(kind)} holds no call", "type function or custom, with an object of that name"
-        )
+        legal = "type function or custom, with an object of that name"
+        raise place.refuse("bad-tool-call", f"{where} of type {shown(kind)} holds no call", legal)
     fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(_BODIES[kind])}
     for name, value in fields.items():
         if not isinstance(value, str) or (not value and name != "body"):
@@ -187,29 +184,24 @@ def _metadata(message: Message, role: Role) -> dict[str, Any]:
 
 def render_turn(turn: Turn) -> Message:
     """Write one turn as the one chat message it is."""
-    if turn.content is not None and not turn.metadata and not turn.parts and not turn.tool_calls:
-        return _plain(turn)
-    further = thawed(turn.metadata.get("openai"))
-    further = further if isinstance(further, dict) else {}
-    developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
-    content = None if "refusal" in further else _written(turn)
-    message: Message = {"role": "developer" if developer else str(turn.role), "content": content}
+    message: Message = {"role": turn.role.value, "content": turn.content}
+    # Most turns hold words and nothing else.
+    if turn.content is None or turn.metadata or turn.parts or turn.tool_calls:
+        message = _with_further_fields(turn)
     if turn.name is not None:
         message["name"] = turn.name
     if turn.tool_calls:
         message["tool_calls"] = _written_calls(turn)
     if turn.tool_call_id is not None:
         message["tool_call_id"] = turn.tool_call_id
-    return further | message
-
-
-def _plain(turn: Turn) -> Message:
-    message: Message = {"role": turn.role.value, "content": turn.content}
-    if turn.name is not None:
-        message["name"] = turn.name
-    if turn.tool_call_id is not None:
-        message["tool_call_id"] = turn.tool_call_id
     return message
+
+
+def _with_further_fields(turn: Turn) -> Message:
+    further = thawed(turn.metadata.get("openai"))
+    further = further if isinstance(further, dict) else {}
+    is_developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
+    return further | {"role": "developer" if is_developer else str(turn.role), "content": None if "refusal" in further else _written(turn)}
 
 
 def _written(turn: Turn) -> str | list[Message] | None:
