@@ -179,11 +179,7 @@ class LinearityMap:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):
             return NotImplemented
-        if self._stats != other._stats:
-            return False
-        if self._store is other._store:
-            return True
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self.items(), other.items(), strict=True))
+        return self._stats == other._stats and (self._store is other._store or list(self.items()) == list(other.items()))
 
     def __hash__(self) -> int:
         return hash((len(self), self._stats))

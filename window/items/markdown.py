@@ -5,8 +5,7 @@ writes what stands below its heading (L-004); without one it is fenced as text i
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, check_text
@@ -84,7 +83,13 @@ def label_of(item: ContextItem) -> str:
     """Return file name and lines, such as ``math.lisp:5-7``, on one line; empty without a file name."""
     metadata = item.metadata or {}
     name = metadata.get(FILENAME)
-    return f"{_printable(name)}{_lines(metadata)}" if name else ""
+    if not name:
+        return ""
+    printable = name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
+    if end is None or end == start:
+        return printable if start is None else f"{printable}:{start}"
+    return f"{printable}:{'' if start is None else start}-{end}"
 
 
 def fenced_text(text: str) -> tuple[str, str]:
@@ -115,13 +120,11 @@ def _formatted(item: ContextItem) -> str | None:
     formatter = _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
     if formatter is None:
         return None
-    what = f"formatter of {kind!r} items"
     try:
         return check_text(formatter(item), "text")
-    except InvalidDataError as error:
-        raise PluginError(what, item.id, error.what, STORABLE) from None
     except Exception as error:
-        raise PluginError(what, item.id, f"it raised {type(error).__name__}: {error}", STORABLE) from error
+        problem = error.what if isinstance(error, InvalidDataError) else f"it raised {type(error).__name__}: {error}"
+        raise PluginError(f"formatter of {kind!r} items", item.id, problem, STORABLE) from error
 
 
 def _fenced(item: ContextItem) -> str:
@@ -130,14 +133,3 @@ def _fenced(item: ContextItem) -> str:
     fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"
     return f"{fence}{language}\n{content}{end}{fence}"
-
-
-def _lines(metadata: Mapping[str, Any]) -> str:
-    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
-    if end is None or end == start:
-        return "" if start is None else f":{start}"
-    return f":{'' if start is None else start}-{end}"
-
-
-def _printable(name: str) -> str:
-    return name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

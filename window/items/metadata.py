@@ -68,24 +68,17 @@ def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> It
     The JSON Schema cannot forbid that, and an editor's point may stand before its mark.
     """
     metadata = ItemMetadata(freeze_object(values, _PATH))
-    for key, legal in _LEGAL.items():
-        if key in metadata and not (isinstance(metadata[key], str) if legal == "text" else _is_line(metadata[key])):
+    for key, (kind, legal) in _KNOWN.items():
+        # What is frozen is of no subclass; so true and false are no lines.
+        if key in metadata and (type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)):
             raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
-    for key in metadata.keys() - _LEGAL.keys():
-        if known := _meant(key):
-            warnings.warn(f"metadata key {key!r:.60} is not known; did you mean {known!r}?", MetadataWarning, stacklevel=stacklevel)
+    for key in metadata.keys() - _KNOWN.keys():
+        if near := get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS):
+            meant = f"metadata key {key!r:.60} is not known; did you mean {_PLAIN[near[0]]!r}?"
+            warnings.warn(meant, MetadataWarning, stacklevel=stacklevel)
     return metadata
 
 
-def _is_line(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-_LEGAL = {FILENAME: "text", START_LINE: "a whole number, at least 1", END_LINE: "a whole number, at least 1", PACKAGE: "text"}
-_PLAIN = {_SEPARATORS.sub("", key): key for key in _LEGAL}
-
-
-def _meant(key: str) -> str | None:
-    """Return the known key that `key` nearly is."""
-    near = get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS)
-    return _PLAIN[near[0]] if near else None
+_LINE: tuple[type, str] = (int, "a whole number, at least 1")
+_KNOWN = {FILENAME: (str, "text"), START_LINE: _LINE, END_LINE: _LINE, PACKAGE: (str, "text")}
+_PLAIN = {_SEPARATORS.sub("", key): key for key in _KNOWN}

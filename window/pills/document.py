@@ -220,7 +220,7 @@ class PillDocument:
     def _replaced(self, start: int, end: int, new: str, pill: Pill | None = None) -> "PillDocument":
         """Return the document with `new` instead of start..end, which no pill may reach into."""
         before = [each for each in self.pills if each.end <= start]
-        behind = [each.shifted(len(new) - (end - start)) for each in self.pills if each.start >= end]
+        behind = [evolve(each, start=each.start + len(new) - (end - start)) for each in self.pills if each.start >= end]
         return PillDocument(self.text[:start] + new + self.text[end:], [*before, *([pill] if pill else []), *behind])
 
     def _check(self, position: int) -> None:

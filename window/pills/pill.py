@@ -130,10 +130,6 @@ class Pill:
         """Tell whether the text properties are those that a pill of this name has."""
         return self.text_properties == TextProperties.of(self.name)
 
-    def shifted(self, characters: int) -> "Pill":
-        """Return the same pill so many characters further on."""
-        return evolve(self, start=self.start + characters) if characters else self
-
     def repaired(self) -> "Pill":
         """Return the same pill with its properties made anew."""
         return self if self.is_sound else evolve(self, text_properties=TextProperties.of(self.name))

@@ -12,8 +12,6 @@ from polycontext.window.pills.errors import CannotAttachError, DuplicatePillErro
 from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
-_ABSENT = {PillType.FILE: Reason.FILE_NOT_FOUND, PillType.SYMBOL: Reason.SYMBOL_NOT_FOUND, PillType.BUFFER: Reason.BUFFER_NOT_FOUND}
-
 
 @frozen
 class BufferResolver:
@@ -93,7 +91,7 @@ class Resolvers:
             except Exception as error:
                 raise PluginError("resolver", pill.name, f"{type(error).__name__}: {error}", "content, or a CannotAttachError") from error
         problem = f"has no resolver for type {pill.type}"
-        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", _ABSENT[pill.type])
+        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", Reason(f"{pill.type} not found"))
 
     def __iter__(self) -> Iterator[Resolver]:
         return iter(self.resolvers)

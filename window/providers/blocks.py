@@ -106,17 +106,16 @@ def loaded_object(text: str) -> dict[str, Any] | None:
 
 def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Message]:
     """Return `blocks` if each is an object with a type, and text blocks hold text."""
-    return [_checked(block, place, f"{where}[{index}]") for index, block in enumerate(blocks)]
-
-
-def _checked(block: object, place: Place, where: str) -> Message:
-    if not isinstance(block, dict):
-        raise place.refuse("bad-content", f"{where} is {shown(block)}", "an object with a type")
-    if not isinstance(block.get("type"), str):
-        raise place.refuse("bad-content", f"{where}.type is {shown(block.get('type'))}", "the block's type as text")
-    if block["type"] == "text" and not isinstance(block.get("text"), str):
-        raise place.refuse("bad-content", f"{where}.text is {shown(block.get('text'))}", "text")
-    return block
+    checked: list[Message] = []
+    for index, block in enumerate(blocks):
+        if not isinstance(block, dict):
+            raise place.refuse("bad-content", f"{where}[{index}] is {shown(block)}", "an object with a type")
+        if not isinstance(block.get("type"), str):
+            raise place.refuse("bad-content", f"{where}[{index}].type is {shown(block.get('type'))}", "the block's type as text")
+        if block["type"] == "text" and not isinstance(block.get("text"), str):
+            raise place.refuse("bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text")
+        checked.append(block)
+    return checked
 
 
 def text_and_parts(provider: Provider, blocks: Iterable[Message]) -> tuple[str | None, tuple[Part, ...]]:

@@ -9,15 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity.json_data import thawed
-from polycontext.window.providers.blocks import (
-    Place,
-    check_blocks,
-    copied_messages,
-    own_blocks,
-    shown,
-    stand_in,
-    text_and_parts,
-)
+from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, own_blocks, shown, stand_in, text_and_parts
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
@@ -91,36 +83,20 @@ def _turn(message: Message, place: Place) -> Turn:
     role = _role(message.get("role"), place)
     calls = _calls(message, role, place)
     content, parts = _content(message, role, calls, place)
+    call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
+    if role is Role.TOOL and not isinstance(call_id, str):
+        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
+    if name is not None and not isinstance(name, str):
+        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
+    metadata = _metadata(message, role)
     with place.turn_errors():
-        return Turn(
-            role,
-            content,
-            tool_calls=calls,
-            tool_call_id=_answered(message, place) if role is Role.TOOL else None,
-            name=_name(message, place),
-            metadata=_metadata(message, role),
-            parts=parts,
-        )
+        return Turn(role, content, tool_calls=calls, tool_call_id=call_id, name=name, metadata=metadata, parts=parts)
 
 
 def _role(value: object, place: Place) -> Role:
     if not isinstance(value, str) or value not in _ROLES:
         raise place.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
     return _ROLES[value]
-
-
-def _name(message: Message, place: Place) -> str | None:
-    name = message.get("name")
-    if name is not None and not isinstance(name, str):
-        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
-    return name
-
-
-def _answered(message: Message, place: Place) -> str:
-    call_id = message.get("tool_call_id")
-    if not isinstance(call_id, str):
-        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
-    return call_id
 
 
 def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> tuple[str | None, tuple[Part, ...]]:
