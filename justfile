@@ -44,11 +44,11 @@ bench *arguments:
 
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
-    uv run python -m polycontext.nodes.props.contract
+    uv run python .ci/props_contract.py
 
 # Write the JSON Schema of the AgentContext anew.
 agent-schema:
-    uv run python -W ignore::RuntimeWarning -m polycontext.nodes.agent_context.json_schema
+    uv run python .ci/agent_schema.py
 
 # Feed 100,000 mutated documents to the decoder of the AgentContext.
 fuzz *arguments:

@@ -51,13 +51,13 @@ class Check:
 
 
 def checks(root: Path, loaded: Sequence[str]) -> list[Check]:
-    """Return every check of the house under `root`, whose modules called `loaded` come with `polycontext.polynomial`."""
+    """Return every check of the house under `root`, whose modules called `loaded` come with a session."""
     sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for room in ROOMS for path in _modules(root / room)}
     lines = {name: source.count("\n") for name, source in sources.items()}
     short = {name: count for name, count in lines.items() if count < FEWEST_LINES_A_FILE and Path(name).name not in MAY_BE_SHORT}
     code = {name: len(code_lines(source)) for name, source in sources.items()}
     long = {name: count for name, count in code.items() if count > MOST_CODE_A_FILE}
-    names = {Path(name).parent.as_posix(): len(exported(source)) for name, source in sources.items() if Path(name).name == "__init__.py"}
+    names = {Path(name).parent.as_posix(): len(exported(_listing(root / name))) for name in sources if Path(name).name == "__init__.py"}
     inner = {package: count for package, count in names.items() if package not in ROOMS}
     wide = {package: count for package, count in inner.items() if count > MOST_NAMES_A_PACKAGE}
     doors = {room: names.get(room, 0) for room in ROOMS}
@@ -70,12 +70,18 @@ def checks(root: Path, loaded: Sequence[str]) -> list[Check]:
         Check("error and warning classes", MOST_ERRORS, errors.total(), errors),
         Check("names of the front door and the rooms", MOST_NAMES, sum(doors.values()), doors),
         Check(f"packages with over {MOST_NAMES_A_PACKAGE} names", 0, len(wide), wide),
-        Check("modules that polycontext.polynomial loads", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
+        Check("modules that a session loads", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
     ]
 
 
 def _modules(room: Path) -> Iterable[Path]:
     return (path for path in sorted(room.rglob("*.py")) if "__pycache__" not in path.parts)
+
+
+def _listing(door: Path) -> str:
+    """Return the text that lists the names of a front door: its stub where it has one."""
+    stub = door.with_suffix(".pyi")
+    return (stub if stub.exists() else door).read_text(encoding="utf-8")
 
 
 def code_lines(source: str) -> set[int]:
@@ -139,9 +145,9 @@ def _last_name(base: ast.expr) -> str:
             return ""
 
 
-def loaded_modules(module: str = "polycontext.polynomial") -> list[str]:
-    """Return the modules of ours that importing `module` loads, in an interpreter of its own."""
-    asked = f"import sys, {module}; print(*(name for name in sys.modules if name.partition('.')[0] == 'polycontext'))"
+def loaded_modules(statement: str = "from polycontext.polynomial import ContextSession") -> list[str]:
+    """Return the modules of ours that `statement` loads, in an interpreter of its own."""
+    asked = f"import sys; {statement}; print(*(name for name in sys.modules if name.partition('.')[0] == 'polycontext'))"
     done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
     return done.stdout.split()
 

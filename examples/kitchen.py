@@ -50,23 +50,21 @@ BUILDERS = {
 class Kitchen:
     """Hold one conversation: the session, what is remembered, and the database behind the tools."""
 
-    def __init__(self, scenario: dict[str, Any], saved: dict[str, Any] | None = None) -> None:
-        """Start anew, or go on from what `save` returned."""
+    def __init__(self, scenario: dict[str, Any], saved: str | None = None) -> None:
+        """Start anew, or go on from the JSON text of a saved session; memory and database are its companion."""
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
+        self.session = ContextSession.from_json(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
+        beside = self.session.companion("kitchen") or {"memory": ConversationContext().to_data(), "database": scenario["database"]}
+        self.memory = ConversationContext.from_data(beside["memory"])
+        self.database = beside["database"]
+        self.session.accompany("kitchen", self)
         if saved is None:
-            self.database = scenario["database"]
-            self.session = ContextSession(MAX_TOKENS, clock=self.clock)
-            self.memory = ConversationContext()
             self.session.add_system("You are a kitchen assistant for one household.")
-        else:
-            self.database = saved["database"]
-            self.memory = ConversationContext.from_json(saved["memory"])
-            self.session = ContextSession.from_json(saved["session"], clock=self.clock)
 
-    def save(self) -> dict[str, Any]:
-        """Return everything that another process needs to go on."""
-        return {"session": self.session.to_json(), "memory": self.memory.to_json(), "database": self.database}
+    def to_data(self) -> dict[str, Any]:
+        """Return what is saved with the session, in the same commit."""
+        return {"memory": self.memory.to_data(), "database": self.database}
 
     def clock(self) -> datetime:
         """Return a time that depends on the exchange alone, so that every run is the same."""
@@ -87,6 +85,7 @@ class Kitchen:
         turn, answer = self.reply(turn, script["reply"])
         self.session.add_assistant_turn(answer)
         self.memory = close_turn(self.memory, turn, self.session.output)
+        self.session.save()
         return answer
 
     def ask(self, node: str, turn: CurrentTurn, script: dict[str, Any], task: str = "") -> dict[str, Any]:
@@ -234,7 +233,7 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="where to write the kitchen when it stops")
     parser.add_argument("--resume", type=Path, help="a saved kitchen to go on with")
     options = parser.parse_args()
-    saved = json.loads(options.resume.read_text()) if options.resume else None
+    saved = options.resume.read_text() if options.resume else None
     kitchen = Kitchen(json.loads(SCENARIO.read_text()), saved)
     while (number := kitchen.memory.next_turn_num) <= options.stop:
         answer = kitchen.take_turn()
@@ -246,7 +245,7 @@ def main() -> None:
     if options.contexts:
         write_contexts(kitchen, options.contexts)
     if options.save:
-        options.save.write_text(json.dumps(kitchen.save()))
+        options.save.write_text(kitchen.session.to_json())
 
 
 if __name__ == "__main__":

@@ -5,34 +5,7 @@
 <ContextState.EMPTY: 'EMPTY'>
 """
 
-from typing import TYPE_CHECKING
-
 import lazy_loader
 
-if TYPE_CHECKING:
-    from polycontext.linearity import PolycontextError, ResourceClass
-    from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, project
-    from polycontext.pressure import ExtractiveSummariser
-    from polycontext.window import ToolCall, Turn
-
-__all__ = [
-    "ContextOverflowError",
-    "ContextSession",
-    "ContextState",
-    "ExtractiveSummariser",
-    "PolycontextError",
-    "ResourceClass",
-    "ToolCall",
-    "Turn",
-    "project",
-]
-
-__getattr__, __dir__, _ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "linearity": ["PolycontextError", "ResourceClass"],
-        "window": ["ToolCall", "Turn"],
-        "pressure": ["ExtractiveSummariser"],
-        "polynomial": ["ContextOverflowError", "ContextSession", "ContextState", "project"],
-    },
-)
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,6 +11,7 @@ from polycontext.linearity.json_data import FrozenDict, check_text, freeze_objec
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
+Validator = Callable[[object, "Attribute[Any]", object], object]
 
 MAX_INTEGER = 2**63 - 1
 """The largest count, and the largest id that is a number: what every database column and every reader of JSON holds."""
@@ -56,13 +57,9 @@ def checked(value: object, kind: type[T], name: str) -> T:
     return value
 
 
-def is_a(kind: type[object]) -> Callable[[object, "Attribute[Any]", object], None]:
+def is_a(kind: type[object]) -> Validator:
     """Return the validator of a field that holds a `kind`."""
-
-    def check(_record: object, attribute: "Attribute[Any]", value: object) -> None:
-        checked(value, kind, attribute.name)
-
-    return check
+    return lambda _record, attribute, value: checked(value, kind, attribute.name)
 
 
 def check_count(value: object, name: str, least: int = 0) -> int:
@@ -73,13 +70,9 @@ def check_count(value: object, name: str, least: int = 0) -> int:
     return value
 
 
-def whole_from(least: int) -> Callable[[object, "Attribute[Any]", object], None]:
+def whole_from(least: int) -> Validator:
     """Return the validator of a whole number, at least `least`."""
-
-    def check(_record: object, attribute: "Attribute[Any]", value: object) -> None:
-        check_count(value, attribute.name, least)
-
-    return check
+    return lambda _record, attribute, value: check_count(value, attribute.name, least)
 
 
 def texts(value: Iterable[str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def write_within(
     """
     written = Written(text := write(window.all_turns()), count(text))
     # The text counts differently from the window: what it is over, the window gives, until it fits or can give no more.
-    room = window.seek(len(window)).tokens
+    room = window.total_tokens
     while written.tokens > budget and (written.compression is None or written.compression.reached):
         room -= written.tokens - budget
         result = projector.commit(window, projector.fulfil(projector.plan_within(window, room)))

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session.attaching import held_attachment
+from polycontext.polynomial.session.decide import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType
 from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 
@@ -49,40 +49,30 @@ def send_message(session: ContextSession, document: PillDocument, resolvers: Ite
     Raises:
         Whatever `ContextSession.send_message` raises; nothing was attached then.
     """
-    sending = _Sending(session, resolve_document(document, resolvers))
-    return sending.sent(session.send_message(sending.message.text, sending.items_with_sources()))
+    message = resolve_document(document, resolvers)
+    before = session.window
+    return _sent(message, before, session.send_message(message.text, _items(message)))
 
 
 async def asend_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
-    sending = _Sending(session, await asyncio.to_thread(resolve_document, document, resolvers))
-    return sending.sent(await session.asend_message(sending.message.text, sending.items_with_sources()))
+    message = await asyncio.to_thread(resolve_document, document, resolvers)
+    before = session.window
+    return _sent(message, before, await session.asend_message(message.text, _items(message)))
 
 
-@define
-class _Sending:
-    """Keep account of a message while it is sent."""
+def _items(message: ResolvedMessage) -> list[tuple[ContextItem, str | None]]:
+    return [(item_of(each), each.source) for each in message.attachments]
 
-    session: ContextSession
-    message: ResolvedMessage
-    items: dict[Resolved, ContextItem] = field(init=False)
-    before: ContextWindow = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self.items = {resolved: item_of(resolved) for resolved in self.message.attachments}
-        self.before = self.session.window
+def _sent(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
+    """Return what became of the message, from the window before it and the output after all of it."""
+    held = _standing(message, before)
+    # Asked at the end, since a later attachment may have made an earlier one yield.
+    stand = _standing(message, output.window)
+    attached, yielded = (tuple(each for each in message.attachments if each not in some) for some in (held, stand))
+    return SentMessage(message.text, attached, held, yielded, message.problems, output)
 
-    def items_with_sources(self) -> list[tuple[ContextItem, str | None]]:
-        """Return the items to attach, each with where it comes from."""
-        return [(item, resolved.source) for resolved, item in self.items.items()]
 
-    def sent(self, output: ContextOutput) -> SentMessage:
-        """Return what became of the message."""
-        held = tuple(each for each in self.items if self._stands(self.before, each))
-        attached = tuple(each for each in self.items if each not in held)
-        # Asked at the end, since a later attachment may have made an earlier one yield.
-        yielded = tuple(each for each in self.items if not self._stands(output.window, each))
-        return SentMessage(self.message.text, attached, held, yielded, self.message.problems, output)
-
-    def _stands(self, window: ContextWindow, resolved: Resolved) -> bool:
-        return held_attachment(window, self.items[resolved], resolved.source) is not None
+def _standing(message: ResolvedMessage, window: ContextWindow) -> tuple[Resolved, ...]:
+    return tuple(each for each in message.attachments if held_attachment(window, item_of(each), each.source) is not None)

@@ -8,14 +8,17 @@ from polycontext.polynomial.state import ContextState, InputKind
 
 @define(slots=False, eq=False)
 class IllegalDirectionError(CallerError, RuntimeError):
-    """Refuse an input that is no direction of the state."""
+    """Refuse an input that is no direction of the state: of the machine, or of the position of any agent."""
 
-    state: ContextState
-    kind: InputKind
-    legal: tuple[InputKind, ...]
+    state: object
+    kind: object
+    legal: tuple[object, ...]
 
     def __str__(self) -> str:
-        return f"input {self.kind} is illegal in state {self.state}; legal: {', '.join(self.legal)}"
+        return f"input {self.kind} is illegal in state {self.state}; legal: {self._listed()}"
+
+    def _listed(self) -> str:
+        return ", ".join(map(str, self.legal)) or "none"
 
 
 @define(slots=False, eq=False)
@@ -23,7 +26,7 @@ class ContextPressureError(IllegalDirectionError):
     """Refuse a turn while the context is pressured (seed 004 §3.2)."""
 
     def __str__(self) -> str:
-        return f"context pressured, input {self.kind} must wait; legal: {', '.join(self.legal)}"
+        return f"context pressured, input {self.kind} must wait; legal: {self._listed()}"
 
 
 @define(slots=False, eq=False)

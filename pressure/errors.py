@@ -19,18 +19,8 @@ class ConflictError(CallerError, RuntimeError):
 
 
 @define(slots=False, eq=False)
-class TargetError(CallerError, ValueError):
-    """Refuse a target pressure outside 0..1."""
-
-    target: object
-
-    def __str__(self) -> str:
-        return f"target pressure {self.target!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"
-
-
-@define(slots=False, eq=False)
 class FloorError(CallerError, ValueError):
-    """Refuse a compression that leaves less of an atom than its class allows; `resource_id` is that of its first turn."""
+    """Refuse an edit that takes an atom below the floor of its class, whoever planned it."""
 
     resource_id: str
     resource_class: ResourceClass
@@ -39,6 +29,6 @@ class FloorError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"compression refused: atom {self.resource_id!r} would be {self.fidelity.name}, its class {self.resource_class.name} demands "
-            f"{self.floor.name}; legal: a fulfilment that keeps every atom at or above the floor of its class"
+            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}; "
+            f"legal: {' or '.join(f.name for f in Fidelity if f >= self.floor)}"
         )

@@ -4,16 +4,14 @@ Anything that can say the same in fewer tokens may write. What it offers is chec
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from polycontext.pressure.extractive.summariser import ExtractiveSummariser, outline_body
 from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import Role, TokenCounter, Turn, count_turn
-
-_FALLBACK = ExtractiveSummariser()
 
 
 @runtime_checkable
@@ -42,6 +40,14 @@ class AsyncSummariser(Protocol):
     async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
         """Return what `Summariser.summarise` returns."""
         ...
+
+
+@cache
+def default_summariser() -> Summariser:
+    """Return the extractive summariser: the default, and what a refused summary falls back to."""
+    from polycontext.pressure.extractive.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
+
+    return ExtractiveSummariser()
 
 
 Offer = tuple[str | None, str | None]
@@ -157,9 +163,11 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
+    from polycontext.pressure.extractive.summariser import outline_body  # noqa: PLC0415  not loaded with the room
+
     if job.kind is GistKind.OUTLINE:
         return outline_body(job.sources[0], max_tokens, counter)
-    return _FALLBACK.summarise(job.reads, max_tokens, counter=counter)
+    return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:

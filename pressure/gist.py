@@ -6,10 +6,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from polycontext.window import Role, TokenCounter, Turn, count_turn
-from polycontext.window.items import attached_outline, attachment_of
 
 if TYPE_CHECKING:
-    from polycontext.window.items import OutlineEntry
+    from polycontext.window.items import Attachment, OutlineEntry
 
 _CUT = "\n …"
 HEADER = "[Summary of"
@@ -53,9 +52,18 @@ def summary_turn(text: str, sources: Sequence[Turn], ids: tuple[str, ...], resou
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
 
 
+def attachment_in(turn: Turn) -> "Attachment | None":
+    """Return which item `turn` holds, if any; where no turn holds any, what knows of items is never loaded."""
+    if not turn.metadata:
+        return None
+    from polycontext.window.items import attachment_of  # noqa: PLC0415
+
+    return attachment_of(turn)
+
+
 def pointer_turn(turn: Turn, resource_id: str) -> Turn:
     """Return the turn that stands for a superseded tool result or attachment."""
-    attachment = attachment_of(turn)
+    attachment = attachment_in(turn)
     return Turn(
         turn.role,
         _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name),
@@ -84,6 +92,10 @@ def is_summary(turn: Turn) -> bool:
 
 def outlined(turn: Turn, counter: TokenCounter) -> Turn:
     """Return what a summary of many turns should read instead of `turn`: the outline of an attachment that has one, else `turn` itself."""
+    if attachment_in(turn) is None:
+        return turn
+    from polycontext.window.items import attached_outline  # noqa: PLC0415
+
     outline = attached_outline(turn)
     if not outline:
         return turn
@@ -95,12 +107,12 @@ def outlined(turn: Turn, counter: TokenCounter) -> Turn:
 
 def attachment_head(turn: Turn) -> str:
     """Return the line that names what `turn` attached."""
-    attachment = attachment_of(turn)
+    attachment = attachment_in(turn)
     assert attachment is not None
     return f"attached {attachment.type} {attachment.name}:"
 
 
-def shorter_outlines(head: str, outline: Sequence["OutlineEntry"]) -> Iterator[str]:
+def shorter_outlines(head: str, outline: "Sequence[OutlineEntry]") -> Iterator[str]:
     """Yield ever shorter texts; lines below the head are set in, so that they stay one piece when gists are folded."""
     lines: list[str] = []
     for depth in range(max(entry.depth for entry in outline), -1, -1):

@@ -221,7 +221,7 @@ class _Climb:
 
     def _collapse(self) -> None:
         """Make one small gist of each run of whatever may yield, old gists and the recent tail included."""
-        left = _collapsed_tokens(self.columns)
+        left = _collapsed_tokens(self.columns) - sum(map(self.ladder.pointer_gains.__getitem__, lasting_pointers(self.ladder)))
         if left < self.ladder.tokens[-1]:
             self.ladder.has_collapse = True
             self.ladder.tokens.append(left)
@@ -272,8 +272,16 @@ def collapsed_runs(columns: Columns) -> list[list[int]]:
     return [run for run in runs if sum(map(columns.atoms.tokens.__getitem__, run)) > MIN_GIST_TOKENS]
 
 
+def lasting_pointers(ladder: Ladder) -> list[int]:
+    """Return the superseded atoms in runs too small for the last rung: no gist takes the place of their pointers."""
+    if not ladder.pointers:
+        return []
+    collapsed = set(chain.from_iterable(collapsed_runs(ladder.columns)))
+    return [atom for atom in ladder.pointers if atom not in collapsed]
+
+
 def _collapsed_tokens(columns: Columns) -> int:
-    """Return what is left when every run of yielding atoms is one gist of the least size."""
+    """Return what is left when every run of yielding atoms is one gist of the least size; one that is smaller stays."""
     left = run = 0
     for kind, tokens in zip(columns.kinds, columns.atoms.tokens, strict=True):
         if kind is Kind.FIXED:

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance, outlined
-from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, result_allowance, tightened
+from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, lasting_pointers, result_allowance, tightened
 from polycontext.pressure.reach import Kind
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
@@ -139,11 +139,11 @@ def _taken(ladder: Ladder, step: int) -> Taken:
 
 
 def _collapsed(ladder: Ladder) -> Taken:
-    """Return every DROPPABLE and REQUIRED atom that the last rung touches."""
+    """Return every DROPPABLE and REQUIRED atom that the last rung touches, and the pointers that it leaves."""
     kinds = ladder.columns.kinds
     drops = [atom for atom, kind in enumerate(kinds) if kind is Kind.DROPPABLE]
     blocks = [[atom for atom in run if kinds[atom] is Kind.REQUIRED] for run in collapsed_runs(ladder.columns)]
-    return drops, [], blocks, []
+    return drops, lasting_pointers(ladder), blocks, []
 
 
 def _is_droppable(ladder: Ladder, atom: int) -> bool:
@@ -161,7 +161,8 @@ def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]
     if step == 0:
         return []
     if ladder.collapses(step):
-        return [_collapse_job(ladder, run) for run in collapsed_runs(ladder.columns)]
+        gists = [_collapse_job(ladder, run) for run in collapsed_runs(ladder.columns)]
+        return gists + [job for atom in pointers for job in _result_jobs(ladder, atom, GistKind.POINTER)]
     in_blocks = set(chain.from_iterable(blocks)) if pointers else set[int]()
     jobs = [_block_job(ladder, block) for block in blocks]
     for atom in pointers:

@@ -11,8 +11,8 @@ from itertools import count, islice
 
 from attrs import field, frozen
 
-from polycontext.pressure.errors import ConflictError, TargetError
-from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+from polycontext.linearity import InvalidOptionError
+from polycontext.pressure.errors import ConflictError
 from polycontext.pressure.fulfilment import (
     AsyncSummariser,
     Fulfilment,
@@ -21,6 +21,7 @@ from polycontext.pressure.fulfilment import (
     Rejection,
     Summariser,
     body_allowance,
+    default_summariser,
     make_gist,
     offers,
 )
@@ -119,7 +120,7 @@ class ContextProjector:
     atoms are never split; the order of the conversation is kept.
     """
 
-    summariser: Summariser = field(factory=ExtractiveSummariser)
+    summariser: Summariser = field(factory=default_summariser)
     reach: Reach = field(factory=Reach)
 
     def pressure(self, window: ContextWindow) -> float:
@@ -140,10 +141,10 @@ class ContextProjector:
         Law: for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 
         Raises:
-            TargetError: `target` is no number from 0 to 1.
+            InvalidOptionError: `target` is no number from 0 to 1.
         """
         if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
-            raise TargetError(target)
+            raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
         return self.plan_within(window, tokens_at(target, window.max_tokens))
 
     def plan_within(self, window: ContextWindow, tokens: int) -> Plan:

@@ -3,25 +3,16 @@
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from attrs import define, frozen
+from attrs import frozen
 
-from polycontext.linearity import CallerError, ResourceClass
-from polycontext.pressure.gist import MIN_GIST_TOKENS, is_summary
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.pressure.gist import MIN_GIST_TOKENS, attachment_in, is_summary
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
-from polycontext.window.items import Attachment, attachment_of
 
-
-@define(slots=False, eq=False)
-class ReachError(CallerError, ValueError):
-    """Refuse an option of compression outside its range."""
-
-    name: str
-    value: object
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.name} = {self.value!r}; legal: {self.legal}"
+if TYPE_CHECKING:
+    from polycontext.window.items import Attachment
 
 
 @frozen
@@ -56,7 +47,7 @@ def _is_whole(value: object, least: int) -> bool:
 
 def _require(name: str, value: object, condition: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
     if not condition:
-        raise ReachError(name, value, legal)
+        raise InvalidOptionError(name, value, legal)
 
 
 class Kind(IntEnum):
@@ -77,7 +68,7 @@ class Columns:
     atoms: AtomColumns
     kinds: list[Kind]
     tail: int
-    attachments: Mapping[int, Attachment]
+    attachments: "Mapping[int, Attachment]"
 
 
 def columns_of(window: ContextWindow, reach: Reach) -> Columns:
@@ -114,10 +105,9 @@ def _summaries(atoms: AtomColumns) -> Sequence[tuple[int, Turn]]:
     return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources]
 
 
-def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
+def _attachments(atoms: AtomColumns) -> "Mapping[int, Attachment]":
     firsts = map(atoms.turns.__getitem__, atoms.bounds[:-1])
-    noted = [(atom, turn) for atom, turn in enumerate(firsts) if turn.metadata]
-    return {atom: attachment for atom, turn in noted if (attachment := attachment_of(turn)) is not None}
+    return {atom: attachment for atom, turn in enumerate(firsts) if turn.metadata and (attachment := attachment_in(turn)) is not None}
 
 
 def _fixed(window: ContextWindow, atoms: AtomColumns) -> set[int]:
@@ -127,7 +117,7 @@ def _fixed(window: ContextWindow, atoms: AtomColumns) -> set[int]:
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.USER and not turn.is_gist:
-            is_attached = attachment_of(turn) is not None
+            is_attached = attachment_in(turn) is not None
             if newest or not is_attached:
                 fixed.add(atom)
             if not is_attached:

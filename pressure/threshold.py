@@ -5,29 +5,23 @@ Two marks make the hysteresis: pressured means above `high`; compression aims at
 lives in between. The adaptive threshold moves `high` by what the agent reports.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import islice, takewhile
 from typing import Protocol
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from polycontext.linearity import CallerError
-from polycontext.window import ContextWindow
+from polycontext.linearity import InvalidOptionError
+from polycontext.window import ContextWindow, Role, Turn
 
-
-@define(slots=False, eq=False)
-class ThresholdError(CallerError, ValueError):
-    """Refuse a threshold or signal outside its range."""
-
-    name: str
-    value: float
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.name} = {self.value!r}; legal: {self.legal}"
+_LEAST_REPEATS = 2
+_ATOMS_A_REPEAT = 4
+"""How many atoms a repeat may take, with what the assistant says in between."""
 
 
 def _share(name: str, value: float | None) -> None:
     if value is not None and not 0.0 <= value <= 1.0:
-        raise ThresholdError(name, value, "0.0 to 1.0")
+        raise InvalidOptionError(name, value, "0.0 to 1.0")
 
 
 @frozen
@@ -68,9 +62,9 @@ class FixedThreshold:
 
     def __attrs_post_init__(self) -> None:
         if not 0.0 < self.base <= 1.0:
-            raise ThresholdError("base", self.base, "above 0.0, at most 1.0")
+            raise InvalidOptionError("base", self.base, "above 0.0, at most 1.0")
         if not 0.0 <= self.low <= self.base:
-            raise ThresholdError("low", self.low, f"0.0 to base = {self.base}")
+            raise InvalidOptionError("low", self.low, f"0.0 to base = {self.base}")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
         """Return the base, whatever the signals say."""
@@ -103,9 +97,9 @@ class AdaptiveThreshold(FixedThreshold):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if not 0.0 <= self.minimum <= self.maximum:
-            raise ThresholdError("minimum", self.minimum, f"0.0 to maximum = {self.maximum}")
+            raise InvalidOptionError("minimum", self.minimum, f"0.0 to maximum = {self.maximum}")
         if not self.maximum <= 1.0:
-            raise ThresholdError("maximum", self.maximum, "at most 1.0")
+            raise InvalidOptionError("maximum", self.maximum, "at most 1.0")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
         """Return the base moved by `signals`, within [minimum, maximum] and never below `low`; exactly the base without signals."""
@@ -134,8 +128,74 @@ def aim(floor: float, low: float, high: float) -> float:
 
 
 def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
-    """Tell whether one call, with one result, stands `repeats` times in a row at the end of `window`."""
-    return False
+    """Tell whether the last `repeats` rounds of calls are one and the same: names, arguments and results alike, in a row.
+
+    A round is an atom with calls: calls made side by side count as one, whatever order their results came in.
+    A round with another call or another result ends the row, and so does whatever a user or the system says, and
+    a result that was cut to a gist. What the assistant says in between does not. Calls that are open
+    are no round yet, but other ones than before end the row at once.
+
+    Looks at the last 4 x `repeats` atoms, however long the conversation.
+
+    Raises:
+        InvalidOptionError: `repeats` is below 2.
+
+    >>> from polycontext.window import ToolCall
+    >>> window = ContextWindow(1000).append(Turn("user", "Is it there?"))
+    >>> for number in range(3):
+    ...     window = window.append(Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")]))
+    ...     window = window.append(Turn("tool", "nothing", tool_call_id=f"c{number}"))
+    >>> is_looping(window), is_looping(window, repeats=4)
+    (True, False)
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < _LEAST_REPEATS:
+        raise InvalidOptionError("repeats", repeats, f"a whole number, at least {_LEAST_REPEATS}")
+    newest = window.peek(len(window))
+    if newest is None or newest.role is Role.USER:  # asked at every turn: this one is answered at once
+        return False
+    rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * repeats)
+    asked, results = next(rounds, (None, None))
+    if results is None:  # calls are open
+        newest_asked, results = next(rounds, (None, None))
+        if newest_asked != asked:
+            return False
+    alike = takewhile((asked, results).__eq__, islice(rounds, repeats - 1))
+    return asked is not None and sum(1 for _ in alike) == repeats - 1
+
+
+Round = tuple[list[tuple[str, str]], list[object] | None]
+"""What was called, names and arguments, and what was answered, in the order of the calls; None while a call is open."""
+
+
+def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:
+    """Yield the rounds of calls among the last `atoms` atoms, last first, until something ends the row."""
+    for head, answers in islice(_atoms_from_the_end(window), atoms):
+        if head.tool_calls:
+            if any(answer.is_gist for answer in answers):
+                return
+            is_open = len(answers) < len(head.tool_calls)
+            yield [(call.name, call.arguments) for call in head.tool_calls], None if is_open else _results(head, answers)
+        elif head.role is not Role.ASSISTANT:
+            return
+
+
+def _atoms_from_the_end(window: ContextWindow) -> Iterator[tuple[Turn, list[Turn]]]:
+    """Yield the atoms of `window` from the last to the first, each as its first turn and the results behind it."""
+    answers: list[Turn] = []
+    for position in range(len(window), 0, -1):
+        turn = window.peek(position)
+        assert turn is not None  # only position 0 has none
+        if turn.role is Role.TOOL:
+            answers.append(turn)
+        else:
+            yield turn, answers
+            answers = []
+
+
+def _results(head: Turn, answers: Iterable[Turn]) -> list[object]:
+    """Return what the calls of `head` were answered, in the order of the calls."""
+    by_call = {answer.tool_call_id: (answer.content, answer.parts) for answer in answers}
+    return [by_call[call.id] for call in head.tool_calls]
 
 
 def tokens_at(pressure: float, max_tokens: int) -> int:

@@ -1,4 +1,4 @@
-"""Views: what fidelity each atom of one log is held at, and the Galois connection between them.
+"""Views: what fidelity each atom of one log is held at, the Galois connection between them, and the edits that lower them.
 
 Views over one log are ordered pointwise and have meets. Compressing under a
 ceiling c is the meet with c; expanding embeds a compressed view among all
@@ -7,26 +7,19 @@ idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
 ``v <= compress(w)`` (seed 004 §2.2).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from polycontext.linearity import CallerError, LinearityMap, ResourceClass
+from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.pressure.fidelity import Fidelity
-from polycontext.window import Atom, ContextWindow, Splice
+from polycontext.pressure.errors import FloorError
+from polycontext.pressure.fidelity import Fidelity, floor_of
+from polycontext.window import Atom, ContextWindow, PositionError, Role, Splice, Turn
 
-
-@define(slots=False, eq=False)
-class DifferentLogsError(CallerError, ValueError):
-    """Refuse to compare views over different logs."""
-
-    only_left: tuple[str, ...]
-    only_right: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"views over different logs: {self.only_left} only on the left, {self.only_right} only on the right; legal: one log"
+_SHOWN = 9
+"""How many ids an error lists."""
 
 
 def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:
@@ -62,7 +55,9 @@ class View:
     def _same_log(self, other: "View") -> None:
         left, right = self.fidelities.keys(), other.fidelities.keys()
         if left != right:
-            raise DifferentLogsError(tuple(left - right), tuple(right - left))
+            raise InvalidOptionError(
+                "other", other, f"a view over the same log; atoms of only one of the two: {sorted(left ^ right)[:_SHOWN]}"
+            )
 
 
 def compress_view(ceiling: View, view: View) -> View:
@@ -115,3 +110,76 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
     for resource_id in edit.dropped:
         ledger = ledger.drop(resource_id)
     return window.splice(edit.splices, linearity=ledger, compressed=compressed)
+
+
+def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
+    """Return what fidelity `edit` leaves of each atom of `window` that it touches, by the atom's id; O(n).
+
+    VERBATIM where every turn of the atom stands again as it was; GIST where all that is gone is named by a turn
+    that comes; DROPPED where anything is gone that nothing names. A gist among the turns of `window` is as good
+    as what it stands for: a fold has to name all of its sources.
+
+    Law: of an atom without gists it is what `view_of` says of the edited window.
+
+    Raises:
+        PositionError: the edit reaches outside of `window`.
+    """
+    return {turns[0].resource_id: fidelity for turns, fidelity in _touched(window, edit)}
+
+
+def check_floors(window: ContextWindow, edit: Edit) -> None:
+    """Refuse `edit` if it takes an atom of `window` below the floor of its class; O(n).
+
+    Who takes an edit from somebody else makes the new window by `apply_edit` of what was checked here.
+
+    Raises:
+        FloorError: names the first such atom, its class, what would be left of it, and its floor.
+        PositionError: the edit reaches outside of `window`.
+    """
+    for turns, fidelity in _touched(window, edit):
+        resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
+        if fidelity < floor_of(resource_class):
+            raise FloorError(turns[0].resource_id, resource_class, fidelity, floor_of(resource_class))
+
+
+def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
+    """Yield the turns of every atom that `edit` touches, and what is left of it."""
+    turns = window.all_turns()
+    coming = {turn.resource_id: turn for splice in edit.splices for turn in splice.turns}
+    named = {source for turn in coming.values() for source in turn.sources}
+    for start, gone in _gone(turns, edit).items():
+        stop = start + 1
+        while stop < len(turns) and turns[stop].role is Role.TOOL:
+            stop += 1
+        left = (_left(turns[index], coming, named) if index in gone else _held(turns[index]) for index in range(start, stop))
+        yield turns[start:stop], min(left)
+
+
+def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
+    """Return the indices of the turns that `edit` takes away, by the index at which their atom starts."""
+    gone: dict[int, set[int]] = {}
+    for splice in edit.splices:
+        if splice.stop > len(turns):
+            raise PositionError(splice.stop, "is outside of the window that is edited", f"0..{len(turns)}")
+        start = splice.start
+        while splice.start < splice.stop and start > 0 and turns[start].role is Role.TOOL:
+            start -= 1
+        for index in range(splice.start, splice.stop):
+            start = start if turns[index].role is Role.TOOL else index
+            gone.setdefault(start, set()).add(index)
+    return gone
+
+
+def _held(turn: Turn) -> Fidelity:
+    return Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
+
+
+def _left(turn: Turn, coming: Mapping[str, Turn], named: set[str]) -> Fidelity:
+    """Return what is left of a turn that goes: itself if it comes back as it was, or a trace of all that it stood for."""
+    if coming.get(turn.resource_id) == turn:
+        return _held(turn)
+    if any(source not in named and source not in coming for source in turn.sources):
+        return Fidelity.DROPPED
+    if turn.is_gist:
+        return Fidelity.VERBATIM if named.isdisjoint(turn.sources) else Fidelity.GIST
+    return Fidelity.GIST if turn.resource_id in named else Fidelity.DROPPED

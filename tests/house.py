@@ -1,7 +1,10 @@
 """Where things are in the tree, derived from the tree so that no list goes stale."""
 
+import sys
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
@@ -37,3 +40,14 @@ def module_names() -> Iterator[str]:
     for path in shipped_files():
         if path.suffix == ".py":
             yield installed_path(path.with_suffix("")).removesuffix("/__init__").replace("/", ".")
+
+
+def script(name: str) -> ModuleType:
+    """Return a script of `.ci/` as a module; it is in no package."""
+    spec = spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the module of a class
+    spec.loader.exec_module(module)
+    return module

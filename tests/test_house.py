@@ -1,27 +1,12 @@
 """The house is measured: every limit can be exceeded, and who exceeds it is named."""
 
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from tests.house import FRONT, ROOMS, ROOT
+from tests.house import FRONT, ROOMS, script
 
-
-def _loaded(path: Path) -> ModuleType:
-    """Return a script as a module; it is in no package."""
-    spec = spec_from_file_location("ci_house", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for the module of a class
-    spec.loader.exec_module(module)
-    return module
-
-
-house = _loaded(ROOT / ".ci" / "house.py")
+house = script("house")
 BODY = "".join(f"NUMBER_{number} = {number}\n" for number in range(25))
 
 

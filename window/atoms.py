@@ -69,20 +69,6 @@ def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
     return AtomColumns(turns, bounds, tokens)
 
 
-def open_calls(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Return the ids of the calls at the end of `turns` that have no result yet.
-
-    >>> open_calls([Turn("user", "hi")])
-    ()
-    """
-    answered: set[str | None] = set()
-    for turn in reversed(turns):
-        if turn.role is not Role.TOOL:
-            return tuple(call.id for call in turn.tool_calls if call.id not in answered)
-        answered.add(turn.tool_call_id)
-    return ()
-
-
 def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     """Return the calls that are open once `turn` has come after `waiting` ones.
 
@@ -99,8 +85,12 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(call.id for call in turn.tool_calls)
 
 
-def open_at_end(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the calls that are open behind `turns`; raise what `open_after` raises for the first turn out of order."""
+def open_calls(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """Return the ids of the calls that have no result behind `turns`; raise what `open_after` raises for the first turn out of order.
+
+    >>> open_calls([Turn("user", "hi")])
+    ()
+    """
     waiting: tuple[str, ...] = ()
     for turn in turns:
         waiting = open_after(turn, waiting)

@@ -14,13 +14,12 @@ from attrs import frozen
 
 from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.linearity.column import Column
-from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_at_end
+from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn
-from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
@@ -85,7 +84,11 @@ class ContextWindow(StoreComonad[Turn | None]):
             raise InvalidOptionError("max_tokens", max_tokens, "a whole number of tokens, at least 1")
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
-        self._rules = _Rules(max_tokens, counter or default_counter(), classifier, preserved_share)
+        if counter is None:
+            from polycontext.window.tokens.tiktoken_counter import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
+
+            counter = default_counter()
+        self._rules = _Rules(max_tokens, counter, classifier, preserved_share)
         self._contents = _Contents()
         self._position = 0
 
@@ -217,6 +220,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             InvalidTurnError: the resource id is taken.
         """
         old = self._contents
+        # First what may refuse: nothing has been made then.
         still_open = open_after(turn, old.open_calls)
         turn = self._admitted(turn)
         tokens = turn.tokens or 0
@@ -291,7 +295,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             turns=Column.of(turns),
             sums=Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
             linearity=ledger,
-            open_calls=open_at_end(turns),
+            open_calls=open_calls(turns),
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
         )
@@ -309,7 +313,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     def _admitted(self, turn: Turn) -> Turn:
         resource_id, ledger = turn.resource_id, self.linearity
         if not resource_id:
-            # The next made id that no caller has taken.
+            # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
             resource_id = next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
         elif resource_id in ledger:
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")

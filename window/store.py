@@ -155,6 +155,7 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
 
     def seek(self, position: int) -> Self:
         """Return the same store focused on `position`; what was computed stays shared."""
+        # Not by the constructor: the values that were computed are shared.
         moved = object.__new__(type(self))
         moved._function, moved._last, moved._seen = self._function, self._last, self._seen
         moved._pos = self._check(position)

@@ -75,6 +75,8 @@ def _aware(value: object) -> datetime:
 
 
 def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    if value == ():
+        return ()
     if not isinstance(value, Iterable):
         raise InvalidTurnError("tool_calls", f"{type(value).__name__} is no sequence of calls", "a sequence of ToolCall")
     calls = tuple(value)
@@ -129,23 +131,26 @@ class Turn:
     level: int = field(default=0, kw_only=True)
     parts: tuple[Part, ...] = field(default=(), converter=_parts, kw_only=True)
 
+    # One is made for every message: what most turns have not is asked for first, and nothing is looped over.
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
-            _text(self.content, "content")
+            check_text(self.content, "content", InvalidTurnError)
         elif not self.tool_calls and not self.parts:
             raise InvalidTurnError("content", "None without tool calls", "text, or tool calls on an assistant turn")
         if self.tool_calls and self.role is not Role.ASSISTANT:
             raise InvalidTurnError("tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only")
         if (self.tool_call_id is None) == (self.role is Role.TOOL):
             raise InvalidTurnError("tool_call_id", f"{self.tool_call_id!r} on a {self.role} turn", "an id on tool turns and only there")
-        for name in ("tool_call_id", "name", "resource_id"):
-            value = getattr(self, name)
-            if value is not None:
-                _text(value, name)
+        if self.tool_call_id is not None:
+            _text(self.tool_call_id, "tool_call_id")
+        if self.name is not None:
+            _text(self.name, "name")
+        if self.resource_id != "":
+            _text(self.resource_id, "resource_id")
         if self.tokens is not None and (isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0):
             raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
-        ids = [call.id for call in self.tool_calls]
-        if len(ids) > 1 and len(set(ids)) < len(ids):
+        ids = [call.id for call in self.tool_calls] if self.tool_calls else ()
+        if len(set(ids)) < len(ids):
             raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
 
     @property

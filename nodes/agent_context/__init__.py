@@ -5,7 +5,7 @@ a place for artifacts of one's own is written with in `artifacts`, the migration
 """
 
 from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
-from polycontext.nodes.agent_context.codec import deserialize, serialize
+from polycontext.nodes.agent_context.codec import deserialize, json_schema, serialize
 from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch, DiffTracker, diff
 from polycontext.nodes.agent_context.errors import (
@@ -19,7 +19,6 @@ from polycontext.nodes.agent_context.errors import (
     TrailError,
     UnknownVersionError,
 )
-from polycontext.nodes.agent_context.json_schema import json_schema
 from polycontext.nodes.agent_context.limits import ContextLimits, ContextSizeChecker
 from polycontext.nodes.agent_context.merging import merge
 from polycontext.nodes.agent_context.migrations import MigrationRegistry

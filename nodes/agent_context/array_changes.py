@@ -1,6 +1,6 @@
 """What changed in an array: runs of items that gave way to others. Items that are shared are never compared by value."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import compress, count, product
 from operator import is_not
@@ -50,7 +50,7 @@ def runs_between(source: Array, target: Array) -> Iterator[Run]:
             return
         step = _meeting(source, target, i, j)
         if step is None:
-            yield from _shifted(_far_runs(source[i:], target[j:]), i)
+            yield from (evolve(run, at=run.at + i) for run in _far_runs(source[i:], target[j:]))
             return
         yield Run(i, source[i : i + step[0]], target[j : j + step[1]])
         i, j = i + step[0], j + step[1]
@@ -88,10 +88,6 @@ def _far_runs(source: Array, target: Array) -> Iterator[Run]:
             yield Run(start, removed[start:stop], added[from_:to])
 
 
-def _shifted(runs: Iterable[Run], by: int) -> Iterator[Run]:
-    return (evolve(run, at=run.at + by) for run in runs)
-
-
 def items_between(source: Array, target: Array) -> Items | None:
     """Return what changed in an array, None if nothing did."""
     runs = tuple(runs_between(source, target))
@@ -108,21 +104,18 @@ def spliced(items: Items, source: Array) -> Array:
     target: list[Any] = []
     at = 0
     for run in items.runs:
-        _check_removed(run, source[run.at : run.at + len(run.removed)])
         target += [*source[at : run.at], *run.added]
         at = run.at + len(run.removed)
+        found = source[run.at : at]
+        index = _common(run.removed, found)
+        if index < len(run.removed):
+            raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
     return (*target, *source[at:])
 
 
 def _check_length(expected: int, found: int) -> None:
     if expected != found:
         raise not_the_origin(f"{expected} items", f"{found} items")
-
-
-def _check_removed(run: Run, found: Array) -> None:
-    index = _common(run.removed, found)
-    if index < len(run.removed):
-        raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
 
 
 def inverted_items(items: Items) -> Items:
@@ -166,16 +159,13 @@ def _replaced(places: list[_Place], items: Items, gone: dict[int, Any]) -> list[
     for run in items.runs:
         result += [*places[at : run.at], *map(_Added, run.added)]
         for index, value in enumerate(run.removed, run.at):
-            _leave(places[index], value, gone, index)
+            place = places[index]
+            if isinstance(place, int):
+                gone[place] = value
+            elif not same(place.value, value):
+                raise not_the_origin(value, place.value, f"[{index}]")
         at = run.at + len(run.removed)
     return result + places[at:]
-
-
-def _leave(place: _Place, value: Any, gone: dict[int, Any], index: int) -> None:
-    if isinstance(place, int):
-        gone[place] = value
-    elif not same(place.value, value):
-        raise not_the_origin(value, place.value, f"[{index}]")
 
 
 def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterator[Run]:
@@ -188,5 +178,5 @@ def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterato
             continue
         removed = tuple(gone[index] for index in range(at, place))
         if removed or added:
-            yield from _shifted(runs_between(removed, tuple(added)), at)
+            yield from (evolve(run, at=run.at + at) for run in runs_between(removed, tuple(added)))
         at, added = place + 1, []

@@ -4,9 +4,10 @@ Content is stored before a stub takes its place. Whatever fails in between leave
 and at most content that no context mentions, which `collect_garbage` finds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
+from operator import itemgetter
 from re import compile as pattern
 from typing import Any, Protocol
 
@@ -23,7 +24,8 @@ from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.records import Artifact, ExternalContent
 from polycontext.nodes.agent_context.sizes import measure
 
-_SHA256 = pattern(r"[0-9a-f]{64}")
+is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
+"""Find out whether text is a SHA-256 in hex."""
 # Looks ahead and takes nothing, so that it finds every 64 digits in a longer run of them.
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")
 
@@ -82,11 +84,6 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     return freeze(loads(raw))
 
 
-def is_sha256(text: str) -> bool:
-    """Tell whether `text` is a SHA-256 in hex."""
-    return _SHA256.fullmatch(text) is not None
-
-
 def check_sha256(text: str) -> str:
     """Return `text` if it is a SHA-256 in hex; raise `InvalidDataError` otherwise: it is about to name a file."""
     if not is_sha256(text):
@@ -125,18 +122,14 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
 
 def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
     """Return the artifacts whose content should go, the largest first."""
-    inline = sorted((artifact for artifact in context.retrieval.artifacts if artifact.content is not None), key=_size, reverse=True)
-    total = sum(map(_size, inline))
+    inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
+    total = sum(size for size, _ in inline)
     large: list[Artifact] = []
-    for artifact in inline:
+    for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
         if total > limits.artifact_externalization_threshold or is_oversized(artifact, limits):
             large.append(artifact)
-            total -= _size(artifact)
+            total -= size
     return large
-
-
-def _size(artifact: Artifact) -> int:
-    return measure(artifact).size
 
 
 def stored_stubs(artifacts: Iterable[Artifact], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
@@ -183,14 +176,10 @@ def collect_garbage(
     Raises:
         ArtifactError: the store failed; what was discarded until then is gone.
     """
-    mentioned = {sha for context in contexts for sha in _mentioned(context)}
+    # Whatever may be a SHA-256 counts: a stub may stand in results and provenance, too.
+    mentioned = {found.decode() for context in contexts for found in _MENTIONED.findall(serialize(context))}
     stored = sorted(externalizer.stored(), key=lambda content: content.sha256)
     garbage = tuple(content for content in stored if content.sha256 not in mentioned and content.stored_at < older_than)
     for content in () if dry_run else garbage:
         externalizer.discard(content.sha256)
     return GarbageReport(garbage, len(stored) - len(garbage), dry_run)
-
-
-def _mentioned(context: AgentContext) -> Iterator[str]:
-    """Yield whatever may be a SHA-256 in a context: a stub may stand in results and provenance, too."""
-    return (found.decode() for found in _MENTIONED.findall(serialize(context)))

@@ -14,7 +14,7 @@ from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.codec import inside
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import placed, step_of
+from polycontext.nodes.agent_context.errors import located, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.record_base import layout
@@ -65,9 +65,9 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
     """
 
     def change(name: str, value: Any) -> Patch:
-        if name not in SCHEMA:
-            return _from_json(field_kind(AgentContext, name), value, read, unknown=name not in layout(AgentContext).kinds)
-        return _fields(field_kind(AgentContext, name).record, value, read)
+        kind = field_kind(AgentContext, name)
+        unknown = name not in layout(AgentContext).kinds
+        return _fields(kind.record, value, read) if name in SCHEMA else _from_json(kind, value, read, unknown=unknown)
 
     return Fields(_each(data, change))
 
@@ -85,7 +85,10 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
     if kind.shape is Shape.OBJECT and "fields" in data:
         _only(data, "fields")
         return _fields(kind.record, data["fields"], read)
-    return _replaced(kind, data, read, unknown=unknown)
+    if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
+        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
+    values = {name: located(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
+    return Replaced(**values)
 
 
 _LEGAL = "old and new; length and items of an array; size and entries of a map; fields of a record"
@@ -96,19 +99,12 @@ def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
     return Fields(_each(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
 
 
-def _replaced(kind: Kind, data: Mapping[str, Any], read: ValueReader, *, unknown: bool) -> Replaced:
-    if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
-        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
-    values = {name: _under(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
-    return Replaced(**values)
-
-
 def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
     _only(data, "length", "items")
     length, runs = _index(data, "length"), data["items"]
     if not isinstance(runs, (list, tuple)):
         raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
-    found = tuple(_under(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+    found = tuple(located(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
     # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
@@ -120,20 +116,13 @@ def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "at, removed and added")
     _only(data, "at", "removed", "added")
-    return Run(_index(data, "at"), _under("removed", read, kind, data["removed"]), _under("added", read, kind, data["added"]))
+    return Run(_index(data, "at"), located("removed", read, kind, data["removed"]), located("added", read, kind, data["added"]))
 
 
 def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenDict({check_text(key): _under(step_of(key), change, key, value) for key, value in data.items()})
-
-
-def _under(step: str, make: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return make(*arguments)
-    except InvalidDataError as error:
-        raise placed(error, step) from None
+    return FrozenDict({check_text(key): located(step_of(key), change, key, value) for key, value in data.items()})
 
 
 def _only(data: Mapping[str, Any], *keys: str) -> None:

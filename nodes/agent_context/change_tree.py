@@ -9,10 +9,9 @@ from typing import Any, TypeAlias, assert_never
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context.errors import not_the_origin, placed, step_of
+from polycontext.nodes.agent_context.errors import located, not_the_origin, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
 from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
 from polycontext.nodes.agent_context.record_base import Record, changed, layout
@@ -79,7 +78,8 @@ def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
     if kind.shape is Shape.ARRAY:
         return items_between(source, target)
     if kind.shape is Shape.MAP:
-        return _entries_between(entry_kind(kind), source, target)
+        changes = _changes(entry_kind(kind), source, target)
+        return Entries(len(source), FrozenDict(changes)) if changes else None
     if kind.shape is Shape.OBJECT and source is not None and target is not None:
         return fields_between(source, target)
     return None if same(source, target) else Replaced(source, target)
@@ -96,11 +96,6 @@ def fields_between(source: Record, target: Record) -> Fields | None:
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
     return Fields(FrozenDict(changes)) if changes else None
-
-
-def _entries_between(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> Entries | None:
-    changes = _changes(kind, source, target)
-    return Entries(len(source), FrozenDict(changes)) if changes else None
 
 
 def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:
@@ -136,7 +131,10 @@ def with_fields(fields: Fields, record: Any) -> Any:
     if not isinstance(record, Record):
         raise not_the_origin("an object", present(record))
     cls = type(record)
-    values = {key: _applied_under(key, field_kind(cls, key), change, field_value(record, key)) for key, change in fields.changes.items()}
+    values = {
+        key: located(step_of(key), applied, field_kind(cls, key), change, field_value(record, key))
+        for key, change in fields.changes.items()
+    }
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
     unknown = {key: value for key, value in values.items() if key not in known}
     # Unknown fields are no fields for `changed`; they are few, and checked again as a whole.
@@ -147,18 +145,13 @@ def with_fields(fields: Fields, record: Any) -> Any:
 def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
         raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
-    return _present_only(value, {key: _applied_under(key, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()})
+    return _present_only(
+        value, {key: located(step_of(key), applied, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()}
+    )
 
 
 def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
     return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
-
-
-def _applied_under(key: str, kind: Kind, patch: Patch, value: Any) -> Any:
-    try:
-        return applied(kind, patch, value)
-    except InvalidDataError as error:
-        raise placed(error, step_of(key)) from None
 
 
 def inverted(patch: Patch) -> Patch:
@@ -209,13 +202,5 @@ def joined_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
 
 
 def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
-    joint = {key: _joined_at(key, kind_at(key), change, second.get(key)) for key, change in first.items()}
-    later = {key: change for key, change in second.items() if key not in first}
-    return FrozenDict({key: change for key, change in {**joint, **later}.items() if change is not None})
-
-
-def _joined_at(key: str, kind: Kind, first: Patch, second: Patch | None) -> Patch | None:
-    try:
-        return first if second is None else joined(kind, first, second)
-    except InvalidDataError as error:
-        raise placed(error, step_of(key)) from None
+    both = {key: located(step_of(key), joined, kind_at(key), first[key], second[key]) for key in first if key in second}
+    return FrozenDict({key: change for key, change in {**first, **second, **both}.items() if change is not None})

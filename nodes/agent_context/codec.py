@@ -1,16 +1,30 @@
 """A context as JSON text, and back, trusting nothing that it reads."""
 
+import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import freeze_object
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import placed
+from polycontext.nodes.agent_context.errors import located
 from polycontext.nodes.agent_context.json_text import dumps, loads
 from polycontext.nodes.agent_context.kinds import Kind, Shape
 from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
 from polycontext.nodes.agent_context.record_base import EXTRAS, layout
+
+SCHEMA_FILE = "agent_context.schema.json"
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12), as it is shipped; whatever `serialize` writes of a context without extras validates against it.
+
+    >>> json_schema()["properties"]["reasoning"]
+    {'$ref': '#/$defs/ReasoningContext'}
+    """
+    schema: dict[str, Any] = json.loads(files("polycontext.nodes.agent_context").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    return schema
 
 
 def serialize(context: AgentContext) -> bytes:
@@ -37,19 +51,12 @@ def deserialize(
         UnknownVersionError: a version that no migration leads from.
         MigrationError: a migration failed.
     """
-    try:
-        document = migrations.migrate(_document(raw))
-        return AgentContext.from_json(_with_extras(AgentContext, document) if lenient else document)
-    except InvalidDataError as error:
-        # Migrations know that the version stands at the root; records do not know where they stand.
-        raise error if error.path.startswith("$") else placed(error, "$") from None
-
-
-def _document(raw: object) -> dict[str, Any]:
-    data = loads(raw)
+    data = located("$", loads, raw)
     if not isinstance(data, dict):
-        raise InvalidDataError("", f"{type(data).__name__} is not an object", "an object with version and namespaces")
-    return data
+        raise InvalidDataError("$", f"{type(data).__name__} is not an object", "an object with version and namespaces")
+    # Migrations know that the version stands at the root; records do not know where they stand.
+    document = migrations.migrate(data)
+    return located("$", AgentContext.from_json, located("$", _with_extras, AgentContext, document) if lenient else document)
 
 
 def _with_extras(cls: type, data: Any) -> Any:

@@ -21,7 +21,7 @@ from polycontext.nodes.agent_context.change_tree import (
     with_fields,
 )
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.errors import placed
+from polycontext.nodes.agent_context.errors import located
 from polycontext.nodes.agent_context.json_patch import operations
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
 from polycontext.nodes.agent_context.kinds import kind_of
@@ -29,19 +29,15 @@ from polycontext.nodes.agent_context.record_base import field_reader
 from polycontext.nodes.agent_context.records import ContextDiff
 
 _NOTHING = Fields(EMPTY)
-_AUDIT = "audit"
-_read_agent_id = field_reader(kind_of(str), "agent_id")
-_read_timestamp = field_reader(kind_of(datetime), "timestamp")
+_read_agent_id, _read_timestamp = field_reader(kind_of(str), "agent_id"), field_reader(kind_of(datetime), "timestamp")
 
 
-def _agent_id(value: Any) -> str:
-    text: str = _read_agent_id(value)
-    return text
+def _agent_id(value: Any) -> Any:
+    return _read_agent_id(value)
 
 
-def _timestamp(value: Any) -> datetime:
-    moment: datetime = _read_timestamp(value)
-    return moment
+def _timestamp(value: Any) -> Any:
+    return _read_timestamp(value)
 
 
 @frozen
@@ -72,10 +68,8 @@ class ContextPatch:
 
     def _changed_keys(self) -> Iterator[tuple[str, Patch]]:
         for name, change in self.changes.changes.items():
-            if isinstance(change, Fields):
-                yield from ((f"{name}.{key}", inner) for key, inner in change.changes.items())
-            else:
-                yield name, change
+            inside = {f"{name}.{key}": inner for key, inner in change.changes.items()} if isinstance(change, Fields) else {name: change}
+            yield from inside.items()
 
     def apply(self, context: AgentContext) -> AgentContext:
         """Return the context that the changes lead to.
@@ -87,10 +81,7 @@ class ContextPatch:
         Raises:
             InvalidDataError: the context is not what the patch was made from; names the path and both values.
         """
-        try:
-            result: AgentContext = with_fields(self.changes, context)
-        except InvalidDataError as error:
-            raise placed(error, "$") from None
+        result: AgentContext = located("$", with_fields, self.changes, context)
         return result
 
     def invert(self) -> Self:
@@ -110,19 +101,15 @@ class ContextPatch:
         Raises:
             InvalidDataError: the other does not start where this one ends.
         """
-        try:
-            changes = joined_fields(AgentContext, self.changes, other.changes) or _NOTHING
-        except InvalidDataError as error:
-            raise placed(error, "$") from None
-        return evolve(
-            self, changes=changes, agent_id=_all_agents(self.agent_id, other.agent_id), timestamp=max(self.timestamp, other.timestamp)
-        )
+        changes = located("$", joined_fields, AgentContext, self.changes, other.changes) or _NOTHING
+        # Each name once.
+        agents = dict.fromkeys(name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name)
+        return evolve(self, changes=changes, agent_id=", ".join(agents), timestamp=max(self.timestamp, other.timestamp))
 
     def without_trail(self) -> Self:
         """Return the patch without the changes of the audit trail, which does not record itself."""
-        if _AUDIT not in self.changes.changes:
-            return self
-        return evolve(self, changes=Fields(FrozenDict({name: change for name, change in self.changes.changes.items() if name != _AUDIT})))
+        others = {name: change for name, change in self.changes.changes.items() if name != "audit"}
+        return self if len(others) == len(self.changes.changes) else evolve(self, changes=Fields(FrozenDict(others)))
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).
@@ -173,10 +160,7 @@ class ContextPatch:
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
             raise InvalidDataError("$", "is no patch", "an object with timestamp, agent_id and changes")
-        try:
-            changes = changes_from_json(data["changes"], lenient_value if lenient else strict_value)
-        except InvalidDataError as error:
-            raise placed(error, "$.changes") from None
+        changes = located("$.changes", changes_from_json, data["changes"], lenient_value if lenient else strict_value)
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
@@ -188,21 +172,13 @@ def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", time
     return ContextPatch(fields_between(source, target) or _NOTHING, agent_id, timestamp)
 
 
-def _all_agents(first: str, second: str) -> str:
-    """Return the names of both, each once."""
-    return ", ".join(dict.fromkeys(name for name in (*first.split(", "), *second.split(", ")) if name))
-
-
 def _counts(change: Patch) -> dict[str, int]:
-    pairs: list[tuple[int, int]]
-    match change:
-        case Items(_, runs):
-            pairs = [(len(run.removed), len(run.added)) for run in runs]
-        case Entries(_, changes):
-            swaps = [entry if isinstance(entry, Replaced) else Replaced(None, None) for entry in changes.values()]
-            pairs = [(int(swap.old is not ABSENT), int(swap.new is not ABSENT)) for swap in swaps]
-        case _:
-            pairs = [(1, 1)]
+    pairs = [(1, 1)]
+    if isinstance(change, Items):
+        pairs = [(len(run.removed), len(run.added)) for run in change.runs]
+    elif isinstance(change, Entries):
+        swaps = [entry if isinstance(entry, Replaced) else Replaced(None, None) for entry in change.changes.values()]
+        pairs = [(int(swap.old is not ABSENT), int(swap.new is not ABSENT)) for swap in swaps]
     return {
         "added": sum(max(added - removed, 0) for removed, added in pairs),
         "removed": sum(max(removed - added, 0) for removed, added in pairs),

@@ -1,12 +1,16 @@
 """What an AgentContext refuses or reports that somebody would catch alone; the rest are the shared errors of `linearity`."""
 
+from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from attrs import define
 
 from polycontext.linearity import CallerError, CollaboratorError, InvalidDataError
 from polycontext.linearity.json_data import under
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def step_of(key: object) -> str:
@@ -31,6 +35,14 @@ def placed(error: InvalidDataError, step: str) -> InvalidDataError:
     """
     error.path = path_under(step, error.path)
     return error
+
+
+def located(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what `make` returns; `step` goes before the path of what it refuses."""
+    try:
+        return make(*args, **kwargs)
+    except InvalidDataError as error:
+        raise placed(error, step) from None
 
 
 def not_the_origin(expected: Any, found: Any, path: str = "") -> InvalidDataError:
@@ -70,9 +82,8 @@ class ContextSizeError(CallerError, ValueError):
     where: str = "$"
 
     def __str__(self) -> str:
-        return (
-            f"size limit exceeded: {self.limit} at {self.where}: {self.current:,} {self.unit}; legal: at most {self.maximum:,} {self.unit}"
-        )
+        current, legal = (f"{number:,} {self.unit}" for number in (self.current, self.maximum))
+        return f"size limit exceeded: {self.limit} at {self.where}: {current}; legal: at most {legal}"
 
 
 class ContextSizeWarning(UserWarning):
@@ -89,10 +100,8 @@ class MergeConflictError(CallerError, ValueError):
     theirs: Any
 
     def __str__(self) -> str:
-        return (
-            f"{self.path}: changed from {_shown(self.base)} to {_shown(self.ours)} and to {_shown(self.theirs)}; "
-            "legal: one of the two, written again on the current context"
-        )
+        base, ours, theirs = map(_shown, (self.base, self.ours, self.theirs))
+        return f"{self.path}: changed from {base} to {ours} and to {theirs}; legal: one of the two, written again on the current context"
 
 
 @define(slots=False, eq=False)
@@ -129,9 +138,8 @@ class MigrationError(CollaboratorError, ValueError):
     problem: str
 
     def __str__(self) -> str:
-        return (
-            f"the migration from {self.source} to {self.target} failed: {self.problem}; legal: a function from JSON object to JSON object"
-        )
+        what = f"the migration from {self.source} to {self.target} failed"
+        return f"{what}: {self.problem}; legal: a function from JSON object to JSON object"
 
 
 class ArtifactFault(Enum):

@@ -1,19 +1,16 @@
 """A patch as a JSON Patch (RFC 6902) of the serialised document, which leaves out what is empty."""
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import Any, TypeAlias, assert_never
 
 from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.json_text import ABSENT, plain
 from polycontext.nodes.agent_context.kinds import Kind
-from polycontext.nodes.agent_context.record_base import is_written, layout
+from polycontext.nodes.agent_context.record_base import layout
 
 Operation: TypeAlias = dict[str, Any]
 Shown: TypeAlias = Callable[[Any], bool]
-
-_REMOVED, _ADDED = attrgetter("removed"), attrgetter("added")
 
 
 def operations(record: type, fields: Fields, pointer: str, *, tests: bool) -> Iterator[Operation]:
@@ -21,8 +18,7 @@ def operations(record: type, fields: Fields, pointer: str, *, tests: bool) -> It
     known = layout(record).kinds
     for key, change in fields.changes.items():
         kind = field_kind(record, key)
-        shown = _written_as(kind) if key in known else _is_present
-        yield from _of(kind, change, _below(pointer, key), shown, tests=tests)
+        yield from _of(kind, change, _below(pointer, key), _written_as(kind) if key in known else _is_present, tests=tests)
 
 
 def _of(kind: Kind, patch: Patch, pointer: str, shown: Shown, *, tests: bool) -> Iterator[Operation]:
@@ -34,7 +30,8 @@ def _of(kind: Kind, patch: Patch, pointer: str, shown: Shown, *, tests: bool) ->
             for run in reversed(runs):
                 yield from _of_run(run, pointer, tests=tests)
         case Items(length, runs):
-            removed, added = (tuple(item for run in runs for item in side(run)) for side in (_REMOVED, _ADDED))
+            removed = tuple(item for run in runs for item in run.removed)
+            added = tuple(item for run in runs for item in run.added)
             yield from _swap(pointer, removed or ABSENT, added or ABSENT, tests=tests)
         case Entries(size) if size and patch.target_size:
             for key, change in patch.changes.items():
@@ -70,7 +67,7 @@ def _swap(pointer: str, old: Any, new: Any, *, tests: bool) -> Iterator[Operatio
 
 
 def _written_as(kind: Kind) -> Shown:
-    return lambda value: is_written(value, kept=kind.kept)
+    return lambda value: bool(value or (kind.kept and value is not None))
 
 
 def _is_present(value: Any) -> bool:

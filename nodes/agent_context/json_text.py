@@ -7,13 +7,11 @@ Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the
 """
 
 import json
-from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Literal
 
 import jiter
 import orjson
-from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
@@ -93,41 +91,29 @@ def _octets(raw: object) -> bytes:
     return bytes(raw)
 
 
-@frozen
-class _Repeated:
-    """Stand for an object that has a key twice."""
-
-    key: str
+class _Pairs(list[tuple[str, Any]]):
+    """Hold an object as its text does: a key as often as it stands there."""
 
 
 def _path_of_duplicate(text: bytes) -> str:
     """Return the path of the first duplicate key, or of the root if the text cannot be read to its end. Slow: the text is known to be at fault."""
     try:
-        return _path(json.loads(text, object_pairs_hook=_object)) or ""
+        return _path(json.loads(text, object_pairs_hook=_Pairs)) or ""
     except (ValueError, RecursionError):
         return ""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
-    seen: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in seen:
-            return _Repeated(key)
-        seen[key] = value
-    return seen
-
-
 def _path(value: object) -> str | None:
-    if isinstance(value, _Repeated):
-        return step_of(value.key)
-    for step, item in _children(value):
+    if not isinstance(value, list):
+        return None
+    pairs: list[tuple[str, Any]] = value if isinstance(value, _Pairs) else [(f"[{index}]", item) for index, item in enumerate(value)]
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return step_of(key)
+        seen.add(key)
+    for key, item in pairs:
         found = _path(item)
         if found is not None:
-            return path_under(step, found)
+            return path_under(step_of(key) if isinstance(value, _Pairs) else key, found)
     return None
-
-
-def _children(value: object) -> Iterable[tuple[str, object]]:
-    if isinstance(value, dict):
-        return ((step_of(key), item) for key, item in value.items())
-    return ((f"[{index}]", item) for index, item in enumerate(value)) if isinstance(value, list) else ()

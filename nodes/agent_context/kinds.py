@@ -5,21 +5,21 @@ what JSON has (lists, dicts, RFC 3339 text) as well as what Python has (tuples, 
 datetimes), and returns the immutable form.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 from operator import is_
 from re import compile as pattern
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
-from attrs import frozen
+from attrs import converters, evolve, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import EMPTY, MAX_DEPTH, FrozenDict, check_text, freeze, freeze_object
-from polycontext.nodes.agent_context.errors import placed, step_of
+from polycontext.nodes.agent_context.errors import located, step_of
 
 Reader: TypeAlias = Callable[[Any], Any]
 
@@ -35,8 +35,6 @@ MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 """The integers of a field; JSON data take what `json_data` takes."""
 
 _RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
-
-_from_iso = datetime.fromisoformat
 
 
 class Shape(StrEnum):
@@ -83,8 +81,9 @@ def kind_of(annotation: Any) -> Kind:
     if origin is Mapping:
         return _map(kind_of(parts[1]))
     if origin in (Union, UnionType):
-        return _optional(kind_of(next(part for part in parts if part is not NoneType)))
-    return _object(annotation)
+        kind = kind_of(next(part for part in parts if part is not NoneType))
+        return evolve(kind, read=converters.optional(kind.read), optional=True)
+    return Kind(Shape.OBJECT, annotation.from_json, annotation.__name__, record=annotation, kept=True)
 
 
 def _integer(value: Any) -> int:
@@ -123,7 +122,7 @@ def _truth(value: Any) -> bool:
 
 def _moment(value: Any) -> datetime:
     try:
-        moment = _from_iso(value.upper()) if isinstance(value, str) and _RFC_3339(value) else value
+        moment = datetime.fromisoformat(value.upper()) if isinstance(value, str) and _RFC_3339(value) else value
     except ValueError:
         moment = value
     return moment if type(moment) is datetime and moment.tzinfo is UTC else _in_utc(moment)
@@ -144,10 +143,6 @@ def _in_utc(moment: Any) -> datetime:
     return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
 
-def _changes(value: Any) -> FrozenDict[Any]:
-    return freeze_object(value, levels=_CHANGES_DEPTH)
-
-
 def _array(item: Kind) -> Kind:
     one = item.read
 
@@ -157,60 +152,29 @@ def _array(item: Kind) -> Kind:
         try:
             items = tuple(map(one, value))
         except InvalidDataError:
-            raise _first_fault(one, value) from None
+            # Again, for the place of the fault, as below: minding it while all is well would cost more.
+            items = tuple(located(f"[{index}]", one, element) for index, element in enumerate(value))
         # What is shared is found by identity: contexts keep what they have in common.
         return value if type(value) is tuple and all(map(is_, items, value)) else items
 
     return Kind(Shape.ARRAY, read, f"list of {item.name}", item=item)
 
 
-def _first_fault(one: Reader, elements: Iterable[Any]) -> InvalidDataError:
-    """Return the error of the first element at fault, with its index: counting while all is well would cost more."""
-    faults = ((index, _fault(one, element)) for index, element in enumerate(elements))
-    return next(placed(fault, f"[{index}]") for index, fault in faults if fault)
-
-
-def _fault(one: Reader, element: Any) -> InvalidDataError | None:
-    try:
-        one(element)
-    except InvalidDataError as error:
-        return error
-    return None
-
-
 def _map(item: Kind) -> Kind:
-    return Kind(Shape.MAP, freeze_object if item.shape is Shape.JSON else _map_reader(item), f"mapping from text to {item.name}", item=item)
-
-
-def _map_reader(item: Kind) -> Reader:
-    one = item.read
+    one, name = item.read, f"mapping from text to {item.name}"
 
     def read(value: Any) -> FrozenDict[Any]:
         if not isinstance(value, (dict, Mapping)):
-            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"a mapping from text to {item.name}")
-        items: dict[str, Any] = {}
-        key: object = None
+            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"a {name}")
         try:
-            for key, element in value.items():
-                items[check_text(key)] = one(element)
-        except InvalidDataError as error:
-            raise placed(error, step_of(key)) from None
+            items = {check_text(key): one(element) for key, element in value.items()}
+        except InvalidDataError:
+            items = {located(step_of(key), check_text, key): located(step_of(key), one, element) for key, element in value.items()}
         if type(value) is FrozenDict and all(map(is_, items.values(), value.values())):
             return value
         return FrozenDict(items) if items else EMPTY
 
-    return read
-
-
-def _optional(kind: Kind) -> Kind:
-    def read(value: Any) -> Any:
-        return None if value is None else kind.read(value)
-
-    return Kind(kind.shape, read, kind.name, item=kind.item, record=kind.record, optional=True, kept=kind.kept)
-
-
-def _object(record: Any) -> Kind:
-    return Kind(Shape.OBJECT, record.from_json, record.__name__, record=record, kept=True)
+    return Kind(Shape.MAP, freeze_object if item.shape is Shape.JSON else read, name, item=item)
 
 
 _SCALARS: dict[Any, Kind] = {
@@ -222,4 +186,4 @@ _SCALARS: dict[Any, Kind] = {
     datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),
     Any: Kind(Shape.JSON, freeze, "JSON data", optional=True, kept=True),
 }
-_SCALARS[Changes] = Kind(Shape.MAP, _changes, "mapping from text to JSON data", item=kind_of(Any))
+_SCALARS[Changes] = Kind(Shape.MAP, partial(freeze_object, levels=_CHANGES_DEPTH), "mapping from text to JSON data", item=kind_of(Any))

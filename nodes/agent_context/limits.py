@@ -18,8 +18,6 @@ from polycontext.nodes.agent_context.sizes import arrays_of, measure
 KIB = 1024
 MIB = 1024 * KIB
 
-_BYTES, _ITEMS = "bytes", "items"
-
 
 def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
     """Refuse what is no size (an attrs validator)."""
@@ -66,15 +64,20 @@ class ContextSizeChecker:
         Raises:
             ContextSizeError: the whole is too large, or the first namespace that is, or the longest array is too long.
         """
-        total = measure(context).size
-        self._check_size("max_total_size", total, self.limits.max_total_size, "$")
+        limits, whole = self.limits, measure(context)
+        if whole.size > limits.max_total_size:
+            raise ContextSizeError("max_total_size", whole.size, limits.max_total_size, "bytes")
         for name in SCHEMA:
             size = measure(getattr(context, name)).size
-            self._check_size("max_namespace_size", size, self.limits.max_namespace_size, f"$.{name}")
-        if measure(context).longest > self.limits.max_array_items:
-            raise self._too_long(context)
-        if total > self.limits.warn_total_size:
-            near = f"the context holds {total:,} bytes; the limit is {self.limits.max_total_size:,}"
+            if size > limits.max_namespace_size:
+                raise ContextSizeError("max_namespace_size", size, limits.max_namespace_size, "bytes", f"$.{name}")
+        if whole.longest > limits.max_array_items:
+            # Slow, and only done when it is known that one is too long.
+            arrays = (found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}"))
+            where, array = max(arrays, key=lambda found: len(found[1]))
+            raise ContextSizeError("max_array_items", len(array), limits.max_array_items, "items", where)
+        if whole.size > limits.warn_total_size:
+            near = f"the context holds {whole.size:,} bytes; the limit is {limits.max_total_size:,}"
             warnings.warn(near, ContextSizeWarning, stacklevel=2)
 
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
@@ -83,26 +86,12 @@ class ContextSizeChecker:
         total = sum(measure(artifact).size for artifact in inline)
         return total > self.limits.artifact_externalization_threshold or any(is_oversized(artifact, self.limits) for artifact in inline)
 
-    def _check_size(self, limit: str, size: int, most: int, where: str) -> None:
-        if size > most:
-            raise ContextSizeError(limit, size, most, _BYTES, where)
-
-    def _too_long(self, context: AgentContext) -> ContextSizeError:
-        # Slow, and only done when it is known that one is too long.
-        where, array = max(_all_arrays(context), key=lambda found: len(found[1]))
-        return ContextSizeError("max_array_items", len(array), self.limits.max_array_items, _ITEMS, where)
-
 
 def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
     """Tell whether the inline content of an artifact is beyond its limit."""
     most = limits.max_inline_artifact_size
     # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.
     return artifact.content is not None and measure(artifact).size > most and len(dumps(artifact.content)) > most
-
-
-def _all_arrays(context: AgentContext) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    for namespace in SCHEMA:
-        yield from _arrays(getattr(context, namespace), f"$.{namespace}")
 
 
 def _arrays(record: Record, path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:

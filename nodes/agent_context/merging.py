@@ -1,6 +1,7 @@
 """How two changes of one context become one: by namespace and key, and nothing is lost in silence."""
 
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any
 
 from attrs import evolve, frozen
@@ -8,12 +9,12 @@ from attrs import evolve, frozen
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Array, Run, runs_between
-from polycontext.nodes.agent_context.change_tree import JSON_DATA, entry_kind, field_value
+from polycontext.nodes.agent_context.change_tree import entry_kind, field_value
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import diff
 from polycontext.nodes.agent_context.errors import MergeConflictError, path_under, step_of
 from polycontext.nodes.agent_context.json_text import ABSENT, present, same
-from polycontext.nodes.agent_context.kinds import Kind, Shape
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
 from polycontext.nodes.agent_context.record_base import changed, layout
 from polycontext.nodes.agent_context.records import AuditContext
 
@@ -31,17 +32,11 @@ class Sides:
         """Return the part of the three that `get` finds by its key."""
         return Sides(path_under(self.path, step), get(self.base, key), get(self.ours, key), get(self.theirs, key))
 
-    def shared(self) -> tuple[Any] | None:
-        """Return the result where sharing tells that at most one of them changed something; None otherwise. O(1)."""
-        if self.base is self.theirs or self.ours is self.theirs:
+    def settled(self, alike: Callable[[Any, Any], bool] = same) -> tuple[Any] | None:
+        """Return the result where at most one of them changed something, or both the same; None otherwise. With `is_` it is O(1)."""
+        if alike(self.base, self.theirs) or alike(self.ours, self.theirs):
             return (self.ours,)
-        return (self.theirs,) if self.base is self.ours else None
-
-    def settled(self) -> tuple[Any] | None:
-        """Return the result where at most one of them changed something, or both the same; None otherwise."""
-        if same(self.base, self.theirs) or same(self.ours, self.theirs):
-            return (self.ours,)
-        return (self.theirs,) if same(self.base, self.ours) else None
+        return (self.theirs,) if alike(self.base, self.ours) else None
 
     def all_are(self, cls: Any) -> bool:
         """Tell whether all three are of a class."""
@@ -84,7 +79,7 @@ def _merged_trail(base: AuditContext, ours: AgentContext, theirs: AgentContext, 
 
 
 def _merged(kind: Kind, sides: Sides) -> Any:
-    result = sides.shared()
+    result = sides.settled(is_)
     if result is not None:
         return result[0]
     if kind.shape is Shape.MAP and sides.all_are(FrozenDict):
@@ -102,9 +97,7 @@ def _merged(kind: Kind, sides: Sides) -> Any:
 def _merged_record(sides: Sides) -> Any:
     kinds = layout(type(sides.base)).kinds
     values = {name: _merged(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
-    extras = sides.at("", getattr, "extras")
-    shared = extras.shared()
-    unknown = _merged_entries(JSON_DATA, extras) if shared is None else shared[0]
+    unknown = _merged(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
     merged = changed(sides.base, **{name: value for name, value in values.items() if value is not field_value(sides.base, name)})
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
@@ -112,12 +105,8 @@ def _merged_record(sides: Sides) -> Any:
 def _merged_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
-    values = {key: _merged(kind, sides.at(step_of(key), _entry, key)) for key in keys}
+    values = {key: _merged(kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)) for key in keys}
     return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
-
-
-def _entry(entries: Mapping[str, Any], key: str) -> Any:
-    return entries.get(key, ABSENT)
 
 
 def merged_array(sides: Sides) -> Array:
@@ -132,24 +121,20 @@ def merged_array(sides: Sides) -> Array:
         return _merged_places(sides)
     # Where items stand and what they became merge apart: one may move what the other changes.
     order = _merged_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
-    if len(set(order)) < len(order):  # both moved one item
+    kept = set(order)
+    if len(kept) < len(order):  # both moved one item
         raise sides.conflict()
-    _check_removals(sides.path, base, ours, theirs, set(order))
-    return tuple(_merged_item(Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_))) for id_ in order)
+    items = {id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_)) for id_ in (*base, *order)}
+    for id_ in base:
+        if id_ not in kept and items[id_].settled() is None:  # one removed what the other changed
+            raise items[id_].conflict()
+    return tuple(_merged_item(items[id_]) for id_ in order)
 
 
 def _by_id(array: Array) -> dict[str, Any] | None:
     """Return the items of an array by id; None if there are no ids, or one of them stands for several items."""
     ids = [getattr(item, "id", "") for item in array]
     return dict(zip(ids, array, strict=True)) if all(ids) and len(set(ids)) == len(ids) else None
-
-
-def _check_removals(path: str, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], kept: set[str]) -> None:
-    """Refuse that an item goes which the other changed."""
-    for id_ in base:
-        sides = Sides(f"{path}[{id_!a}]", base[id_], ours.get(id_), theirs.get(id_))
-        if id_ not in kept and sides.settled() is None:
-            raise sides.conflict()
 
 
 def _merged_item(sides: Sides) -> Any:

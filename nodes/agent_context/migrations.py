@@ -98,18 +98,14 @@ class MigrationRegistry:
         # A migration may change what it is given, at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
         for before, after in pairwise(chain):
-            current = _step(self._steps[before][after], current, before, after)
+            try:
+                migrated = self._steps[before][after](current)
+            except Exception as error:
+                raise MigrationError(before, after, f"{type(error).__name__}: {error}") from error
+            if not isinstance(migrated, dict):
+                raise MigrationError(before, after, f"returned {type(migrated).__name__}")
+            current = migrated | {"version": after}
         return current
-
-
-def _step(function: Migration, document: Document, source: str, target: str) -> Document:
-    try:
-        migrated = function(document)
-    except Exception as error:
-        raise MigrationError(source, target, f"{type(error).__name__}: {error}") from error
-    if not isinstance(migrated, dict):
-        raise MigrationError(source, target, f"returned {type(migrated).__name__}")
-    return migrated | {"version": target}
 
 
 def _release(version: str) -> tuple[int, ...]:

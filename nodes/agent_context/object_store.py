@@ -55,7 +55,11 @@ class ObjectStoreExternalizer:
             if isinstance(place, Path) or "://" not in place:
                 folder = Path(place).absolute()
                 return cls(store.LocalStore(folder, mkdir=True), folder.as_uri())
-            _check_public(place)
+            parts = urlsplit(place)
+            if parts.password is not None or parts.query:
+                # The URL itself is not shown: what it must not hold would stand in the message.
+                what = f"{parts.scheme}: URL with a password or a query"
+                raise InvalidOptionError("place", what, "a URL without; `config` takes credentials")
             made = {"mkdir": True} if place.startswith("file:") else {"config": dict(config or {})}
             return cls(store.from_url(place, **made, **options), place)
 
@@ -97,7 +101,7 @@ class ObjectStoreExternalizer:
             found = [meta for batch in self._store.list() for meta in batch]
         for meta in found:
             digest = meta["path"].removesuffix(_SUFFIX)
-            if _is_ours(meta["path"], digest):
+            if meta["path"] == _name(digest) and is_sha256(digest):
                 yield StoredContent(digest, meta["size"], meta["last_modified"])
 
     def discard(self, sha256: str) -> None:
@@ -112,19 +116,8 @@ class ObjectStoreExternalizer:
             self._store.delete(name)
 
 
-def _check_public(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.password is not None or parts.query:
-        # The URL itself is not shown: what it must not hold would stand in the message.
-        raise InvalidOptionError("place", f"{parts.scheme}: URL with a password or a query", "a URL without; `config` takes credentials")
-
-
 def _name(digest: str) -> str:
     return f"{digest}{_SUFFIX}"
-
-
-def _is_ours(path: str, digest: str) -> bool:
-    return path.endswith(_SUFFIX) and is_sha256(digest)
 
 
 @contextmanager
@@ -134,13 +127,8 @@ def _reported(place: str, digest: str = "") -> Generator[None]:
 
     try:
         yield
-    except FileNotFoundError as error:
-        if digest:
-            raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
-        raise ArtifactError(ArtifactFault.UNREACHABLE, place, _first_line(error)) from error
     except (BaseError, OSError) as error:
-        raise ArtifactError(ArtifactFault.UNREACHABLE, place, _first_line(error)) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+        if digest and isinstance(error, FileNotFoundError):
+            raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
+        first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ArtifactError(ArtifactFault.UNREACHABLE, place, first_line) from error

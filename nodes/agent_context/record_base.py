@@ -25,14 +25,11 @@ EXTRAS = "extras"
 def checked(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check that its annotation asks for (an attrs field transformer)."""
     names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
-    return [
-        attribute.evolve(converter=_extras_reader(names)) if attribute.name == EXTRAS else _checked(attribute) for attribute in attributes
-    ]
-
-
-def _checked(attribute: "Attribute[Any]") -> "Attribute[Any]":
-    annotation: Any = attribute.type
-    return attribute.evolve(converter=field_reader(kind_of(annotation), json_name(attribute.name), attribute.default))
+    readers = (
+        _extras_reader(names) if each.name == EXTRAS else field_reader(kind_of(each.type), json_name(each.name), each.default)
+        for each in attributes
+    )
+    return [attribute.evolve(converter=reader) for attribute, reader in zip(attributes, readers, strict=True)]
 
 
 def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
@@ -58,19 +55,16 @@ def _extras_reader(names: frozenset[str]) -> Reader:
     """Return what reads the extras of a record with fields of these names."""
 
     def read_extras(value: Any) -> FrozenDict[Any]:
-        return value if value is EMPTY else _only_unknown(value, names)
+        if value is EMPTY:
+            return EMPTY
+        # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
+        if type(value) is not FrozenDict:
+            raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+        for name in names & value.keys():
+            raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
+        return freeze_object(value)
 
     return read_extras
-
-
-def _only_unknown(value: Any, names: frozenset[str]) -> FrozenDict[Any]:
-    """Return extras, which only the lenient decoder makes; JSON that has a field of this name has an unknown field."""
-    # The decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
-    if type(value) is not FrozenDict:
-        raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
-    for name in names & value.keys():
-        raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
-    return freeze_object(value)
 
 
 class Measured:
@@ -100,10 +94,11 @@ class Record(Measured):
         """
         if type(value) is cls:
             return value
-        if type(value) is not dict:
-            value = _as_dict(cls, value)
+        if not isinstance(value, (dict, Mapping)):
+            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
         if cls._renamed:
-            value = _by_attribute(cls, value)
+            refuse_unknown(cls, value)
+            value = {layout(cls).attributes.get(key, key): item for key, item in value.items()}
         try:
             return cls(**value)
         except TypeError:
@@ -132,7 +127,9 @@ class Layout:
     get: Callable[[Any], tuple[Any, ...]]
 
 
-def _layout(cls: type) -> Layout:
+@cache
+def layout(cls: type) -> Layout:
+    """Return the layout of a record class."""
     declared = [attribute for attribute in fields(cls) if attribute.name != EXTRAS]
     attributes = {json_name(attribute.name): attribute.name for attribute in declared}
     kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
@@ -145,20 +142,11 @@ def _layout(cls: type) -> Layout:
     )
 
 
-layout: Callable[[type], Layout] = cache(_layout)
-"""Return the layout of a record class."""
-
-
-def is_written(value: Any, *, kept: bool) -> bool:
-    """Tell whether JSON shows a field with this value, of a kind that is `kept` or not."""
-    return bool(value or (kept and value is not None))
-
-
 def written(record: Record) -> dict[str, Any]:
     """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
     shape = layout(type(record))
     values = shape.get(record)
-    # `is_written`, without a call for each field: this is most of what serialising costs.
+    # As `json_patch` asks, but without a call for each field: this is most of what serialising costs.
     found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
     extras = values[-1]
     return found if extras is EMPTY else found | extras.plain()
@@ -197,15 +185,3 @@ def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
         if key not in known and key != EXTRAS:
             near = get_close_matches(key, known) if isinstance(key, str) else []
             raise InvalidDataError(step_of(key), "unknown field", ", ".join(near or known))
-
-
-def _as_dict(cls: type, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
-    return dict(value)
-
-
-def _by_attribute(cls: type, value: dict[str, Any]) -> dict[str, Any]:
-    refuse_unknown(cls, value)
-    names = layout(cls).attributes
-    return {names.get(key, key): item for key, item in value.items()}

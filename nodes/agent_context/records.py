@@ -1,6 +1,6 @@
 """The data model: what stands in each of the seven namespaces (seed 002 §1 to §7). Every class is a record, checked when it is made.
 
-Who constructs one takes it from here: ``Adding a field is one line; what it may hold follows from its annotation.
+Adding a field is one line; what it may hold follows from its annotation.
 """
 
 from collections.abc import Mapping

@@ -45,13 +45,12 @@ class KeySchema:
         return "max_array_items" if self.shape is Shape.ARRAY else None
 
 
-def _keys_of(namespace: str, kind: Kind) -> Mapping[str, KeySchema]:
-    assert kind.record is not None
-    return FrozenDict({key: KeySchema(namespace, key, key_kind) for key, key_kind in layout(kind.record).kinds.items()})
-
-
 SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
-    {name: _keys_of(name, kind) for name, kind in layout(AgentContext).kinds.items() if kind.shape is Shape.OBJECT}
+    {
+        name: FrozenDict({key: KeySchema(name, key, kind) for key, kind in layout(namespace.record).kinds.items()})
+        for name, namespace in layout(AgentContext).kinds.items()
+        if namespace.record is not None
+    }
 )
 """Namespace → key → what it holds, in the order of the document."""
 
@@ -77,8 +76,8 @@ def key_schema(namespace: str, key: str) -> KeySchema:
     """Return what a key holds; raise `UnknownNameError` naming the nearest if there is no such namespace or key."""
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:
-        path = f"{namespace}."
-        raise UnknownNameError("key", f"{path}{key}", tuple(path + name for name in keys), tuple(path + name for name in _near(key, keys)))
+        legal, near = (tuple(f"{namespace}.{name}" for name in names) for names in (keys, _near(key, keys)))
+        raise UnknownNameError("key", f"{namespace}.{key}", legal, near)
     return keys[key]
 
 

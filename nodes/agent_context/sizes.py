@@ -35,8 +35,18 @@ def measure(record: Record) -> Measure:
 
     Law: ``measure(r).size == len(dumps(r))``.
     """
-    known: Measure | None = getattr(record, "_measure", None)
-    return known or _remember(record, _sum_of_parts(record))
+    found: Measure | None = getattr(record, "_measure", None)
+    if found is not None:
+        return found
+    kinds = layout(type(record)).kinds
+    known: dict[str, Part] = getattr(record, "_parts", {})
+    shown = written(record)
+    parts = {
+        name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
+    }
+    # Two braces, a comma between two fields, a colon after each name.
+    size = 2 + max(len(parts) - 1, 0) + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
+    return _remember(record, Measure(size, max((part[1] for part in parts.values()), default=0), parts))
 
 
 def _remember(record: Record, found: Measure) -> Measure:
@@ -46,37 +56,21 @@ def _remember(record: Record, found: Measure) -> Measure:
     return found
 
 
-def _sum_of_parts(record: Record) -> Measure:
-    kinds = layout(type(record)).kinds
-    known: dict[str, Part] = getattr(record, "_parts", {})
-    shown = written(record)
-    parts = {
-        name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
-    }
-    commas = max(len(parts) - 1, 0)
-    # Two braces, a comma between two fields, a colon after each name.
-    size = 2 + commas + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
-    return Measure(size, max((part[1] for part in parts.values()), default=0), parts)
-
-
 def _part(kind: Kind, value: Any) -> Part:
     if isinstance(value, Record):
         found = measure(value)
         return found.size, found.longest
     if kind.shape is Shape.ARRAY and kind.item is not None and kind.item.record is not None:
         items = [_measure_item(item) for item in value]
-        commas = len(items) - 1
-        return 2 + commas + sum(item.size for item in items), max(len(items), *(item.longest for item in items))
+        # Two brackets, and a comma between two items.
+        return len(items) + 1 + sum(item.size for item in items), max(len(items), *(item.longest for item in items))
     return len(dumps(value)), len(value) if kind.shape is Shape.ARRAY else 0
 
 
 def _measure_item(record: Record) -> Measure:
     """Return the measure of an item of an array, which is written at once and not field by field."""
     known: Measure | None = getattr(record, "_measure", None)
-    return known or _remember(record, Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), _NO_PARTS))
-
-
-_NO_PARTS: dict[str, Part] = {}
+    return known or _remember(record, Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}))
 
 
 def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:

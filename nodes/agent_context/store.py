@@ -1,6 +1,6 @@
 """The shell around a context that agents share: every write is guarded, limited and on record."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from threading import RLock
@@ -13,12 +13,10 @@ from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViol
 from polycontext.nodes.agent_context.limits import ContextSizeChecker, is_oversized
 from polycontext.nodes.agent_context.merging import merge
 from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import AgentRun, Artifact, ContextDiff, ExternalContent
+from polycontext.nodes.agent_context.records import AgentRun, ContextDiff
 from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay, rolled_up, trail_artifacts, trail_with_stubs
 from polycontext.nodes.agent_context.validator import ContextValidator, agent_name
 
-SUCCESS, FAILED = "success", "failed"
-_ARTIFACTS = "retrieval.artifacts"
 _LONGEST_ERROR = 500
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -122,7 +120,13 @@ class AgentContextStore:
         """
         with self._recording(agent) as run:
             yield run
-            self._commit(run)
+            with self._lock:
+                current = self._context
+                # Under the lock: what is merged with must still be current when the result takes its place.
+                merged = run.context if current is run.snapshot else merge(run.snapshot, current, run.context)
+                patch = diff(current, merged, agent_id=run.agent, timestamp=run.started)
+                trail = (*current.audit.diffs, patch.record()) if patch else current.audit.diffs
+                self._context = self._recorded(merged, self._outcome(run, patch.keys), trail)
 
     @contextmanager
     def _recording(self, agent: str) -> Generator[AgentContextRun]:
@@ -130,7 +134,11 @@ class AgentContextStore:
         try:
             yield run
         except BaseException as error:
-            self._record_failure(run, error)
+            with self._lock:
+                try:
+                    self._context = self._recorded(self._context, self._outcome(run, (), error), self._context.audit.diffs)
+                except ContextSizeError as full:
+                    error.add_note(f"the failed run is not on record: {full}")
             raise
 
     def replay(self) -> AgentContext:
@@ -148,48 +156,29 @@ class AgentContextStore:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
             ArtifactError: content could not be stored; nothing changes.
         """
+        limits = self._checker.limits
         with self._recording(agent) as run:
             self._validator.validate_write(agent, "retrieval", "artifacts")
+            past = (artifact for artifact in trail_artifacts(run.snapshot.audit.diffs) if is_oversized(artifact, limits))
             # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
-            stubs = stored_stubs(self._oversized(run.snapshot), externalizer)
-            self._take_stubs(run, stubs)
+            stubs = stored_stubs((*large_artifacts(run.snapshot, limits), *past), externalizer)
+            with self._lock:
+                current = self._context
+                moved = with_stubs(current, stubs)
+                keys = () if moved is current else ("retrieval.artifacts",)
+                self._context = self._recorded(moved, self._outcome(run, keys), trail_with_stubs(current.audit.diffs, stubs))
+                # Else replaying would begin with content that the diffs hold no longer.
+                self._base = with_stubs(self._base, stubs)
         return self.context
-
-    def _oversized(self, context: AgentContext) -> Iterable[Artifact]:
-        limits = self._checker.limits
-        past = (artifact for artifact in trail_artifacts(context.audit.diffs) if is_oversized(artifact, limits))
-        return (*large_artifacts(context, limits), *past)
-
-    def _take_stubs(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> None:
-        with self._lock:
-            current = self._context
-            moved = with_stubs(current, stubs)
-            keys = () if moved is current else (_ARTIFACTS,)
-            self._context = self._recorded(moved, self._outcome(run, keys), trail_with_stubs(current.audit.diffs, stubs))
-            # Else replaying would begin with content that the diffs hold no longer.
-            self._base = with_stubs(self._base, stubs)
-
-    def _commit(self, run: AgentContextRun) -> None:
-        with self._lock:
-            current = self._context
-            # Under the lock: what is merged with must still be current when the result takes its place.
-            merged = run.context if current is run.snapshot else merge(run.snapshot, current, run.context)
-            patch = diff(current, merged, agent_id=run.agent, timestamp=run.started)
-            trail = (*current.audit.diffs, patch.record()) if patch else current.audit.diffs
-            self._context = self._recorded(merged, self._outcome(run, patch.keys), trail)
-
-    def _record_failure(self, run: AgentContextRun, error: BaseException) -> None:
-        with self._lock:
-            try:
-                self._context = self._recorded(self._context, self._outcome(run, (), error), self._context.audit.diffs)
-            except ContextSizeError as full:
-                error.add_note(f"the failed run is not on record: {full}")
 
     def _outcome(self, run: AgentContextRun, keys: tuple[str, ...], error: BaseException | None = None) -> AgentRun:
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
-        status, told = (SUCCESS, "") if error is None else (FAILED, _told(error))
-        return AgentRun(run.started, run.agent, status, elapsed, keys, told)
+        if error is None:
+            return AgentRun(run.started, run.agent, "success", elapsed, keys)
+        # Text that can be stored: an error may hold anything.
+        told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
+        return AgentRun(run.started, run.agent, "failed", elapsed, keys, told)
 
     def _recorded(self, context: AgentContext, run: AgentRun, diffs: tuple[ContextDiff, ...]) -> AgentContext:
         """Return the context with a run and diffs on record; more diffs than the policy asks for become one if the trail is too large."""
@@ -208,8 +197,3 @@ class AgentContextStore:
                 keep //= 2
             else:
                 return recorded
-
-
-def _told(error: BaseException) -> str:
-    """Return an error as text that can be stored."""
-    return f"{type(error).__name__}: {error}"[:_LONGEST_ERROR].encode("utf-8", "replace").decode()

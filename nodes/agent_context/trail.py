@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -37,9 +38,7 @@ def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
     Raises:
         TrailError: a diff cannot be read, or does not start where the one before ends.
     """
-    for index, patch in enumerate(_patches(diffs)):
-        base = _stepped(index, patch, base)
-    return base
+    return _stepped(enumerate(_patches(diffs)), base)
 
 
 def origin(context: AgentContext) -> AgentContext:
@@ -48,12 +47,9 @@ def origin(context: AgentContext) -> AgentContext:
     Raises:
         TrailError: the trail does not lead to this context.
     """
-    patches = list(enumerate(_patches(context.audit.diffs)))
-    current = changed(context, audit=changed(context.audit, diffs=()))
+    back = [(index, patch.invert()) for index, patch in enumerate(_patches(context.audit.diffs))]
     # Backwards, each diff meets exactly what it left behind, and is checked against it.
-    for index, patch in reversed(patches):
-        current = _stepped(index, patch.invert(), current)
-    return current
+    return _stepped(reversed(back), changed(context, audit=changed(context.audit, diffs=())))
 
 
 def rolled_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
@@ -72,41 +68,42 @@ def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
 
 
-def _stepped(index: int, patch: ContextPatch, context: AgentContext) -> AgentContext:
-    try:
-        return patch.apply(context)
-    except InvalidDataError as error:
-        raise TrailError(f"$.audit.diffs[{index}]", f"does not fit: {error}") from error
+def _stepped(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:
+    for index, patch in patches:
+        try:
+            context = patch.apply(context)
+        except InvalidDataError as error:
+            raise TrailError(f"$.audit.diffs[{index}]", f"does not fit: {error}") from error
+    return context
 
 
 def trail_artifacts(diffs: Iterable[ContextDiff]) -> Iterator[Artifact]:
     """Yield every artifact that the diffs hold, as it was before or after one."""
     for patch in _patches(diffs):
-        items = _artifact_items(patch)
-        for run in items.runs if items else ():
+        for run in _artifact_runs(patch):
             yield from (*run.removed, *run.added)
 
 
 def trail_with_stubs(diffs: Iterable[ContextDiff], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
     """Return the diffs with stubs for all content that has one; they lead from a context with these stubs to another."""
-    return tuple(
-        _with_stubs(patch, stubs).record() if _artifact_items(patch) else record
-        for record, patch in zip(diffs, _patches(diffs), strict=True)
-    )
+    return tuple(_with_stubs(record, patch, stubs) for record, patch in zip(diffs, _patches(diffs), strict=True))
 
 
-def _artifact_items(patch: ContextPatch) -> Items | None:
+def _artifact_runs(patch: ContextPatch) -> tuple[Run, ...]:
     retrieval = patch.changes.changes.get("retrieval")
     items = retrieval.changes.get("artifacts") if isinstance(retrieval, Fields) else None
-    return items if isinstance(items, Items) else None
+    return items.runs if isinstance(items, Items) else ()
 
 
-def _with_stubs(patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> ContextPatch:
-    retrieval, items = patch.changes.changes["retrieval"], _artifact_items(patch)
-    assert isinstance(retrieval, Fields)
-    assert items is not None
+def _with_stubs(record: ContextDiff, patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> ContextDiff:
     runs = tuple(
-        Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added))) for run in items.runs
+        Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added)))
+        for run in _artifact_runs(patch)
     )
-    moved = Fields(FrozenDict({**retrieval.changes, "artifacts": Items(items.length, runs)}))
-    return evolve(patch, changes=Fields(FrozenDict({**patch.changes.changes, "retrieval": moved})))
+    if not runs:
+        return record
+    # There are runs, so the patch has the very path.
+    changes: Any = patch.changes.changes
+    artifacts = evolve(changes["retrieval"].changes["artifacts"], runs=runs)
+    retrieval = Fields(FrozenDict({**changes["retrieval"].changes, "artifacts": artifacts}))
+    return evolve(patch, changes=Fields(FrozenDict({**changes, "retrieval": retrieval}))).record()

@@ -14,10 +14,10 @@ A right is ``*``, a namespace or ``namespace.key``. Decisions where the seed is 
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextViolationError, placed
+from polycontext.nodes.agent_context.errors import ContextViolationError, located
 from polycontext.nodes.agent_context.kinds import kind_of
 from polycontext.nodes.agent_context.record_base import changed, field_reader
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema, namespace_schema
@@ -48,23 +48,13 @@ def check_right(right: str) -> str:
     """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have."""
     if not isinstance(right, str):
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
-    if right == EVERYTHING:
-        return right
     namespace, dot, key = right.partition(".")
     if dot:
         key_schema(namespace, key)
-    else:
+    elif right != EVERYTHING:
         namespace_schema(namespace)
     return right
 
-
-def covers(rights: frozenset[str], namespace: str, key: str) -> bool:
-    """Tell whether one of the rights allows to write a key. Names are compared exactly."""
-    path = f"{namespace}.{key}"
-    return EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)
-
-
-_AUDIT = "audit"
 
 agent_name = field_reader(kind_of(str), "agent")
 """Return the name of an agent if it is text; raise `InvalidDataError` otherwise."""
@@ -81,7 +71,7 @@ class ContextValidator:
     """
 
     def __init__(self) -> None:
-        self._rights: dict[str, frozenset[str]] = {}
+        self._rights: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def default(cls) -> Self:
@@ -101,14 +91,11 @@ class ContextValidator:
         """
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
-        self._rights[agent_name(agent)] = frozenset(map(check_right, rights))
+        self._rights[agent_name(agent)] = tuple(sorted(frozenset(map(check_right, rights))))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
         """Return the rights of an agent, none if it is not registered."""
-        return tuple(sorted(self._rights_of(agent)))
-
-    def _rights_of(self, agent: str) -> frozenset[str]:
-        return self._rights.get(agent, frozenset()) if isinstance(agent, str) else frozenset()
+        return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
         """Return if the agent has the right to a key.
@@ -118,8 +105,9 @@ class ContextValidator:
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
-        if not covers(self._rights_of(agent), namespace, key):
-            raise ContextViolationError(agent, namespace, key, self.allowed(agent))
+        path, rights = f"{namespace}.{key}", self.allowed(agent)
+        if not (EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)):
+            raise ContextViolationError(agent, namespace, key, rights)
 
     def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:
         """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
@@ -139,26 +127,13 @@ class ContextValidator:
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
-            namespace, key = self._writable(agent, path)
+            if not isinstance(path, str) or "." not in path:
+                raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+            namespace, _, key = path.partition(".")
+            self.validate_write(agent, namespace, key)
+            # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
+            if namespace == "audit":
+                raise ContextViolationError(agent, namespace, key, self.allowed(agent), "the audit system alone writes the trail")
             by_namespace.setdefault(namespace, {})[key] = value
-        try:
-            return changed(context, **{name: _changed_namespace(context, name, keys) for name, keys in by_namespace.items()})
-        except InvalidDataError as error:
-            raise placed(error, "$") from None
-
-    def _writable(self, agent: str, path: str) -> tuple[str, str]:
-        if not isinstance(path, str) or "." not in path:
-            raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
-        namespace, _, key = path.partition(".")
-        self.validate_write(agent, namespace, key)
-        # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
-        if namespace == _AUDIT:
-            raise ContextViolationError(agent, namespace, key, self.allowed(agent), reason="the audit system alone writes the trail")
-        return namespace, key
-
-
-def _changed_namespace(context: AgentContext, name: str, keys: Mapping[str, Any]) -> Any:
-    try:
-        return changed(getattr(context, name), **keys)
-    except InvalidDataError as error:
-        raise placed(error, name) from None
+        namespaces = {name: located(f"$.{name}", changed, getattr(context, name), **keys) for name, keys in by_namespace.items()}
+        return changed(context, **namespaces)

@@ -8,19 +8,7 @@ from polycontext.nodes.builders.build import (
     build_think_context,
     build_understand_context,
 )
-from polycontext.nodes.builders.declarations import (
-    ACCOMPLISHED,
-    ACT,
-    CONTENT_ARCHIVE,
-    DO_NOT_READ,
-    LAST_TURN,
-    NODES,
-    PREV_STEP_NOTE,
-    REPLY,
-    STEP_RESULTS,
-    THINK,
-    UNDERSTAND,
-)
+from polycontext.nodes.builders.declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
 from polycontext.nodes.builders.fit import NodeBudgetError
 from polycontext.nodes.builders.node import Addition, Material, Node, Section
 from polycontext.nodes.entities import EntityMode
@@ -28,15 +16,10 @@ from polycontext.nodes.history import ConversationPart
 from polycontext.nodes.reasoning import ReasoningPart
 
 __all__ = [
-    "ACCOMPLISHED",
     "ACT",
-    "CONTENT_ARCHIVE",
     "DO_NOT_READ",
-    "LAST_TURN",
     "NODES",
-    "PREV_STEP_NOTE",
     "REPLY",
-    "STEP_RESULTS",
     "THINK",
     "UNDERSTAND",
     "Addition",

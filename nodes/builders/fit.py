@@ -19,7 +19,7 @@ from polycontext.pressure import ContextProjector, ExtractiveSummariser, Reach, 
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 
 SHORT = "short"
-"""The metadata key of a entry's short form."""
+"""The metadata key of an entry's short form."""
 
 _SPEAKER = re.compile(r"^assistant: ", re.MULTILINE)
 
@@ -104,7 +104,12 @@ def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budge
         NodeBudgetError: what must stay takes more than `budget`.
         InvalidOptionError: `budget` is no number of tokens.
     """
-    window = _window(sections, task, budget, counter)
+    window = ContextWindow(budget, counter=counter)
+    for section in Section:
+        heading = Entry(f"## {section}", resource_class=ResourceClass.PRESERVED)
+        for entry in (heading, *(sections.get(section) or [Entry(NOTHING, resource_class=ResourceClass.PRESERVED)])):
+            window = window.append(Turn(Role.ASSISTANT, entry.text, metadata={SHORT: entry.short}), entry.resource_class)
+    window = window.append(Turn(Role.USER, f"---\n## Your Task\n{task}"), ResourceClass.PRESERVED)
     written = write_within(window, budget, _text, counter.count, _PROJECTOR)
     if written.tokens > budget:
         raise NodeBudgetError(node, written.tokens, budget)
@@ -112,15 +117,6 @@ def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budge
     if did is None:
         return Fitted(written.text, written.tokens, written.tokens)
     return Fitted(written.text, written.tokens, counter.count(_text(window.all_turns())), len(did.gisted), len(did.dropped))
-
-
-def _window(sections: Mapping[Section, Sequence[Entry]], task: str, budget: int, counter: TokenCounter) -> ContextWindow:
-    window = ContextWindow(budget, counter=counter)
-    for section in Section:
-        heading = Entry(f"## {section}", resource_class=ResourceClass.PRESERVED)
-        for entry in (heading, *(sections.get(section) or [Entry(NOTHING, resource_class=ResourceClass.PRESERVED)])):
-            window = window.append(Turn(Role.ASSISTANT, entry.text, metadata={SHORT: entry.short}), entry.resource_class)
-    return window.append(Turn(Role.USER, f"---\n## Your Task\n{task}"), ResourceClass.PRESERVED)
 
 
 def _text(turns: Iterable[Turn]) -> str:

@@ -1,6 +1,6 @@
 """A registry as JSON-ready data, and back, trusting nothing that it reads."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -35,10 +35,8 @@ class Document:
 
 def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]) -> dict[str, Any]:
     """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
-    entities, tombstones = tuple(records.live.values()), tuple(records.removed.values())
-    counters, aliases = dict(records.counters), dict(records.aliases)
-    document = Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), counters, entities, tombstones, aliases, log)
-    data: dict[str, Any] = _CONVERTER.unstructure(document)
+    tables = dict(records.counters), tuple(records.live.values()), tuple(records.removed.values()), dict(records.aliases)
+    data: dict[str, Any] = _CONVERTER.unstructure(Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), *tables, log))
     return data
 
 
@@ -59,16 +57,10 @@ def decode(data: object) -> Document:
     return structured(_CONVERTER, data, Document, legal=legal)
 
 
-def _is_id(kind: Any) -> bool:
-    return kind in (EntityId, EntityId | None)
-
-
-def _id(value: object, _: object) -> EntityId | None:
-    return None if value is None else check_id(value, "")
-
-
 _CONVERTER = strict_converter(complete=True)
-_CONVERTER.register_structure_hook_func(_is_id, _id)
+_CONVERTER.register_structure_hook_func(
+    lambda kind: kind in (EntityId, EntityId | None), lambda value, _: None if value is None else check_id(value, "")
+)
 
 
 def restored(document: Document) -> Records:
@@ -81,22 +73,21 @@ def restored(document: Document) -> Records:
     for prefix, count in document.counters.items():
         if numbered(f"{prefix}_{count}") != (prefix, count):
             raise InvalidDataError(under("$.counters", prefix), f"{count} is no count of refs by that name", "a name and a number from 1")
-    removed = _removed(document)
-    entries = _entries(document, removed)
-    _check_aliases(document, {**removed, **entries})
-    # A row that was removed and read again has two refs: its id leads to the one that stands.
-    index = {(gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None}
-    index |= {(entry.snapshot.type, entry.id): ref for ref, entry in entries.items() if entry.id is not None}
-    return Records(entries, removed, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
-
-
-def _removed(document: Document) -> dict[str, Removed]:
     removed: dict[str, Removed] = {}
     for place, gone in enumerate(document.tombstones):
         ref = gone.tombstone.ref
         _check_ref(document, ref, f"$.tombstones[{place}].tombstone.ref", taken=ref in removed)
         removed[ref] = gone
-    return removed
+    entries = _entries(document, removed)
+    for alias, ref in document.aliases.items():
+        path = under("$.aliases", alias)
+        _check_counted(document, alias, path)
+        if ref not in removed and ref not in entries:
+            raise InvalidDataError(path, f"leads to {ref!r:.60}, which names nothing", "the ref of an entity or of a tombstone")
+    # A row that was removed and read again has two refs: its id leads to the one that stands.
+    index = {(gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None}
+    index |= {(entry.snapshot.type, entry.id): ref for ref, entry in entries.items() if entry.id is not None}
+    return Records(entries, removed, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
 
 
 def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Live]:
@@ -133,11 +124,3 @@ def _check_counted(document: Document, ref: str, path: str) -> None:
     parts = numbered(ref)
     if parts is None or parts[1] > document.counters.get(parts[0], 0):
         raise InvalidDataError(path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached")
-
-
-def _check_aliases(document: Document, known: Container[str]) -> None:
-    for alias, ref in document.aliases.items():
-        path = under("$.aliases", alias)
-        _check_counted(document, alias, path)
-        if ref not in known:
-            raise InvalidDataError(path, f"leads to {ref!r:.60}, which names nothing", "the ref of an entity or of a tombstone")

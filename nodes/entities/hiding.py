@@ -59,18 +59,15 @@ class HiddenIds:
 
     def payload(self, payload: Any, kind: str) -> Any:
         """Return a copy of JSON data, of an entity of `kind` or of a list of such, or of a text, without ids."""
-        if isinstance(payload, Mapping):
-            return self._object(payload, self._kind_named(kind))
-        if isinstance(payload, list | tuple):
-            return [self.payload(item, kind) for item in payload]
-        return self._value(payload, "", "")
+        return self._value(payload, "", kind)
 
     def text(self, text: str) -> str:
         """Return a text with refs for the opaque ids in it."""
         # Looking up each start costs the same for any number of ids; a pattern of them all would be compiled for every version.
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
-            found = self._id_at(text, at) if text[at : at + OPAQUE] in self.lengths else None
+            lengths = self.lengths.get(text[at : at + OPAQUE], ())
+            found = next((start for length in lengths if (start := text[at : at + length]) in self.opaque), None)
             if found is None:
                 at += 1
                 continue
@@ -89,10 +86,6 @@ class HiddenIds:
         # As JSON, so that a line end in a label stays a part of the sentence; without the quotes.
         return json_line(self.text(known.label))[1:-1] if known else ref
 
-    def _id_at(self, text: str, at: int) -> str | None:
-        candidates = (text[at : at + length] for length in self.lengths[text[at : at + OPAQUE]])
-        return next((candidate for candidate in candidates if candidate in self.opaque), None)
-
     def _object(self, data: Mapping[str, Any], kind: str) -> dict[str, Any]:
         return {self.text(key): self._value(value, kind, key) for key, value in data.items()}
 
@@ -105,13 +98,9 @@ class HiddenIds:
             case None | bool() | float():
                 return value
             case _:
-                return self._in_field(value, kind, key) or self._opaque(value)
-
-    def _opaque(self, value: str | int) -> str | int:
-        # A number that holds no id stays a number.
-        text = str(value)
-        hidden = self.text(text)
-        return value if hidden == text else hidden
+                hidden = self._in_field(value, kind, key) or self.text(str(value))
+                # A number that holds no id stays a number.
+                return value if hidden == str(value) else hidden
 
     def _in_field(self, value: str | int, kind: str, key: str) -> str | None:
         # Types keep their numbers apart: an id is found only where it is known of which type it is.

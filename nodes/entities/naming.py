@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 EntityId: TypeAlias = str | int
 """What a database knows an entity by; unique within the entity's type."""
 
-_TYPE = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
-_REF_NAME = re.compile(r"[^\W\d]\w*")
-
 GENERATED = "gen_"
 """What stands before the ref of an entity that has no database id yet."""
 
@@ -89,7 +86,7 @@ def check_id(value: object, name: str = "id") -> EntityId:
 def check_type(value: object) -> str:
     """Return `value` if it is a type that refs can be named after."""
     text = check_text(value, "type")
-    if not _TYPE.fullmatch(text):
+    if not re.fullmatch(r"[^\W\d]\w*(?:[.-]\w+)*", text):
         raise InvalidDataError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
     return text
 
@@ -99,7 +96,7 @@ def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
         raise InvalidDataError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
     for kind, name in value.items():
-        if not _REF_NAME.fullmatch(check_text(name, f"ref_names.{check_type(kind)}")):
+        if not re.fullmatch(r"[^\W\d]\w*", check_text(name, f"ref_names.{check_type(kind)}")):
             raise InvalidDataError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
     return FrozenDict(value)
 

@@ -60,12 +60,12 @@ class Records:
     index: Mapping[IdKey, str] = field(factory=dict, repr=False)
     kinds: frozenset[str] = frozenset()
 
-    def resolve(self, ref: str) -> str:
-        """Return the ref that an entity has now; raise `UnknownRefError` if `ref` names none."""
+    def resolve(self, ref: str, path: str | None = None) -> str:
+        """Return the ref that an entity has now; raise `UnknownRefError` if `ref`, which stands at `path`, names none."""
         current = self.aliases.get(check_text(ref, "ref"), ref)
         if current not in self.live:
             gone = self.removed.get(current)
-            raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None)
+            raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None, path)
         return current
 
     def entity(self, ref: str) -> Live:
@@ -84,21 +84,12 @@ class Records:
 
     def put(self, entry: Live) -> Self:
         """Return records in which a ref has this entry; a new one comes last in the order."""
+        kind, ref = entry.snapshot.type, entry.snapshot.ref
         # A ref that is there already keeps its place in the order.
-        live = {**self.live, entry.snapshot.ref: entry}
-        if entry.id is None:
-            return evolve(self, live=live)
-        return evolve(self, live=live).indexed(entry.snapshot.type, entry.id, entry.snapshot.ref)
-
-    def indexed(self, kind: str, id: EntityId, ref: str) -> Self:  # noqa: A002  the seed's word
-        """Return records in which an id leads to this ref."""
-        if self.index.get((kind, id)) == ref:
-            return self
-        return evolve(self, index={**self.index, (kind, id): ref}, kinds=self.kinds | {kind})
-
-    def kinds_of(self, id: EntityId) -> list[str]:  # noqa: A002  the seed's word
-        """Return the types in which an id is known."""
-        return sorted(kind for kind in self.kinds if (kind, id) in self.index)
+        put = evolve(self, live={**self.live, ref: entry})
+        if entry.id is None or self.index.get((kind, entry.id)) == ref:
+            return put
+        return evolve(put, index={**self.index, (kind, entry.id): ref}, kinds=self.kinds | {kind})
 
     def rename(self, ref: str, entry: Live) -> Self:
         """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
@@ -108,9 +99,12 @@ class Records:
     def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
         """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
         gone = {ref: self.live[ref] for ref in refs}
-        removed = {ref: Removed(_tombstone(entry.snapshot, turn, reason, status), entry.id) for ref, entry in gone.items()}
+        removed = dict(self.removed)
+        for ref, entry in gone.items():
+            known = entry.snapshot
+            removed[ref] = Removed(Tombstone(ref, known.type, known.label, turn, reason, status or known.status), entry.id)
         rest = {ref: entry for ref, entry in self.live.items() if ref not in gone}
-        return evolve(self, live=rest, removed={**self.removed, **removed}).forgetting()
+        return evolve(self, live=rest, removed=removed).forgetting()
 
     def forgetting(self) -> Self:
         """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
@@ -134,10 +128,6 @@ class Records:
         return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
 
 
-def _tombstone(snapshot: EntitySnapshot, turn: int, reason: str, status: EntityStatus | None) -> Tombstone:
-    return Tombstone(snapshot.ref, snapshot.type, snapshot.label, turn, reason, status or snapshot.status)
-
-
 @frozen
 class Report:
     """Hold what an exchange says of an entity; a blank label, and data or a status of None, say nothing new."""
@@ -155,14 +145,10 @@ class Report:
     def of(self, entry: Live) -> Live:
         """Return a known entity after this report: referenced, hence demoted no more, and never older for a late report."""
         known = entry.snapshot
-        snapshot = evolve(
-            known,
-            label=self.label if self.label.strip() else known.label,
-            status=self.status or known.status,
-            turn_last_ref=max(known.turn_last_ref, self.turn),
-            data=known.data if self.data is None else self.data,
-        )
-        return evolve(entry, snapshot=snapshot, demoted=False)
+        label = self.label if self.label.strip() else known.label
+        data = known.data if self.data is None else self.data
+        last = max(known.turn_last_ref, self.turn)
+        return Live(evolve(known, label=label, status=self.status or known.status, turn_last_ref=last, data=data), entry.id)
 
 
 def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
@@ -184,7 +170,9 @@ def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -
     """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
     old = records.entity(ref)
     if old.is_saved:
-        return _saved_again(records, ref, old, id, report)
+        if check_id(id) != old.id:
+            raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
+        return records.put(report.of(old)), old.snapshot.ref
     told = report.of(old).snapshot
     # The row may be known already: then the generated entity becomes that one, under its ref.
     records, new = seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
@@ -195,9 +183,3 @@ def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -
         retention_reason=entry.snapshot.retention_reason or told.retention_reason,
     )
     return records.rename(told.ref, evolve(entry, snapshot=merged)), new
-
-
-def _saved_again(records: Records, ref: str, entry: Live, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
-    if check_id(id) != entry.id:
-        raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
-    return records.put(report.of(entry)), entry.snapshot.ref

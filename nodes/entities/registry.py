@@ -10,18 +10,12 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from polycontext.linearity import UnknownNameError
 from polycontext.nodes.checks import check_count, check_said
 from polycontext.nodes.entities import translation
 from polycontext.nodes.entities.codec import decode, encode, restored
 from polycontext.nodes.entities.hiding import HiddenIds
-from polycontext.nodes.entities.naming import (
-    EntityId,
-    RefRefusedError,
-    check_id,
-    check_names,
-    check_type,
-    ref_name,
-)
+from polycontext.nodes.entities.naming import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from polycontext.nodes.entities.records import REMEMBERED, Live, Records, Report, generated, saved, seen
 from polycontext.nodes.entities.showing import Tier
 from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
@@ -79,8 +73,7 @@ class SessionIdRegistry:
     def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
-        Raises:
-            InvalidDataError: as `read`.
+        Raise `InvalidDataError` as `read`.
         """
         name = ref_name(check_type(type), self.ref_names)
         records, ref = generated(self._records, name, type, Report(turn, None, label, data))
@@ -103,8 +96,7 @@ class SessionIdRegistry:
     def update(self, ref: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> Self:
         """Report a new label or new data, which replace the known; what is generated stays so until it is saved.
 
-        Raises:
-            UnknownRefError: no such ref.
+        Raise `UnknownRefError` if there is no such ref.
         """
         entry = self._records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
@@ -179,8 +171,7 @@ class SessionIdRegistry:
     def get(self, ref: str) -> EntitySnapshot:
         """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
 
-        Raises:
-            UnknownRefError: no such ref.
+        Raise `UnknownRefError` if there is no such ref.
         """
         return self._records.entity(ref).snapshot
 
@@ -205,7 +196,11 @@ class SessionIdRegistry:
             UnknownNameError: it never was.
             InvalidDataError: several types have it, and none is said.
         """
-        return translation.known_ref_of(self._records, id, type)
+        ref = translation.ref_of(self._records, id, type)
+        if ref is None:
+            kind = f"{id.__class__.__name__} id of {'any type' if type is None else f'type {type!r}'}"
+            raise UnknownNameError(kind, str(id), ("an id that was read, created, linked or saved before",))
+        return ref
 
     def to_ids(self, payload: Any, fields: Fields = None) -> Any:
         """Return a copy of a JSON payload with ids for refs, on its way to the database.
@@ -298,8 +293,7 @@ def get_entity_context(
     generated those that are not saved, whatever their age; retained the others that have a reason.
 
     Raises:
-        InvalidDataError: a dict that `to_dict` did not write.
-        InvalidDataError: an exchange below 0.
+        InvalidDataError: a dict that `to_dict` did not write, an exchange below 0.
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
     return live.context(current_turn, active_turns=active_turns)

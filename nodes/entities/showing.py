@@ -7,7 +7,7 @@ so that none can pose as a heading, a fence or an instruction of the prompt arou
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from attrs import evolve
 
@@ -40,19 +40,14 @@ class EntityMode(StrEnum):
 
     FULL = "full"
     """Act: full data of the work at hand."""
-
     REFS_AND_LABELS = "refs_and_labels"
     """Think: what is there to plan with."""
-
     LABELS_ONLY = "labels_only"
     """Reply, by the name its builder uses."""
-
     REPLY = "reply"
     """Reply: names to talk about, no refs."""
-
     DO_NOT_READ = "do_not_read"
     """Think: one line of refs that need no reading."""
-
     CURATION = "curation"
     """Understand: everything, with ages and reasons."""
 
@@ -83,21 +78,13 @@ ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
 )
 """What each mode shows (seed 003 layer 1, "Who Consumes What"); tombstones, of which the seed is silent, to those who plan and curate."""
 
-
-_HEADINGS = {
-    Tier.ACTIVE: "Active",
-    Tier.GENERATED: "Generated, not saved",
-    Tier.RETAINED: "Retained",
-    Tier.TOMBSTONES: "Removed",
-}
-
-NOTHING = "No entities."
-"""What stands where there is nothing to show."""
+_HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 
 _NAMED = 100
 """How many refs stand in a line that may not yield."""
 
 _Shown = EntitySnapshot | Tombstone
+_S = TypeVar("_S", EntitySnapshot, Tombstone)
 
 
 def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContext:
@@ -107,43 +94,23 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
     blank. Raise `InvalidOptionError` for an unknown mode.
     """
     known = EntityMode.of(mode)
-    see = ENTITY_TABLE[known]
-    reasons = known is EntityMode.CURATION
 
-    def snapshots(tier: Tier, shown: tuple[EntitySnapshot, ...]) -> tuple[EntitySnapshot, ...]:
-        return tuple(_snapshot(each, see[tier], reasons=reasons) for each in shown if see[tier] is not Detail.NONE)
+    def tier(tier: Tier, entities: Iterable[_S]) -> tuple[_S, ...]:
+        detail = ENTITY_TABLE[known][tier]
+        return () if detail is Detail.NONE else tuple(_restricted(each, detail, reasons=known is EntityMode.CURATION) for each in entities)
 
-    return EntityContext(
-        snapshots(Tier.ACTIVE, ctx.active),
-        snapshots(Tier.GENERATED, ctx.generated),
-        snapshots(Tier.RETAINED, ctx.retained),
-        tuple(
-            _tombstone(each, see[Tier.TOMBSTONES], reasons=reasons) for each in ctx.tombstones if see[Tier.TOMBSTONES] is not Detail.NONE
-        ),
-        ctx.current_turn,
-    )
+    active, generated, retained = tier(Tier.ACTIVE, ctx.active), tier(Tier.GENERATED, ctx.generated), tier(Tier.RETAINED, ctx.retained)
+    return EntityContext(active, generated, retained, tier(Tier.TOMBSTONES, ctx.tombstones), ctx.current_turn)
 
 
-def _snapshot(shown: EntitySnapshot, detail: Detail, *, reasons: bool) -> EntitySnapshot:
-    return evolve(
-        shown,
-        ref=_ref(shown, detail),
-        label=_label(shown, detail),
-        data=shown.data if detail is Detail.FULL else None,
-        retention_reason=shown.retention_reason if reasons else None,
-    )
-
-
-def _tombstone(shown: Tombstone, detail: Detail, *, reasons: bool) -> Tombstone:
-    return evolve(shown, ref=_ref(shown, detail), label=_label(shown, detail), reason=shown.reason if reasons else "")
-
-
-def _ref(shown: _Shown, detail: Detail) -> str:
-    return "" if detail is Detail.LABELS else shown.ref
-
-
-def _label(shown: _Shown, detail: Detail) -> str:
-    return "" if detail is Detail.REFS else shown.label
+def _restricted(shown: _S, detail: Detail, *, reasons: bool) -> _S:
+    ref = "" if detail is Detail.LABELS else shown.ref
+    label = "" if detail is Detail.REFS else shown.label
+    if isinstance(shown, Tombstone):
+        own: dict[str, Any] = {"reason": shown.reason if reasons else ""}
+    else:
+        own = {"data": shown.data if detail is Detail.FULL else None, "retention_reason": shown.retention_reason if reasons else None}
+    return evolve(shown, ref=ref, label=label, **own)
 
 
 def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:
@@ -192,16 +159,13 @@ def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[
 
 
 def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
-    facts = {"ref": shown.ref, "type": shown.type, "label": shown.label, "status": shown.status.value}
+    facts: dict[str, Any] = {"ref": shown.ref, "type": shown.type, "label": shown.label, "status": shown.status.value}
     if isinstance(shown, Tombstone):
         return {**facts, "turn_removed": shown.turn_removed, "reason": shown.reason}
-    history = {} if since is None else _history(shown, since)
-    reason = {} if shown.retention_reason is None else {"retention_reason": shown.retention_reason}
-    return {**facts, **history, **reason} if shown.data is None else {**facts, **history, **reason, "data": shown.data}
-
-
-def _history(shown: EntitySnapshot, since: int) -> dict[str, int]:
-    return {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+    if since is not None:
+        facts |= {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+    known = {"retention_reason": shown.retention_reason, "data": shown.data}
+    return facts | {name: value for name, value in known.items() if value is not None}
 
 
 def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
@@ -220,4 +184,4 @@ def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
     """
     if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
         return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
-    return printed(entity_parts(ctx, mode), NOTHING)
+    return printed(entity_parts(ctx, mode), "No entities.")

@@ -21,10 +21,8 @@ class EntityStatus(StrEnum):
     UPDATED = "updated"
     DELETED = "deleted"
     """Gone from the database; only a tombstone has it."""
-
     GENERATED = "generated"
     """Made by the model, not saved yet."""
-
     LINKED = "linked"
     """Known because another entity points at it, not read yet."""
 

@@ -7,9 +7,9 @@ that merely hold one, keys, and numbers outside of named fields stay as they are
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
-from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, numbered
+from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, numbered
 from polycontext.nodes.entities.records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
@@ -21,10 +21,7 @@ _Swap = Callable[[Any, str | None, str], Any]
 
 def id_of(records: Records, ref: str, kind: str | None = None, path: str | None = None) -> EntityId:
     """Return the id behind a ref, which must be of type `kind` if that is said."""
-    try:
-        entry = records.entity(ref)
-    except UnknownRefError as error:
-        raise UnknownRefError(error.ref, error.near, error.tombstone, path) from None
+    entry = records.live[records.resolve(ref, path)]
     if kind is not None and entry.snapshot.type != kind:
         raise RefRefusedError(ref, f"is of type {entry.snapshot.type}", f"a ref of type {kind}", path)
     if entry.id is None:
@@ -34,22 +31,10 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
 
 def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  the seed's word
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
-    kinds = [kind] if kind is not None else records.kinds_of(id)
+    kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
     if len(kinds) > 1:
         raise InvalidDataError(path or "id", f"{id!r} belongs to several types", f"saying which of {', '.join(kinds)}")
     return records.index.get((kinds[0], id)) if kinds else None
-
-
-def known_ref_of(records: Records, id: EntityId, kind: str | None) -> str:  # noqa: A002  the seed's word
-    """Return the ref by which an id was last known; raise `UnknownNameError` if there is none."""
-    ref = ref_of(records, id, kind)
-    if ref is None:
-        raise UnknownNameError(
-            f"{type(id).__name__} id of {'any type' if kind is None else f'type {kind!r}'}",
-            str(id),
-            ("an id that was read, created, linked or saved before",),
-        )
-    return ref
 
 
 def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
@@ -59,10 +44,8 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
         return id_of(records, value, None, path) if isinstance(value, str) and _claims_to_be_ref(records, value) else value
 
     def named(value: Any, kind: str | None, path: str) -> Any:
-        if value is None:
-            return None
         # Anything else than text is refused as a ref that there is not.
-        return id_of(records, value if isinstance(value, str) else repr(value), kind, path)
+        return None if value is None else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
     return _swapped(payload, fields, anywhere if fields is None else named)
 
@@ -84,7 +67,9 @@ def _claims_to_be_ref(records: Records, text: str) -> bool:
 
 
 def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
-    kinds = _kinds(fields)
+    kinds = (
+        fields if fields is None or isinstance(fields, Mapping) else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
+    )
 
     def walk(value: Any, path: str, depth: int, kind: str | None) -> Any:
         if not isinstance(value, Mapping | list | tuple):
@@ -92,15 +77,8 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         if not depth:
             raise InvalidDataError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
         if isinstance(value, Mapping):
-            return {
-                key: walk(item, under(path, str(key)), depth - 1, _ANY if kinds is None else kinds.get(key)) for key, item in value.items()
-            }
+            of = (lambda _: _ANY) if kinds is None else kinds.get
+            return {key: walk(item, under(path, str(key)), depth - 1, of(key)) for key, item in value.items()}
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)
-
-
-def _kinds(fields: Fields) -> Mapping[str, str] | None:
-    if fields is None or isinstance(fields, Mapping):
-        return fields
-    return dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)

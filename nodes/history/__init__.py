@@ -2,19 +2,10 @@
 
 from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.history.printing import ConversationPart, conversation_parts, format_conversation_for_prompt, visible_conversation
-from polycontext.nodes.history.reading import (
-    ANSWER_TOKENS,
-    DEPTHS,
-    Depth,
-    RemembersConversation,
-    exchange_under_way,
-    get_conversation_history,
-)
-from polycontext.nodes.history.under_way import Exchange, open_exchange
+from polycontext.nodes.history.reading import ANSWER_TOKENS, Depth, Exchange, get_conversation_history, open_exchange
 
 __all__ = [
     "ANSWER_TOKENS",
-    "DEPTHS",
     "ConversationHistory",
     "ConversationPart",
     "ConversationTurn",
@@ -22,9 +13,7 @@ __all__ = [
     "Exchange",
     "PendingKind",
     "PendingState",
-    "RemembersConversation",
     "conversation_parts",
-    "exchange_under_way",
     "format_conversation_for_prompt",
     "get_conversation_history",
     "open_exchange",

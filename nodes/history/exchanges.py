@@ -104,6 +104,5 @@ class ConversationHistory:
         """
         # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
-        older = [turn.lines for turn in self.recent_turns[:split]]
-        summary = "\n".join(text for text in (self.history_summary, *older) if text)
+        summary = "\n".join(filter(None, (self.history_summary, *(turn.lines for turn in self.recent_turns[:split]))))
         return evolve(self, recent_turns=self.recent_turns[split:], history_summary=summary)

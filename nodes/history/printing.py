@@ -11,10 +11,6 @@ from polycontext.nodes.history.exchanges import ConversationHistory, Conversatio
 from polycontext.nodes.history.reading import Depth, check_depth
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted, quoted_block
 
-NOTHING_SAID = "(nothing was said yet)"
-
-UNANSWERED = "(not answered yet)"
-
 _WAITS_FOR = {
     PendingKind.PROPOSE: "the user's word on a proposal",
     PendingKind.CLARIFY: "an answer before planning",
@@ -37,10 +33,7 @@ class ConversationPart(StrEnum):
 _FEW, _MORE = 2, 5
 Said = ConversationPart
 
-_PARTS = {
-    2: frozenset({Said.RECENT}),
-    5: frozenset({Said.RECENT, Said.SUMMARY}),
-}
+_PARTS = {2: frozenset({Said.RECENT}), 5: frozenset({Said.RECENT, Said.SUMMARY})}
 """What the depths show that do not show everything."""
 
 
@@ -77,7 +70,7 @@ def _exchange(turn: ConversationTurn) -> Entry:
     lines = [f"User: {quoted(turn.user)}"]
     if turn.routing:
         lines.append(f"Routed: {one_line(orjson.dumps(thawed(turn.routing)).decode())}")
-    lines.append(f"Assistant: {quoted(turn.assistant_summary) or UNANSWERED}")
+    lines.append(f"Assistant: {quoted(turn.assistant_summary) or '(not answered yet)'}")
     waits = ResourceClass.REQUIRED if turn.assistant_summary else ResourceClass.PRESERVED
     return Entry("\n".join(lines), resource_class=waits)
 
@@ -112,4 +105,4 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     check_depth(depth)
     if depth != "full":
         history = visible_conversation(history.narrowed(depth), _PARTS[depth])
-    return printed(conversation_parts(history), NOTHING_SAID)
+    return printed(conversation_parts(history), "(nothing was said yet)")

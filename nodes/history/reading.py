@@ -1,15 +1,19 @@
 """Build layer 2 from the machine's output and what is remembered (seed 003 layer 2)."""
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.fitting import condense
-from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingState
-from polycontext.nodes.history.under_way import open_exchange
+from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn
 from polycontext.polynomial import ContextOutput
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.items import attachment_of
+
+if TYPE_CHECKING:
+    from polycontext.nodes.memory import ConversationContext
 
 ANSWER_TOKENS = 150
 """How many tokens of an answer stay in an exchange."""
@@ -19,6 +23,8 @@ DEPTHS: tuple[Depth, ...] = (2, 5, "full")
 RECENT_ONLY = 2
 """The depth at which there is no summary."""
 
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
 
 def check_depth(depth: object) -> None:
     """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
@@ -27,42 +33,8 @@ def check_depth(depth: object) -> None:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
 
 
-class RemembersConversation(Protocol):
-    """Stand for whatever remembers the closed exchanges: `ConversationContext`, or a store of your own."""
-
-    @property
-    def recent_turns(self) -> Sequence[ConversationTurn]:
-        """Return the exchanges closed last, oldest first."""
-        ...
-
-    @property
-    def history_summary(self) -> str:
-        """Return what is left of the exchanges before them."""
-        ...
-
-    @property
-    def engagement_summary(self) -> str:
-        """Return the theme of the whole conversation."""
-        ...
-
-    @property
-    def pending(self) -> PendingState | None:
-        """Return what waits for the user's answer."""
-        ...
-
-    @property
-    def closed_id(self) -> str:
-        """Return the resource id of the last user turn that was closed."""
-        ...
-
-    @property
-    def closed_at(self) -> str:
-        """Return when the exchange closed last began, empty before the first."""
-        ...
-
-
 def get_conversation_history(
-    output: ContextOutput, conversation: RemembersConversation, depth: Depth = "full", *, recent: int | None = None
+    output: ContextOutput, conversation: "ConversationContext", depth: Depth = "full", *, recent: int | None = None
 ) -> ConversationHistory:
     """Build conversation history from the machine's output and the memory of closed exchanges (seed 003 layer 2).
 
@@ -74,10 +46,9 @@ def get_conversation_history(
         InvalidOptionError: another depth.
     """
     check_depth(depth)
-    under_way = exchange_under_way(output, conversation)
     full = depth == "full"
     history = ConversationHistory(
-        recent_turns=(*conversation.recent_turns, *([] if under_way is None else [under_way])),
+        recent_turns=(*conversation.recent_turns, *_under_way(output, conversation)),
         history_summary=conversation.history_summary,
         engagement_summary=conversation.engagement_summary if full else "",
         pending=conversation.pending if full else None,
@@ -86,10 +57,55 @@ def get_conversation_history(
     return evolve(history, history_summary="") if depth == RECENT_ONLY else history
 
 
-def exchange_under_way(output: ContextOutput, conversation: RemembersConversation) -> ConversationTurn | None:
-    """Return the exchange that is in the output and not closed yet: the user's words as they are, the answer condensed."""
+def _under_way(output: ContextOutput, conversation: "ConversationContext") -> list[ConversationTurn]:
+    """Return the exchange that is not closed yet, if there is one: the user's words as they are, the answer condensed."""
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     if found is None:
-        return None
+        return []
     answer = condense(found.answer, ANSWER_TOKENS, counter=output.window.counter)
-    return ConversationTurn(found.user, answer, timestamp=found.timestamp)
+    return [ConversationTurn(found.user, answer, timestamp=found.timestamp)]
+
+
+@frozen
+class Exchange:
+    """Hold what user and assistant said since the last exchange was closed; `answer` is empty while there is none.
+
+    What the user attached is mentioned by name. `last_id` is the resource id of the newest user turn: whoever closes the exchange remembers it.
+    """
+
+    user: str
+    answer: str
+    timestamp: str
+    last_id: str
+
+
+def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "") -> Exchange | None:
+    """Return the exchange that is not closed yet, None where there is none.
+
+    `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
+    its turn may have left the window, so whatever is older ends the search as well. Gists, system turns, tool
+    results and what an assistant said while calling tools are no part of an exchange. Of a long one, gists may stand
+    between the question, which never yields, and the answer; gists before the question end the search.
+    Reads backwards from the end, no further than the exchange reaches.
+    """
+    start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
+    # Newest first: answers are collected until a question is found, questions until what came before them.
+    asked: list[Turn] = []
+    answers: list[Turn] = []
+    for turn in filter(None, map(window.peek, range(window.last, 0, -1))):
+        if turn.resource_id == closed_id or turn.timestamp < start or (turn.is_gist and asked):
+            break
+        if turn.role is Role.USER and not turn.is_gist:
+            asked.append(turn)
+        elif turn.role is Role.ASSISTANT and not turn.tool_calls and turn.text.strip():
+            if asked:
+                break
+            answers.append(turn)
+    if not asked:
+        return None
+    return Exchange(_said(asked), _said(answers), asked[-1].timestamp.isoformat(), asked[0].resource_id)
+
+
+def _said(newest_first: list[Turn]) -> str:
+    named = ((turn, attachment_of(turn)) for turn in reversed(newest_first))
+    return "\n".join(attachment.mention if attachment else turn.text.strip() for turn, attachment in named)

@@ -63,25 +63,17 @@ def close_turn(
     Raises:
         ClosedTurnError: the exchange is not newer than the last closed one.
     """
-    _check_newer(conversation, turn)
+    if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
+        raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
     summary = summarize(turn)
     counter = output.window.counter
     remembered = _with_exchange(conversation, turn, output, projector)
     remembered = _with_summary(remembered, summary, counter, projector)
-    remembered = evolve(
-        remembered,
-        engagement=conversation.engagement.after(summary, engagement, counter=counter),
-        pending=turn.pending,
-    )
+    remembered = evolve(remembered, engagement=conversation.engagement.after(summary, engagement, counter=counter), pending=turn.pending)
     for step in turn.steps:
         if step.result is not None:
             remembered = remembered.archive(f"turn_{turn.turn_num}_step_{step.step_num}", step.result)
     return remembered
-
-
-def _check_newer(conversation: ConversationContext, turn: CurrentTurn) -> None:
-    if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
-        raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
 
 
 def _with_exchange(
@@ -128,10 +120,7 @@ def _grown(digest: Digest, entries: Iterable[str], counter: TokenCounter, projec
 
 def _summary_line(summary: TurnExecutionSummary) -> str:
     decided = f" ({summary.think_decision})" if summary.think_decision else ""
-    facts = [summary.think_goal, *(step.outcome for step in summary.steps), *_endings(summary)]
+    expressed = f"the user expressed: {summary.user_expressed}" if summary.user_expressed else ""
+    blocked = "" if summary.blocked_reason is None else f"blocked: {summary.blocked_reason}"
+    facts = (summary.think_goal, *(step.outcome for step in summary.steps), expressed, blocked)
     return f"Turn {summary.turn_num}{decided}: {'; '.join(one_line(fact) for fact in facts if fact.strip())}"
-
-
-def _endings(summary: TurnExecutionSummary) -> list[str]:
-    expressed = [f"the user expressed: {summary.user_expressed}"] if summary.user_expressed else []
-    return expressed if summary.blocked_reason is None else [*expressed, f"blocked: {summary.blocked_reason}"]

@@ -37,10 +37,9 @@ def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities
     'analyzed recipes'
     """
     # A text is a sequence to Python, of letters.
-    count = len(result) if isinstance(result, Sequence) and not isinstance(result, str) else len(entities_involved) or None
-    if count is None and isinstance(result, Mapping):
-        count = 1
-    if count is None:
+    if isinstance(result, Sequence) and not isinstance(result, str):
+        count = len(result)
+    elif not (count := len(entities_involved) or int(isinstance(result, Mapping))):
         return f"{_DONE[kind]} {subdomain}"
     return f"{_DONE[kind]} {count} {singular(subdomain) if count == 1 else subdomain}"
 

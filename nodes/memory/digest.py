@@ -6,9 +6,6 @@ and folds with its neighbours when there are many. So an entry costs the same
 whether ten came before it or ten thousand.
 """
 
-from collections.abc import Iterable
-from functools import reduce
-
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, ResourceClass
@@ -104,27 +101,20 @@ class Digest:
         """
         number = self.added + 1
         entries = (*self.entries, DigestEntry(number, number, 0, text))
-        window = _window(entries, self.bound, counter)
+        window = ContextWindow(self.bound, counter=counter)
+        for entry in entries:
+            window = window.append(entry.turn, ResourceClass.REQUIRED)
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break
             # A joined text may count more than its turns: both bounds hold, and a harsher target follows where one does not.
             window = (projector or _PROJECTOR).compress(window, target).window
-        return evolve(self, entries=_read_back(window, entries))
-
-
-def _window(entries: Iterable[DigestEntry], bound: int, counter: TokenCounter | None) -> ContextWindow:
-    empty = ContextWindow(bound, counter=counter)
-    return reduce(lambda window, entry: window.append(entry.turn, ResourceClass.REQUIRED), entries, empty)
+        standing = {entry.turn.resource_id: entry for entry in entries}
+        return evolve(self, entries=[standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns()])
 
 
 def _text_of(window: ContextWindow) -> str:
     return "\n".join(turn.text for turn in window.all_turns())
-
-
-def _read_back(window: ContextWindow, entries: Iterable[DigestEntry]) -> tuple[DigestEntry, ...]:
-    standing = {entry.turn.resource_id: entry for entry in entries}
-    return tuple(standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns())
 
 
 def _gist(turn: Turn) -> DigestEntry:

@@ -5,7 +5,7 @@ What it returns goes to a model. It never goes to a browser: `ComponentRenderer`
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -16,21 +16,13 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import check_text
 from polycontext.nodes.fitting import write_within
 from polycontext.nodes.prompt_text import one_line
-from polycontext.nodes.prompts.library import (
-    TemplateLibrary,
-    merge,
-    package_library,
-    persona_template,
-    read_folder,
-    section_template,
-    system_template,
-)
+from polycontext.nodes.prompts.library import TemplateLibrary, given_library, merge, package_library, read_folder
 from polycontext.nodes.prompts.persona import describe_persona
 from polycontext.nodes.prompts.template import Template
 from polycontext.nodes.prompts.transcript import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Turn, count_turn
 
 Value = str | int | float
 """What may be put into a template: text, or a number."""
@@ -88,18 +80,12 @@ class PromptBuilder:
 
     def __attrs_post_init__(self) -> None:
         # Frozen, and yet it shows all templates in the fields that took the caller's own.
-        library = merge([self._given(), *map(read_folder, self.folders), package_library()])
+        given = given_library(self.system_templates, self.persona_templates, self.section_templates)
+        library = merge([given, *map(read_folder, self.folders), package_library()])
         loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
         object.__setattr__(self, "_library", library)
         for name, templates in loaded.items():
             object.__setattr__(self, name, MappingProxyType({key: template.text for key, template in templates.items()}))
-
-    def _given(self) -> TemplateLibrary:
-        return TemplateLibrary(
-            _loaded(self.system_templates, "system_templates", lambda _, text, source: system_template(text, source)),
-            _loaded(self.persona_templates, "persona_templates", persona_template),
-            _loaded(self.section_templates, "section_templates", section_template),
-        )
 
     def build_system_prompt(
         self, agent_type: str, eigenvectors: Mapping[str, float] | None = None, constraints: Sequence[str] = (), **values: Value
@@ -147,15 +133,32 @@ class PromptBuilder:
         closing = self._section("task", texts) if task and "task" not in template.names else ""
         if system_only:
             return _joined(system, closing)
+        window = output.window
         # A prompt ends where the model goes on, which is behind results and not before them.
-        _check_answered(output.window)
-        return _fitted(output.window, lambda turns: _joined(system, self._conversation(turns, texts), closing))
+        if window.open_calls:
+            calls = ", ".join(window.open_calls)
+            raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
+
+        def write(turns: Iterable[Turn]) -> str:
+            return _joined(system, self._section("conversation", {**texts, "conversation": transcript(turns)}), closing)
+
+        def count(prompt: str) -> int:
+            return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
+
+        written = write_within(window, window.max_tokens, write, count, _PROJECTOR)
+        if written.tokens > window.max_tokens:
+            raise ContextOverflowError(written.tokens, window.max_tokens, "the prompt")
+        return written.text
 
     def _template(self, agent_type: str) -> Template:
         templates = self._library.system
         if check_text(agent_type, "agent_type") not in templates:
+            names = sorted(templates)
+            near = " or ".join(map(repr, get_close_matches(agent_type, names)))
+            meant = f"; did you mean {near}?" if near else ""
+            told = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
             # The caller's line: behind this method and the one that builds a prompt.
-            warnings.warn(_unknown_agent_type(agent_type, templates), stacklevel=3)
+            warnings.warn(UnknownAgentTypeWarning(told), stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(
@@ -166,15 +169,8 @@ class PromptBuilder:
         prompt = template.fill({**texts, "persona": persona, "constraints": listed})
         return prompt if "constraints" in template.names else _joined(prompt, listed)
 
-    def _conversation(self, turns: Iterable[Turn], texts: Mapping[str, str]) -> str:
-        return self._section("conversation", {**texts, "conversation": transcript(turns)})
-
     def _section(self, name: str, texts: Mapping[str, str]) -> str:
         return self._library.sections[name].fill(texts) if texts[name] else ""
-
-
-def _loaded(templates: Mapping[str, str], what: str, load: Callable[[str, str, str], Template]) -> Mapping[str, Template]:
-    return {name: load(name, text, f"{what}[{name!r}]") for name, text in templates.items()}
 
 
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:
@@ -194,35 +190,3 @@ def _list(constraints: Sequence[str]) -> str:
 
 def _joined(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
-
-
-def _check_answered(window: ContextWindow) -> None:
-    if window.open_calls:
-        calls = ", ".join(window.open_calls)
-        raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
-
-
-def _unknown_agent_type(agent_type: str, known: Iterable[str]) -> UnknownAgentTypeWarning:
-    """Return the warning, with what the name may have been meant to be."""
-    names = sorted(known)
-    near = " or ".join(map(repr, get_close_matches(agent_type, names)))
-    meant = f"; did you mean {near}?" if near else ""
-    return UnknownAgentTypeWarning(f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}")
-
-
-def _fitted(window: ContextWindow, write: Callable[[Iterable[Turn]], str]) -> str:
-    """Return what `write` makes of the window's turns or, where that is over budget, of a compressed view with which it fits.
-
-    PRESERVED turns stay word for word in every view.
-
-    Raises:
-        ContextOverflowError: over budget even after everything yielded that may.
-    """
-
-    def count(prompt: str) -> int:
-        return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
-
-    written = write_within(window, window.max_tokens, write, count, _PROJECTOR)
-    if written.tokens > window.max_tokens:
-        raise ContextOverflowError(written.tokens, window.max_tokens, "the prompt")
-    return written.text

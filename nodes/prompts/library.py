@@ -15,7 +15,6 @@ from polycontext.nodes.prompts.template import Template, TemplateError
 SECTIONS = ("constraints", "conversation", "task")
 """The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and so on."""
 
-_PERSONA = "persona"
 _SUFFIX = ".md"
 
 
@@ -58,12 +57,12 @@ def read_folder(folder: Traversable) -> TemplateLibrary:
         entry.name.removesuffix(_SUFFIX): _text(entry) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX) and entry.is_file()
     }
     parts = {name.removeprefix("_"): text for name, text in texts.items() if name.startswith("_")}
-    persona = parts.pop(_PERSONA, "")
+    persona = parts.pop("persona", "")
     source = Path(str(folder))
     return TemplateLibrary(
-        {name: system_template(text, str(source / f"{name}.md")) for name, text in texts.items() if not name.startswith("_")},
-        dict(read_persona(persona, str(source / f"_{_PERSONA}.md"))),
-        {name: section_template(name, text, str(source / f"_{name}.md")) for name, text in parts.items()},
+        {name: _system(text, str(source / f"{name}.md")) for name, text in texts.items() if not name.startswith("_")},
+        dict(read_persona(persona, str(source / "_persona.md"))),
+        {name: _section(name, text, str(source / f"_{name}.md")) for name, text in parts.items()},
     )
 
 
@@ -75,21 +74,28 @@ def _text(entry: Traversable) -> str:
         raise TemplateError(str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8") from None
 
 
-def system_template(text: str, source: str) -> Template:
-    """Return the template of an agent type; raise `TemplateError` where it says nothing."""
+def given_library(system: Mapping[str, str], persona: Mapping[str, str], sections: Mapping[str, str]) -> TemplateLibrary:
+    """Return the templates that a caller gave as text; raise `TemplateError` where one is none."""
+    return TemplateLibrary(
+        {name: _system(text, f"system_templates[{name!r}]") for name, text in system.items()},
+        {name: _persona(name, text, f"persona_templates[{name!r}]") for name, text in persona.items()},
+        {name: _section(name, text, f"section_templates[{name!r}]") for name, text in sections.items()},
+    )
+
+
+def _system(text: str, source: str) -> Template:
     if not text.strip():
         raise TemplateError(source, 0, 0, "is empty", "a template that says something")
     return Template(text, source)
 
 
-def persona_template(name: str, text: str, source: str) -> Template:
-    """Return the template of an eigenvector's band; raise `TemplateError` where `name` has no band."""
+def _persona(name: str, text: str, source: str) -> Template:
     if name.rpartition(".")[2] not in tuple(Band):
         raise TemplateError(source, 0, 0, f"{name!r:.60} names no band", f"an eigenvector's name, then {', '.join(f'.{b}' for b in Band)}")
     return Template(text, source)
 
 
-def section_template(name: str, text: str, source: str) -> Template:
+def _section(name: str, text: str, source: str) -> Template:
     """Return the template of a section; raise `TemplateError` where it is unknown, or would lose what it is there for."""
     if name not in SECTIONS:
         raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))

@@ -12,7 +12,6 @@ from polycontext.nodes.prompts.template import Template, TemplateError
 
 LOW_BELOW = 0.35
 HIGH_ABOVE = 0.65
-_DEFAULT = "default"
 
 
 class Band(StrEnum):
@@ -52,7 +51,7 @@ def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise InvalidOptionError(f"eigenvectors[{name!r:.60}]", value, "a number from 0 to 1")
     band = band_of(value)
-    template = templates.get(f"{name}.{band}") or templates[f"{_DEFAULT}.{band}"]
+    template = templates.get(f"{name}.{band}") or templates[f"default.{band}"]
     return template.fill({"name": name, "value": f"{value:.2f}"})
 
 
@@ -75,12 +74,9 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
                 raise TemplateError(
                     source, number, 1, f"line {line!r:.60}", f"'# eigenvector', below it {', '.join(f'{b}: ...' for b in Band)}"
                 )
-            yield f"{name}.{band}", _template(line, sentence, source, number)
-
-
-def _template(line: str, sentence: str, source: str, number: int) -> Template:
-    text = sentence.strip()
-    try:
-        return Template(text, f"{source}:{number}")
-    except TemplateError as error:
-        raise TemplateError(source, number, line.index(text) + error.column, error.problem, error.legal) from None
+            text = sentence.strip()
+            try:
+                template = Template(text, f"{source}:{number}")
+            except TemplateError as error:
+                raise TemplateError(source, number, line.index(text) + error.column, error.problem, error.legal) from None
+            yield f"{name}.{band}", template

@@ -88,19 +88,9 @@ class Template:
             for _, name in pieces:
                 if name is not None and name not in values:
                     raise MissingValueError(name, self.source, tuple(values))
-        return _BLANK.join(_filled(pieces, values) for pieces in self._paragraphs if not _vanishes(pieces, values))
-
-
-def _filled(pieces: tuple[Piece, ...], values: Mapping[str, str]) -> str:
-    return "".join(literal if name is None else literal + values[name] for literal, name in pieces)
-
-
-def _vanishes(pieces: tuple[Piece, ...], values: Mapping[str, str]) -> bool:
-    match pieces:
-        case (("", str(name)),):
-            return not values[name]
-        case _:
-            return False
+        filled = ["".join(literal if name is None else literal + values[name] for literal, name in pieces) for pieces in self._paragraphs]
+        # A single piece without text is a place alone: a literal has text, and a blank paragraph has no piece.
+        return _BLANK.join(text for text, pieces in zip(filled, self._paragraphs, strict=True) if text or len(pieces) != 1)
 
 
 def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:

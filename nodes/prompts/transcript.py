@@ -9,11 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Role, Turn
 
-_TILDES = re.compile("~+")
 _SHORTEST = 3
-_PLAIN_NAME = re.compile(r"[\w.-]{1,64}")
 
 
 def transcript(turns: Iterable[Turn]) -> str:
@@ -39,7 +37,9 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     labels: dict[str, str] = {}
     for turn in turns:
         if turn.tool_calls:
-            labels = dict(_labels(turn.tool_calls))
+            # Where one turn makes several calls they are numbered, since ids are long and mean nothing.
+            numbers = [f" #{number}" for number in range(1, len(turn.tool_calls) + 1)] if len(turn.tool_calls) > 1 else [""]
+            labels = {call.id: _name(call.name) + number for call, number in zip(turn.tool_calls, numbers, strict=True)}
         if turn.text or not turn.tool_calls:
             yield _head(turn, labels), turn.text
         for call in turn.tool_calls:
@@ -47,7 +47,7 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 
 def _block(head: str, text: str) -> str:
-    longest = max(map(len, _TILDES.findall(text)), default=0)
+    longest = max(map(len, re.findall("~+", text)), default=0)
     fence = "~" * max(_SHORTEST, longest + 1)
     return f"{fence}{head}\n{text}\n{fence}"
 
@@ -64,11 +64,5 @@ def _head(turn: Turn, labels: Mapping[str, str]) -> str:
     return " ".join(words)
 
 
-def _labels(calls: tuple[ToolCall, ...]) -> Iterator[tuple[str, str]]:
-    """Name calls by their tools; where one turn makes several, number them, since ids are long and mean nothing."""
-    for number, call in enumerate(calls, 1):
-        yield call.id, _name(call.name) if len(calls) == 1 else f"{_name(call.name)} #{number}"
-
-
 def _name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
+    return name if re.fullmatch(r"[\w.-]{1,64}", name) else json.dumps(name)

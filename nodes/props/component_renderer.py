@@ -4,12 +4,14 @@ The frontend never sees a prompt (seed 004 §1.2, §7.3). Props are built from a
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
+from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import VALID_DIRECTIONS, ContextOutput, ContextSession, ContextState, InputKind
+from polycontext.polynomial.inputs import shown_text
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 
@@ -71,8 +73,9 @@ class ComponentRenderer:
         legal = VALID_DIRECTIONS[output.state]
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
+        turns = (turn for turn in output.window.all_turns() if turn.role in self.shown and (turn.text or turn.is_gist))
         return {
-            "messages": [self._message(output.window, turn) for turn in output.window.all_turns() if self._is_shown(turn)],
+            "messages": [self._message(output.window, turn) for turn in turns],
             "pressure": output.pressure,
             "status": _status(output),
             "canSend": can_send,
@@ -83,25 +86,15 @@ class ComponentRenderer:
             },
         }
 
-    def _is_shown(self, turn: Turn) -> bool:
-        return turn.role in self.shown and (bool(turn.text) or turn.is_gist)
-
     def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
         return {
             "id": turn.resource_id,
             # A gist stands in a role of the provider's, and nobody said it.
             "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
-            "content": _content(turn),
+            "content": shown_text(turn),
             "timestamp": turn.timestamp.isoformat(),
             "isPreserved": window.class_of(turn) is ResourceClass.PRESERVED,
         }
-
-
-def _content(turn: Turn) -> str:
-    if turn.is_gist:
-        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
-    attachment = attachment_of(turn)
-    return attachment.mention if attachment else turn.text
 
 
 def _status(output: ContextOutput) -> Status:
@@ -120,3 +113,12 @@ def _status(output: ContextOutput) -> Status:
 def _awaits_assistant(window: ContextWindow) -> bool:
     last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM and not attachment_of(turn)), None)
     return last is not None and (last.role is not Role.ASSISTANT or bool(window.open_calls))
+
+
+DECLARATION, SCHEMA = "props.d.ts", "props.schema.json"
+"""The contract of the props as files of this package: in TypeScript, and as a JSON Schema."""
+
+
+def shipped(name: str) -> str:
+    """Return the text of a contract file as it was installed: `DECLARATION` or `SCHEMA`."""
+    return files("polycontext.nodes.props").joinpath(name).read_text(encoding="utf-8")

@@ -5,10 +5,10 @@ from polycontext.nodes.reasoning.printing import (
     ReasoningNode,
     ReasoningPart,
     format_reasoning_for_prompt,
+    get_reasoning_trace,
     reasoning_parts,
     visible_reasoning,
 )
-from polycontext.nodes.reasoning.reading import RemembersReasoning, TurnUnderWay, get_reasoning_trace
 from polycontext.nodes.reasoning.summaries import (
     ConversationPhase,
     CurationSummary,
@@ -27,13 +27,11 @@ __all__ = [
     "ReasoningNode",
     "ReasoningPart",
     "ReasoningTrace",
-    "RemembersReasoning",
     "StepKind",
     "StepSummary",
     "ThinkDecision",
     "TurnCuration",
     "TurnExecutionSummary",
-    "TurnUnderWay",
     "format_reasoning_for_prompt",
     "get_reasoning_trace",
     "reasoning_parts",

@@ -1,9 +1,9 @@
-"""Who reads what of layer 3, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
+"""Layer 3 from what is remembered: who reads what of it, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve
 
@@ -11,9 +11,10 @@ from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
 from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 
-ReasoningNode = Literal["understand", "think", "act", "reply"]
+if TYPE_CHECKING:
+    from polycontext.nodes.memory import ConversationContext, CurrentTurn
 
-NOTHING_HAPPENED = "(nothing happened yet)"
+ReasoningNode = Literal["understand", "think", "act", "reply"]
 
 
 class ReasoningPart(StrEnum):
@@ -51,6 +52,16 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
 _OUTCOME_TURNS = 2
 """Of how many exchanges those read the outcomes who do not read the steps."""
 _OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED})
+
+
+def get_reasoning_trace(conversation: "ConversationContext", turn: "CurrentTurn | None" = None) -> ReasoningTrace:
+    """Build the reasoning trace from what is remembered and the exchange under way (seed 003 layer 3).
+
+    A `turn` that was closed already is not shown twice.
+    """
+    recent = conversation.turn_summaries
+    current = None if turn is None or any(each.turn_num == turn.turn_num for each in recent) else turn.summary
+    return ReasoningTrace(recent, conversation.reasoning_summary, current, conversation.understand_decision_log)
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
@@ -99,38 +110,28 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
 
     Law: no line starts with anything that a model or a user said.
     """
+    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
     return filled(
         (
             part("Your decisions so far", (f"- Turn {entry.turn_num}: {_decided(entry.curation)}" for entry in trace.curation_log)),
             part("Earlier reasoning", map(quoted_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
             *(_turn(turn, trace) for turn in trace.turns),
-            part("Conversation flow", _flow(trace), ResourceClass.PRESERVED),
+            part("Conversation flow", (f"{label}: {text}" for label, text in said if text), ResourceClass.PRESERVED),
         )
     )
 
 
 def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
-    entries = [*map(Entry, _decision(turn)), *_steps(turn), *map(Entry, _curation(turn))]
+    which = "This turn" if turn is trace.current else "Last turn" if turn is trace.recent_summaries[-1] else "Turn before"
+    decided = ": ".join(filter(None, (turn.think_decision, one_line(turn.think_goal))))
+    entries = [f"Decided: {decided}"] if decided else []
+    entries += [_step(step) for step in turn.steps if step.description or step.outcome]
+    if not turn.entity_curation.is_empty:
+        entries.append(f"Curation: {_decided(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
-    blocked = (
-        [] if turn.blocked_reason is None else [Entry(f"BLOCKED: {one_line(turn.blocked_reason)}", resource_class=ResourceClass.PRESERVED)]
-    )
-    return Part(_heading(turn, trace), [*entries, *blocked])
-
-
-def _heading(turn: TurnExecutionSummary, trace: ReasoningTrace) -> str:
-    if turn is trace.current:
-        return f"This turn (turn {turn.turn_num})"
-    return f"{'Last turn' if turn is trace.recent_summaries[-1] else 'Turn before'} (turn {turn.turn_num})"
-
-
-def _decision(turn: TurnExecutionSummary) -> list[str]:
-    said = [text for text in (turn.think_decision or "", one_line(turn.think_goal)) if text]
-    return [f"Decided: {': '.join(said)}"] if said else []
-
-
-def _steps(turn: TurnExecutionSummary) -> list[Entry]:
-    return [Entry(_step(step)) for step in turn.steps if step.description or step.outcome]
+    blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
+    kept = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
+    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *kept])
 
 
 def _step(step: StepSummary) -> str:
@@ -138,31 +139,18 @@ def _step(step: StepSummary) -> str:
     if not step.description:
         return f"- {one_line(step.outcome)}"
     lines = [f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"]
-    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", _listed(step.entities_involved)))
+    entities = ", ".join(map(one_line, step.entities_involved))
+    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", entities))
     return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
 
 
-def _curation(turn: TurnExecutionSummary) -> list[str]:
-    return [] if turn.entity_curation.is_empty else [f"Curation: {_decided(turn.entity_curation)}"]
-
-
 def _decided(curation: CurationSummary) -> str:
-    kept = [f"retained {_reasoned(curation.retained, curation)}"] if curation.retained else []
-    gone = [f"demoted {_reasoned(curation.demoted, curation)}"] if curation.demoted else []
-    return "; ".join([*kept, *gone]) or "nothing changed"
+    def reasoned(ref: str) -> str:
+        reason = curation.reasons.get(ref)
+        return f"{one_line(ref)} ({one_line(reason)})" if reason else one_line(ref)
 
-
-def _reasoned(refs: Iterable[str], curation: CurationSummary) -> str:
-    return ", ".join(f"{one_line(ref)} ({one_line(reason)})" if (reason := curation.reasons.get(ref)) else one_line(ref) for ref in refs)
-
-
-def _listed(refs: Iterable[str]) -> str:
-    return ", ".join(map(one_line, refs))
-
-
-def _flow(trace: ReasoningTrace) -> list[str]:
-    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
-    return [f"{label}: {text}" for label, text in said if text]
+    both = (("retained", curation.retained), ("demoted", curation.demoted))
+    return "; ".join(f"{did} {', '.join(map(reasoned, refs))}" for did, refs in both if refs) or "nothing changed"
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
@@ -192,4 +180,4 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
-    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), NOTHING_HAPPENED)
+    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")

@@ -155,8 +155,8 @@ class _Run:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
         touched = [turn for splice in event.edit.splices for turn in turns[splice.start : splice.stop]]
         return Compressed(
-            tokens_before=before.seek(len(before)).tokens,
-            tokens_after=after.seek(len(after)).tokens,
+            tokens_before=before.total_tokens,
+            tokens_after=after.total_tokens,
             dropped=self._numbers_of(turn for turn in touched if turn.resource_id in dropped),
             gisted=self._numbers_of(turn for turn in touched if turn.resource_id not in dropped),
             state=event.state,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.nodes.testing.shown import Named
 from polycontext.nodes.testing.talk import Head, lived_windows, reaches, windows
-from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View, plan_at
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View
+from polycontext.pressure.plan import plan_at
 from polycontext.window import Store
 from polycontext.window.store import StoreComonad
 

@@ -4,7 +4,7 @@ from attrs import frozen
 
 from polycontext.polynomial.algebra.poly_agent import PolyAgent, Those
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy
+from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, context_transition
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.window import ContextWindow
@@ -23,7 +23,7 @@ class Position:
         return cls(ContextState.EMPTY, ContextWindow(max_tokens))
 
 
-def context_polynomial(policy: ContextPolicy = DEFAULT_POLICY) -> PolyAgent[Position, ContextInput, ContextOutput]:
+def context_polynomial(policy: ContextPolicy | None = None) -> PolyAgent[Position, ContextInput, ContextOutput]:
     """Return the context polynomial under `policy`: positions carry their window, directions are input kinds."""
 
     def transition(position: Position, context_input: ContextInput) -> tuple[Position, ContextOutput]:

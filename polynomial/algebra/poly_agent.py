@@ -9,9 +9,10 @@ from collections.abc import Set as AbstractSet
 from itertools import product as pairs
 from typing import Any, Generic, TypeVar
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from polycontext.linearity import CallerError, PolycontextError
+from polycontext.linearity import PolycontextError
+from polycontext.polynomial.errors import IllegalDirectionError
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -24,17 +25,6 @@ C = TypeVar("C")
 
 def _itself(value: Any) -> Any:
     return value
-
-
-@define(slots=False, eq=False)
-class DirectionError(CallerError, ValueError):
-    """Refuse an input that is no direction of the position."""
-
-    position: object
-    direction: object
-
-    def __str__(self) -> str:
-        return f"{self.direction!r} is no direction of position {self.position!r}"
 
 
 @frozen(eq=False)
@@ -86,13 +76,13 @@ class PolyAgent(Generic[S, A, B]):
         """Return the next position and the output; refuse what is no direction.
 
         Raises:
-            DirectionError: `input` is no direction of `position`.
+            IllegalDirectionError: `input` is no direction of `position`.
             Whatever the transition refuses.
         """
         legal = self.directions(position)
         # Directions that can only be tried are tried by the transition, which says best what it refuses.
         if not isinstance(legal, Those) and self.direction(input) not in legal:
-            raise DirectionError(position, self.direction(input))
+            raise IllegalDirectionError(position, self.direction(input), tuple(sorted(legal, key=repr)))
         return self.transition(position, input)
 
     def run(self, position: S, inputs: Iterable[A]) -> tuple[S, list[B]]:
@@ -176,7 +166,7 @@ def coproduct(
 
     def transition(position: Any, input: Any) -> tuple[Left[S] | Right[S2], Left[B] | Right[B2]]:
         if type(position) is not type(input):
-            raise DirectionError(position, input)
+            raise IllegalDirectionError(position, input, (f"inputs tagged {type(position).__name__}",))
         if isinstance(position, Left):
             s, b = first.invoke(position.value, input.value)
             return Left(s), Left(b)

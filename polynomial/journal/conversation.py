@@ -14,10 +14,9 @@ from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent, input_of
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.machine.context_machine import TABLE
-from polycontext.polynomial.machine.step import check_floors
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import Edit, apply_edit
+from polycontext.pressure import Edit, apply_edit, check_floors
 from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, Turn
 
@@ -87,9 +86,8 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
         case CompressEvent():
             _check_gists(window, event.edit)
             _check_dropped(window, event.edit)
-            after = apply_edit(window, event.edit, compressed=True)
-            check_floors(window, after)
-            return after
+            check_floors(window, event.edit)
+            return apply_edit(window, event.edit, compressed=True)
         case RecallEvent():
             _check_recalled(conversation, event.edit)
             return apply_edit(window, event.edit, compressed=False)

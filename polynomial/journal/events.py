@@ -72,6 +72,10 @@ def event_of(step: Step, state: ContextState, at: datetime) -> Event:
     payload, after = step.input.payload, step.result
     assert after is not None
     match step.input.kind:
+        case InputKind.USER_TURN | InputKind.ASSISTANT_TURN | InputKind.TOOL_TURN | InputKind.SYSTEM:
+            turn = after.peek(len(after))
+            assert turn is not None
+            return TurnEvent(state, turn, after.class_of(turn))
         case InputKind.COMPRESS:
             assert step.compression is not None
             return CompressEvent(state, step.compression.edit, at)
@@ -83,10 +87,6 @@ def event_of(step: Step, state: ContextState, at: datetime) -> Event:
             return PromoteEvent(state, payload.resource_id, payload.resource_class, payload.rationale, at)
         case InputKind.CLEAR:
             return ClearEvent(state, at)
-        case InputKind.USER_TURN | InputKind.ASSISTANT_TURN | InputKind.TOOL_TURN | InputKind.SYSTEM:
-            turn = after.peek(len(after))
-            assert turn is not None
-            return TurnEvent(state, turn, after.class_of(turn))
         case _:
             assert_never(step.input.kind)
 

@@ -78,10 +78,12 @@ class Log(Sequence[Turn]):
     def item(self, item_id: str) -> Turn | None:
         """Return the turn that attached a context item first, None where none did."""
         place = self._items.get(item_id)
-        if place is None or place >= len(self):
+        if place is None:
             return None
-        attachment = attachment_of(self[place])
-        return self[place] if attachment is not None and attachment.id == item_id else None
+        if place < len(self) and _item_id(self[place]) == item_id:
+            return self[place]
+        # The hint is another version's, as in `_find`.
+        return next((turn for turn in self if _item_id(turn) == item_id), None)
 
     def _find(self, resource_id: str) -> int | None:
         place = self._places.get(resource_id)
@@ -127,6 +129,11 @@ class Log(Sequence[Turn]):
     # A pickle carries the turns alone; the index is made anew.
     def __reduce__(self) -> tuple[object, ...]:
         return _log_of, (tuple(self),)
+
+
+def _item_id(turn: Turn) -> str | None:
+    attachment = attachment_of(turn)
+    return None if attachment is None else attachment.id
 
 
 def _log_of(turns: Sequence[Turn]) -> Log:

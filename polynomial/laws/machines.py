@@ -12,7 +12,7 @@ from attrs import evolve
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.algebra.poly_agent import DirectionError, PolyAgent
+from polycontext.polynomial.algebra.poly_agent import PolyAgent
 from polycontext.polynomial.errors import IllegalDirectionError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation, replay
@@ -181,7 +181,7 @@ def the_polynomial_moves_as_the_table(
 
 def _without_words(taken: Any) -> object:
     """Take a direction that is refused for what it is, whichever of the two says so."""
-    refused = isinstance(taken[0], type) and issubclass(taken[0], DirectionError | IllegalDirectionError)
+    refused = isinstance(taken[0], type) and issubclass(taken[0], IllegalDirectionError)
     return "no direction" if refused else taken
 
 

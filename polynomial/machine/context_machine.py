@@ -24,7 +24,7 @@ from statemachine.transition_list import TransitionList
 from polycontext.linearity import InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.polynomial.errors import SessionWriteError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
+from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
 from polycontext.polynomial.machine.table import Row, Table, directions
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ConflictError
@@ -52,7 +52,10 @@ def _turn(source: State, pressured: State, settled: State) -> TransitionList:
 class ContextMachine(StateChart[ContextModel]):
     """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (seed 004 §3.2).
 
-    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress", 0.5)``, or a turn.
+    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress", 0.5)``, or a turn. A target
+    stands in its place, without its name: the library keeps the keyword ``target`` for itself and would drop it. With listeners that are
+    coroutine functions each event is awaited before the next.
+
     A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in PRESSURED `ContextPressureError`),
     a turn out of order `OrderError`, a turn that can never fit `ContextOverflowError`, a compression below a floor `FloorError`.
 
@@ -93,9 +96,9 @@ class ContextMachine(StateChart[ContextModel]):
     )
 
     def __init__(
-        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+        self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY, **options: Any
     ) -> None:
-        self.policy = policy
+        self.policy = policy or default_policy()
         super().__init__(ContextModel(window), start_value=state, **options)
 
     # --- what the declaration names -------------------------------------------
@@ -236,11 +239,15 @@ class FollowingMachine(ContextMachine):
     parted = False
 
     def __init__(
-        self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY, **options: Any
+        self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY, **options: Any
     ) -> None:
         super().__init__(window, policy, state, **options)
         if isinstance(self._engine, AsyncEngine):
             raise InvalidOptionError("listeners", options.get("listeners"), "listeners whose methods are plain functions, not coroutines")
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        """Refuse to take what no session has stored."""
+        raise _only_follows()
 
     def _in_words(self, refused: TransitionNotAllowed) -> PolycontextError | None:
         in_words = super()._in_words(refused)
@@ -249,8 +256,12 @@ class FollowingMachine(ContextMachine):
 
     def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
         if trigger_data.event in KINDS and "step" not in trigger_data.kwargs:
-            raise SessionWriteError("this machine follows a session", "the session's own methods, or a ContextMachine of your own")
+            raise _only_follows()
         super()._put_nonblocking(trigger_data, internal=internal)
+
+
+def _only_follows() -> SessionWriteError:
+    return SessionWriteError("this machine follows a session", "the session's own methods, or a ContextMachine of your own")
 
 
 def compile_table(machine: type[ContextMachine]) -> Table:

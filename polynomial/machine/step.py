@@ -5,8 +5,7 @@ here, and every answer is remembered: whoever asks the same step again (the live
 has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the result.
 """
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from functools import cache
 
 from attrs import define, evolve, field, frozen
 
@@ -21,18 +20,16 @@ from polycontext.pressure import (
     ConflictError,
     ContextProjector,
     Edit,
-    Fidelity,
-    FloorError,
     Fulfilment,
     Signals,
     Threshold,
     apply_edit,
-    floor_of,
+    check_floors,
     is_looping,
     pressure_of,
     tokens_at,
 )
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow
 from polycontext.window.splice import spliced
 
 
@@ -52,13 +49,23 @@ class ContextPolicy:
 
     def high(self, window: ContextWindow) -> float:
         """Return the high mark for `window`: a loop at its end is signalled whatever the caller knows of it."""
-        signals = self.signals
-        if not signals.looping and is_looping(window):
-            signals = evolve(signals, looping=True)
-        return self.threshold.high(signals)
+        return self.threshold.high(_looping(self.signals) if is_looping(window) else self.signals)
+
+    def is_above(self, window: ContextWindow) -> bool:
+        """Tell whether the pressure of `window` is above its high mark; a loop is looked for only where it would matter."""
+        pressure, marks = pressure_of(window), (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals)))
+        return pressure > min(marks) and (pressure > max(marks) or pressure > self.high(window))
 
 
-DEFAULT_POLICY = ContextPolicy()
+@cache
+def _looping(signals: Signals) -> Signals:
+    return evolve(signals, looping=True)
+
+
+@cache
+def default_policy() -> ContextPolicy:
+    """Return the policy that is used when nobody brings another; made when first needed, since it brings the extractive summariser."""
+    return ContextPolicy()
 
 
 @define
@@ -82,7 +89,9 @@ class Step:
         cls, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy, result: ContextWindow, state: ContextState
     ) -> "Step":
         """Return a step whose answers are those that led to `state` with `result`, as a journal has them."""
-        step = cls(context_input, window, policy, result, appended=result, recalled=result, fits=True, holds_floors=True)
+        step = cls(context_input, window, policy, result)
+        step._appended = step._recalled = result
+        step._fits = step._holds_floors = True
         step._pressured, step._cooling = state is ContextState.PRESSURED, state is ContextState.COMPRESSED
         return step
 
@@ -115,7 +124,7 @@ class Step:
         """Raise `FloorError` if the compression takes an atom below the floor of its class, whoever planned it."""
         if not self._holds_floors:
             result = self.compressed
-            check_floors(self.window, result.window)
+            check_floors(self.window, result.edit)
             if result.window.all_turns() != tuple(spliced(self.window.all_turns(), result.edit.splices)):
                 # The journal repeats the edit: a window that it does not make would be lost by a restart.
                 raise InvalidOptionError("compression", result, "a window that its own edit makes")
@@ -127,7 +136,7 @@ class Step:
         """Tell whether the turn takes the window above the high mark; a view over its budget always is."""
         if self._pressured is None:
             window = self.appended
-            self._pressured = pressure_of(window) > self.policy.high(window) or is_over_budget(window)
+            self._pressured = self.policy.is_above(window) or is_over_budget(window)
         return self._pressured
 
     def is_cooling(self) -> bool:
@@ -216,32 +225,3 @@ def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "
     floor = projector.floor(window)
     if floor > room:
         raise ContextOverflowError(floor + REQUEST_OVERHEAD, window.max_tokens, what)
-
-
-def check_floors(before: ContextWindow, after: ContextWindow) -> None:
-    """Refuse a compression that holds an atom of `before` at less than the floor of its class; O(n), class by class only of what changed.
-
-    Raises:
-        FloorError: names the atom by its first turn, what its class demands and what is left of it.
-    """
-    turns = before.all_turns()
-    standing = {turn.resource_id: turn for turn in after.all_turns()}
-    changed = [index for index, turn in enumerate(turns) if standing.get(turn.resource_id) is not turn]
-    if not changed:
-        return
-    told = {source for turn in standing.values() for source in turn.sources}
-    columns = before.atom_columns()
-    for atom in sorted({bisect_right(columns.bounds, index) - 1 for index in changed}):
-        members = columns.turns_of(atom)
-        resource_class = max(before.linearity.classes_of([turn.resource_id for turn in members]))
-        fidelity = _fidelity(members, standing, told)
-        if fidelity < floor_of(resource_class):
-            raise FloorError(members[0].resource_id, resource_class, fidelity, floor_of(resource_class))
-
-
-def _fidelity(members: Sequence[Turn], standing: Mapping[str, Turn], told: set[str]) -> Fidelity:
-    """Return how much of an atom is left: all its turns word for word, any trace of them, or nothing."""
-    if all(standing.get(turn.resource_id) == turn for turn in members):
-        return Fidelity.VERBATIM
-    traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in members)
-    return Fidelity.GIST if traced else Fidelity.DROPPED

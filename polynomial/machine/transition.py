@@ -2,7 +2,7 @@
 
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.machine.context_machine import TABLE
-from polycontext.polynomial.machine.step import DEFAULT_POLICY, ContextPolicy, Step
+from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
 from polycontext.polynomial.machine.table import directions, run
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.window import ContextWindow
@@ -12,7 +12,7 @@ VALID_DIRECTIONS: dict[ContextState, frozenset[InputKind]] = directions(TABLE)
 
 
 def context_transition(
-    state: ContextState, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY
+    state: ContextState, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy | None = None
 ) -> tuple[ContextState, ContextOutput]:
     """Return the next state and the output for an input that meets `window` in `state`; pure.
 
@@ -25,7 +25,7 @@ def context_transition(
     >>> state, len(output.window)
     (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 1)
     """
-    step = Step(context_input, window, policy)
+    step = Step(context_input, window, policy or default_policy())
     target = run(TABLE, state, step)
     return target, step.output(target)
 
@@ -35,10 +35,10 @@ class TableMachine:
 
     __slots__ = ("_state", "_window", "policy")
 
-    def __init__(self, window: ContextWindow, policy: ContextPolicy = DEFAULT_POLICY, state: ContextState = ContextState.EMPTY) -> None:
+    def __init__(self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY) -> None:
         self._window = window
         self._state = state
-        self.policy = policy
+        self.policy = policy or default_policy()
 
     @property
     def context_state(self) -> ContextState:

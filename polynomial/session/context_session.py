@@ -6,7 +6,7 @@ Reading never changes anything and never waits.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from attrs import evolve
@@ -18,18 +18,20 @@ from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.attaching import held_attachment
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
+from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.plugins import PromptMaker, load_prompt_maker, load_renderer
 from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold, pressure_of
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools, default_counter
+from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.providers import Provider, Rendered, get_format
+
+if TYPE_CHECKING:
+    from polycontext.polynomial.session.plugins import PromptMaker
 
 Clock = Callable[[], datetime]
 Calls = Iterable[ToolCall | Mapping[str, Any]]
@@ -91,7 +93,10 @@ class ContextSession:
     ) -> None:
         if isinstance(cooldown, bool) or not isinstance(cooldown, int) or cooldown < 0:
             raise InvalidOptionError("cooldown", cooldown, "a whole number of turns, at least 0")
-        counter = counter or default_counter()
+        if counter is None:
+            from polycontext.window import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
+
+            counter = default_counter()
         taken = reserve + (count_tools(counter, tools) if tools else 0)
         if taken and not 0 <= taken < max_tokens:
             raise ContextOverflowError(taken, max_tokens, "what the request needs besides (reserve and tool definitions)")
@@ -159,7 +164,7 @@ class ContextSession:
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
         stored = self._writer.store.load(self._writer.session_id, after)
-        return tuple(stored.events[: self.revision - after])
+        return tuple(stored.events[: max(0, self.revision - after)])
 
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, whatever became of it in the view."""
@@ -389,6 +394,8 @@ class ContextSession:
 
     def render(self) -> dict[str, Any]:
         """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
+        from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
+
         props: dict[str, Any] = load_renderer()().render_chat(self)
         return props
 
@@ -400,7 +407,7 @@ class ContextSession:
         *,
         task: str | None = None,
         system_only: bool = False,
-        prompts: PromptMaker | None = None,
+        prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
         """Return the one text that a model completes: system prompt, the view as a transcript, the task (seed 004 §5.1, §5.2).
@@ -412,8 +419,10 @@ class ContextSession:
         Raises:
             InvalidMessagesError: calls are open.
             ContextOverflowError: over budget even after everything yielded that may.
-            MissingPluginError: no prompt builder is announced, and none was given.
+            PluginError: no prompt builder is announced, and none was given.
         """
+        from polycontext.polynomial.session.plugins import load_prompt_maker  # noqa: PLC0415 - what is above is found when it is asked for
+
         maker = load_prompt_maker()() if prompts is None else prompts
         return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
 

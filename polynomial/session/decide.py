@@ -5,27 +5,29 @@ that one piece of code serves drivers that wait and drivers that await. Nothing 
 did not work out is dropped, and the conversation it began from is still there.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import assert_never
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event, event_of
+from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
 from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
-from polycontext.polynomial.session.attaching import attaching_turn, held_attachment
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Fulfilment, Plan
-from polycontext.window import Turn
+from polycontext.window import ContextItem, ContextWindow, Turn
+from polycontext.window.items import item_turn
+from polycontext.window.items.attachment import attachment_of
 
 
 @frozen
@@ -163,3 +165,33 @@ def _stamped(turn: Turn, at: datetime) -> Turn:
     if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
         return turn
     return turn.stamped(at if turn.timestamp is UNIX_EPOCH else turn.timestamp)
+
+
+# --- attaching: the same text of the same source once, and an id that named one item never given to another ---
+
+
+def held_attachment(window: ContextWindow, item: ContextItem, source: str | None) -> Turn | None:
+    """Return the turn of `window` that holds `item` word for word; None where its source has another text since."""
+    wanted = item_turn(item, source)
+    for turn in reversed(window.all_turns()):
+        if _source(turn) == _source(wanted):
+            if turn.text == wanted.text:
+                return turn
+            if _source(turn)[1] is not None:
+                return None
+    return None
+
+
+def attaching_turn(log: Log, item: ContextItem, source: str | None, ids: Iterator[str]) -> Turn:
+    """Return the turn that attaches `item`, under the next of `ids` where its own one named another item in `log`."""
+    turn = item_turn(item, source)
+    first = log.item(item.id)
+    if first is None or (_source(first), first.text) == (_source(turn), turn.text):
+        return turn
+    return item_turn(evolve(item, id=next(free for free in ids if log.item(free) is None)), source)
+
+
+def _source(turn: Turn) -> tuple[bool, str | None]:
+    """Return whether `turn` holds an item, and its source."""
+    attachment = attachment_of(turn)
+    return (False, None) if attachment is None else (True, attachment.source)

@@ -82,7 +82,7 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError(provider, len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
-    _check_budget(window.seek(len(window)).tokens + REQUEST_OVERHEAD, window, "the view")
+    _check_budget(window.total_tokens + REQUEST_OVERHEAD, window, "the view")
 
 
 def _check_budget(tokens: int, window: ContextWindow, what: str) -> None:

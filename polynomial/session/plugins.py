@@ -9,9 +9,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from attrs import define
-
-from polycontext.linearity import CollaboratorError
+from polycontext.window import PluginError
 
 RENDERERS = "polycontext.renderers"
 PROMPTS = "polycontext.prompts"
@@ -44,22 +42,11 @@ class PromptMaker(Protocol):
         ...
 
 
-@define(slots=False, eq=False)
-class MissingPluginError(CollaboratorError, LookupError):
-    """Say that nothing announced itself under an entry-point group."""
-
-    group: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"no entry point {self.name!r} in group {self.group!r}; legal: an installed distribution that announces one"
-
-
 def load_renderer(name: str = "chat") -> type[Renderer]:
     """Return the renderer class announced as `name`.
 
     Raises:
-        MissingPluginError: none is installed.
+        PluginError: none is installed.
     """
     renderer: type[Renderer] = _load(RENDERERS, name)
     return renderer
@@ -69,7 +56,7 @@ def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
     """Return the prompt builder's class announced as `name`.
 
     Raises:
-        MissingPluginError: none is installed.
+        PluginError: none is installed.
     """
     maker: type[PromptMaker] = _load(PROMPTS, name)
     return maker
@@ -79,5 +66,5 @@ def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
 def _load(group: str, name: str) -> Any:
     found = entry_points(group=group, name=name)
     if not found:
-        raise MissingPluginError(group, name)
+        raise PluginError(f"an entry point of group {group!r}", name, "none is announced", "an installed distribution that announces one")
     return next(iter(found)).load()

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.linearity import InvalidOptionError, PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, IllegalDirectionError
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.window import ContextItem, ContextWindow, ToolCall, Turn
@@ -42,6 +42,10 @@ class Ticking:
         """Return the time."""
         self._now += timedelta(seconds=1)
         return self._now
+
+
+RENAMED = {"target": "TargetError: target pressure {error.value!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"}
+"""How the record tells of options that are refused by the one error for all options now: nobody caught these leaves alone."""
 
 
 def new_session(**options: Any) -> ContextSession:
@@ -163,6 +167,8 @@ def _error_of(deed: Callable[[], object]) -> str | None:
 def told(error: PolycontextError) -> str:
     """Return type and words of an error, without what is going to change: the list of legal inputs, the number of a revision."""
     words = str(error)
+    if isinstance(error, InvalidOptionError) and error.option in RENAMED:
+        return RENAMED[error.option].format(error=error)
     if isinstance(error, IllegalDirectionError):
         words = words.partition("; legal:")[0]
     if isinstance(error, ConflictError):

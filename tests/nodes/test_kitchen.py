@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from polycontext import ContextSession
+from polycontext.nodes.memory import ConversationContext
 from tests.house import ROOT
 
 KITCHEN = ROOT / "examples" / "kitchen.py"
@@ -40,3 +42,12 @@ def test_a_node_s_context_is_printed_on_request() -> None:
     printed = _run("--show", "think", "--turn", "3", "--stop", "4")
     for heading in ("## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "## Your Task"):
         assert printed.count(f"{heading}\n") == 1
+
+
+def test_session_and_memory_are_saved_and_load_as_one(tmp_path: Path) -> None:
+    """What is saved is one text: the session with its journal, and memory and database as its companion."""
+    _run("--stop", "4", "--save", tmp_path / "saved")
+    session = ContextSession.from_json((tmp_path / "saved").read_text(encoding="utf-8"))
+    memory = ConversationContext.from_data(session.companion("kitchen")["memory"])
+    assert memory.next_turn_num == 5
+    assert memory.closed_id in session.window.linearity

@@ -14,7 +14,6 @@ from polycontext.linearity.classifying.constraints import states_constraint
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
-from polycontext.pressure import ReachError
 from polycontext.pressure.gist import digest_text, summary_text
 from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, TiktokenCounter
 from polycontext.window.providers import Provider, get_format
@@ -211,7 +210,7 @@ def test_an_impossible_budget_is_refused(budget: Any) -> None:
 
 def test_an_impossible_tail_is_refused() -> None:
     """`keep_recent` is a number of turns."""
-    with pytest.raises(ReachError, match="keep_recent"):
+    with pytest.raises(InvalidOptionError, match="keep_recent"):
         project(long_chat(), 500, counter=WORDS, keep_recent=-1)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from polycontext.nodes.testing import FAST, Head
-from polycontext.pressure import CompressionResult, ContextProjector, Plan, plan_at
+from polycontext.pressure import CompressionResult, ContextProjector, Plan
+from polycontext.pressure.plan import plan_at
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 
 

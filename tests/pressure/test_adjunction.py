@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 
 from polycontext.nodes.testing import TARGETS, Head, lives, reaches
-from polycontext.pressure import ContextProjector, Fidelity, Reach, View, plan_at, view_of
+from polycontext.pressure import ContextProjector, Fidelity, Reach, View, view_of
+from polycontext.pressure.plan import plan_at
 from polycontext.window import Atom, ContextWindow
 from tests.pressure.samples import HEAD, is_clean
 

@@ -1,5 +1,7 @@
 """Fidelity: three levels, and how low each class may go."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 from polycontext.linearity import ResourceClass
@@ -19,3 +21,16 @@ def test_every_class_has_its_floor() -> None:
 def test_floors_rise_with_the_class() -> None:
     """The floor is monotone in the class, so promoting never lets a turn go lower."""
     assert all(floor_of(low) < floor_of(high) for low, high in pairwise(ResourceClass))
+
+
+def test_the_room_opens_without_the_extractive_summariser() -> None:
+    """Importing the room does not load the summariser; asking for the summariser does."""
+    code = (
+        "import sys, polycontext.pressure as room\n"
+        "from polycontext.pressure import ContextProjector, check_floors, is_looping\n"
+        "mine = {name for name in sys.modules if name.startswith('polycontext.pressure')}\n"
+        "assert len(mine) <= 12 and not any('extractive' in name for name in mine), mine\n"
+        "assert room.ContextProjector().summariser == room.ExtractiveSummariser()\n"
+        "assert 'polycontext.pressure.extractive.summariser' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

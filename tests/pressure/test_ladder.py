@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import Head, lived_windows, reaches
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, plan_at
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
+from polycontext.pressure.plan import plan_at
+from polycontext.pressure.reach import Kind
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
@@ -31,6 +33,24 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 
 
 # --- a chain ---------------------------------------------------------------
+
+
+def test_a_pointer_lasts_where_the_last_rung_makes_no_gist() -> None:
+    """A superseded result that stands alone between two fixed turns, too small for a gist of its own, stays a pointer on every later rung."""
+    small, late = words(1, 9), [assistant(words(9)), assistant(words(10))]
+    window = extended(opened(), [calls("ls"), result(0, small), user("Never stop."), calls("ls"), result(0, small), *talk(6), *late])
+    ladder = ContextProjector(reach=Reach(keep_recent=1)).ladder(window)
+    assert ladder.has_collapse
+    chain = plans(ladder)
+    assert window.class_of(window.all_turns()[4]) is ResourceClass.PRESERVED
+    assert sum(turn.tokens or 0 for turn in window.all_turns()[2:4]) <= 40
+    assert all(plan.lowered["t3"] is Fidelity.GIST for plan in chain[1:])
+    fixed = sum(tokens for tokens, kind in zip(ladder.columns.atoms.tokens, ladder.columns.kinds, strict=True) if kind is Kind.FIXED)
+    assert ladder.floor == fixed + 40 - ladder.pointer_gains[2] + 2 * 40
+    for plan in chain[1:]:
+        done = HEAD.commit(window, HEAD.fulfil(plan))
+        assert done.tokens_after <= plan.tokens_promised
+        assert view_of(done.window, window.atoms()) <= plan.ceiling(window.atoms())
 
 
 @given(lived_windows(), reaches())

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST, TARGETS, lived_windows, reaches
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, TargetError, tokens_at
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, tokens_at
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, Says, calls, extended, ids, opened, result, talk, user, words
 
@@ -71,7 +72,7 @@ def test_an_impossible_target_is_refused(target: Any) -> None:
     """A target is a pressure from 0 to 1; a percentage, a truth or a text is none."""
     window = extended(opened(), talk(4))
     for attempt in (HEAD.plan_for, HEAD.compress):
-        with pytest.raises(TargetError, match=r"0\.0 to 1\.0") as caught:
+        with pytest.raises(InvalidOptionError, match=r"0\.0 to 1\.0") as caught:
             attempt(window, target)
         assert isinstance(caught.value, ValueError)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pressure import Reach, ReachError
+from polycontext.linearity import InvalidOptionError
+from polycontext.pressure import Reach
 
 ILLEGAL: dict[str, dict[str, Any]] = {
     "fewer than no turns": {"keep_recent": -1},
@@ -25,9 +26,9 @@ ILLEGAL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", ILLEGAL.values(), ids=ILLEGAL.keys())
 def test_an_impossible_reach_is_refused(options: dict[str, Any]) -> None:
     """The error names the option, the value and what is legal."""
-    with pytest.raises(ReachError, match="legal: ") as caught:
+    with pytest.raises(InvalidOptionError, match="legal: ") as caught:
         Reach(**options)
-    assert f"{caught.value.name} = {caught.value.value!r}" in {f"{name} = {value!r}" for name, value in options.items()}
+    assert f"{caught.value.option} = {caught.value.value!r}" in {f"{name} = {value!r}" for name, value in options.items()}
     assert isinstance(caught.value, ValueError)
 
 

@@ -3,22 +3,23 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST, windows
 from polycontext.pressure import (
     NO_SIGNALS,
     AdaptiveThreshold,
     FixedThreshold,
     Signals,
-    ThresholdError,
     is_looping,
     pressure_of,
 )
 from polycontext.pressure.threshold import aim
-from polycontext.window import ContextWindow, Role, Turn
-from tests.pressure.samples import calls, opened, result, user
+from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
+from tests.pressure.samples import extended, opened, user
 
 SHARES = st.floats(0.0, 1.0)
 SIGNALS = st.builds(Signals, progress=st.none() | SHARES, error_rate=st.none() | SHARES, looping=st.booleans())
@@ -108,7 +109,7 @@ ILLEGAL: dict[str, Any] = {
 @pytest.mark.parametrize("make", ILLEGAL.values(), ids=ILLEGAL.keys())
 def test_impossible_marks_and_signals_are_refused(make: Any) -> None:
     """Marks and signals are shares of one; the error says which one and what is legal."""
-    with pytest.raises(ThresholdError, match="legal: "):
+    with pytest.raises(InvalidOptionError, match="legal: "):
         make()
 
 
@@ -145,18 +146,94 @@ def test_the_aim_is_halfway_to_what_bounds_it(floor: float, expected: float) -> 
 # --- loops and pressure ----------------------------------------------------
 
 
-def test_the_same_call_three_times_is_a_loop() -> None:
-    """Name and arguments alike, among the last turns; other arguments or long ago are no loop."""
-    same = [calls("run", arguments='{"x": 1}'), result(0, "no")]
-    other = [calls("run", arguments='{"x": 2}'), result(0, "no")]
-    assert not is_looping([])
-    assert not is_looping(same * 2)
-    assert is_looping(same * 3)
-    assert not is_looping(same * 2 + other)
-    assert not is_looping([*same * 3, *[user("hm")] * 12])
-    assert is_looping(same * 2, repeats=2)
-    assert is_looping([*same * 3, *[user("hm")] * 6])
-    assert not is_looping([*same * 3, *[user("hm")] * 7])
+def _round(number: int, answer: str = "no", *, name: str = "run", arguments: str = '{"x": 1}') -> list[Turn]:
+    """Return a call and its result, under an id of its own."""
+    call = ToolCall(f"call-{number}", name, arguments)
+    return [Turn(Role.ASSISTANT, None, tool_calls=(call,)), Turn(Role.TOOL, answer, tool_call_id=call.id)]
+
+
+def _rounds(count: int, answer: str = "no", *, first: int = 0, name: str = "run", arguments: str = '{"x": 1}') -> list[Turn]:
+    return [turn for number in range(count) for turn in _round(first + number, answer, name=name, arguments=arguments)]
+
+
+SAID = Turn(Role.ASSISTANT, "Let me try once more.")
+LOOPS: dict[str, tuple[list[Turn], bool]] = {
+    "nothing": ([], False),
+    "twice": (_rounds(2), False),
+    "three times": (_rounds(3), True),
+    "four times": (_rounds(4), True),
+    "another result last": ([*_rounds(3), *_round(3, "yes")], False),
+    "another result in between": ([*_rounds(2), *_round(2, "yes"), *_rounds(2, first=3)], False),
+    "another result first": ([*_round(0, "yes"), *_rounds(3, first=1)], True),
+    "other arguments last": ([*_rounds(3), *_round(3, arguments='{"x": 2}')], False),
+    "another tool in between": ([*_rounds(2), *_round(2, name="ls"), *_rounds(2, first=3)], False),
+    "the user speaks in between": ([*_rounds(2), user("Go on."), *_rounds(2, first=2)], False),
+    "the user speaks after it": ([*_rounds(3), user("Stop.")], False),
+    "the system speaks after it": ([*_rounds(3), Turn(Role.SYSTEM, "Stop.")], False),
+    "the assistant speaks in between": ([*_rounds(1), SAID, *_rounds(1, first=1), SAID, *_rounds(1, first=2), SAID], True),
+    "a cut result": ([*_rounds(2), _round(2)[0], evolve(_round(2)[1], sources=("t9",))], False),
+    "the same call is open": ([*_rounds(3), _round(3)[0]], True),
+    "two and the same call open": ([*_rounds(2), _round(3)[0]], False),
+    "another call before the open one": ([*_rounds(2, name="ls"), *_round(2), _round(3, name="ls")[0]], False),
+    "another call is open": ([*_rounds(3), _round(3, name="ls")[0]], False),
+    "long ago": ([*_rounds(3), *[SAID] * 10], False),
+    "just seen": ([*_rounds(3), *[SAID] * 9], True),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_three_identical_rounds_in_a_row_are_a_loop(name: str) -> None:
+    """Name, arguments and result alike, and nothing of another kind in between."""
+    turns, expected = LOOPS[name]
+    assert is_looping(extended(opened(), turns)) is expected
+
+
+def test_parts_are_results_too() -> None:
+    """Results of the same words with other parts are other results."""
+    call, answer = _round(2)
+    shown = evolve(answer, parts=(Part("openai", "{}"),))
+    assert not is_looping(extended(opened(), [*_rounds(2), call, shown]))
+
+
+def _parallel(number: int, *answers: str, names: tuple[str, str] = ("ls", "cat"), backwards: bool = False) -> list[Turn]:
+    asked = tuple(ToolCall(f"{name}-{number}", name) for name in names)
+    results = [Turn(Role.TOOL, answer, tool_call_id=call.id) for call, answer in zip(asked, answers, strict=False)]
+    return [Turn(Role.ASSISTANT, None, tool_calls=asked), *(results[::-1] if backwards else results)]
+
+
+def test_calls_side_by_side_are_one_round() -> None:
+    """They are compared together, whatever order the results came in; one call of many is not enough."""
+    same = [turn for number in range(3) for turn in _parallel(number, "a", "b", backwards=number == 1)]
+    assert is_looping(extended(opened(), same))
+    assert not is_looping(extended(opened(), [*same[:6], *_parallel(2, "a", "c")]))
+    assert not is_looping(extended(opened(), [*same[:6], *_parallel(2, "b", "a")]))
+    assert not is_looping(extended(opened(), [*same[:6], *_parallel(2, "b", "a", names=("cat", "ls"))]))
+    assert not is_looping(extended(opened(), _parallel(0, "a", "a", names=("ls", "ls2"))), repeats=2)
+    assert is_looping(extended(opened(), [*same, *_parallel(3, "a")]))
+
+
+def test_how_often_is_the_callers_choice() -> None:
+    """Twice is the least that can repeat."""
+    assert is_looping(extended(opened(), _rounds(2)), repeats=2)
+    assert not is_looping(extended(opened(), _rounds(4)), repeats=5)
+    for repeats in (1, 0, -3, True, 2.0):
+        with pytest.raises(InvalidOptionError, match=r"repeats = .*legal: a whole number, at least 2"):
+            is_looping(opened(), repeats)  # type: ignore[arg-type]
+
+
+def test_a_loop_is_looked_for_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the conversation and whatever stands there, no more than the last twelve atoms are looked at."""
+    window = extended(opened(100_000), [*_rounds(3), *[SAID] * 200])
+    seen: list[int] = []
+    peek = ContextWindow.peek
+
+    def counted(self: ContextWindow, position: int) -> Turn | None:
+        seen.append(position)
+        return peek(self, position)
+
+    monkeypatch.setattr(ContextWindow, "peek", counted)
+    assert not is_looping(window)
+    assert len(set(seen)) == 12
 
 
 @given(windows())

@@ -71,6 +71,7 @@ class ContextManager:
             evicted = self._make_room(tokens)
             self._items[item.id] = item, tokens
             self._tokens += tokens
+        # Outside of the lock, so that the caller may use the manager.
         if self._on_evict is not None:
             for old in evicted:
                 self._on_evict(old)

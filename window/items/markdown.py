@@ -130,6 +130,7 @@ def _formatted(item: ContextItem) -> str | None:
 def _fenced(item: ContextItem) -> str:
     name, content = (item.metadata or {}).get(FILENAME), item.content
     language = (language_of_file(name, content) if name else None) or _LANGUAGES[item.type]
+    # Longer than any run inside, or content could end its own fence.
     fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"
     return f"{fence}{language}\n{content}{end}{fence}"

@@ -165,6 +165,7 @@ class PillDocument:
         if start == end:
             return self
         touched = [pill for pill in self.pills if max(pill.start, start) < min(pill.end, end)]
+        # A pill that is touched anywhere goes as a whole, and what lies between pills with it.
         if touched:
             start, end = min(start, touched[0].start), max(end, touched[-1].end)
         return self._replaced(start, end, "")

@@ -123,6 +123,7 @@ class FileResolver:
         else:
             bound = f"{self.most_bytes:,} bytes"
             raise CannotAttachError(name, f"has more than {bound}", f"at most {bound}", Reason.TOO_LARGE)
+        # Whoever writes meanwhile leaves a text that never was.
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise CannotAttachError(name, "was written while it was read", "sending again", Reason.CHANGED)

@@ -137,6 +137,7 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
     for pill in document.pills:
         try:
             resolved = known.resolve(pill)
+            # By source, not by name: a link and its target are one context.
             first = attachments.setdefault(resolved.source, resolved)
             if first is not resolved:
                 raise DuplicatePillError(pill.name, f"is the same as {first.name!r}", "one of both pills")

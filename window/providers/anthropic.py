@@ -115,6 +115,7 @@ def hoist(messages: object) -> Rendered:
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
+    # Results may follow the last of several assistant messages, so from its first call on a run is one turn.
     stop = start + 1
     if entries[start].role == "assistant" and entries[start].calls:
         while stop < len(entries) and entries[stop].role == "assistant":

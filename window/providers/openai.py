@@ -161,7 +161,7 @@ def _metadata(message: Message, role: Role) -> dict[str, Any]:
 def render_turn(turn: Turn) -> Message:
     """Write one turn as the one chat message it is."""
     message: Message = {"role": turn.role.value, "content": turn.content}
-    # Most turns hold words and nothing else.
+    # Nearly every turn holds words and nothing else: a tenth of the price.
     if turn.content is None or turn.metadata or turn.parts or turn.tool_calls:
         message = _with_further_fields(turn)
     if turn.name is not None:
@@ -177,7 +177,9 @@ def _with_further_fields(turn: Turn) -> Message:
     further = thawed(turn.metadata.get("openai"))
     further = further if isinstance(further, dict) else {}
     is_developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
-    return further | {"role": "developer" if is_developer else str(turn.role), "content": None if "refusal" in further else _written(turn)}
+    # A refusal was read as the text; written again it stands in its own field alone.
+    content = None if "refusal" in further else _written(turn)
+    return further | {"role": "developer" if is_developer else str(turn.role), "content": content}
 
 
 def _written(turn: Turn) -> str | list[Message] | None:

@@ -73,6 +73,7 @@ class Pairing:
             return
         if not self.repair:
             raise unanswered(self.provider, self._caller, list(self._waiting))
+        # They stand where the results should have: behind the last turn that came, at its message.
         for call_id in self._waiting:
             self.repaired.append(len(self.turns))
             self._append(Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1])

@@ -63,6 +63,7 @@ def pieces(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) 
             continue
         place = parsed.places[at]
         own = siblings[place]
+        # Side by side and complete, or the message is not what it was.
         if at == own[0] and found[index : index + len(own) - 1] == own[1:]:
             yield Untouched(place, stops[place])
             index += len(own) - 1

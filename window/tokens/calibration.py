@@ -46,6 +46,7 @@ class CalibratedCounter:
         """Return a counter corrected by one more request; see `calibrate`."""
         _check("provider_reported_tokens", provider_reported_tokens)
         _check("counted", counted)
+        # What the counter below had said: `counted` was scaled by the factor of then.
         total_counted = self.counted + counted / self.factor
         total_reported = self.reported + provider_reported_tokens
         return evolve(self, factor=total_reported / total_counted, counted=total_counted, reported=total_reported)

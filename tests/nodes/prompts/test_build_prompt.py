@@ -15,9 +15,19 @@ from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import UnknownAgentTypeWarning, transcript
 from polycontext.nodes.testing import lived_windows
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
-from polycontext.polynomial.session.plugins import MissingPluginError, load_prompt_maker
+from polycontext.polynomial.session.plugins import load_prompt_maker
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    ContextWindow,
+    InvalidMessagesError,
+    PluginError,
+    Role,
+    TokenCounter,
+    ToolCall,
+    Turn,
+    count_turn,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -211,5 +221,5 @@ def test_a_prompt_never_reaches_the_props() -> None:
 def test_the_builder_is_found_by_its_entry_point() -> None:
     """The session finds the nodes' builder without importing upward; a name that nobody announced is an error."""
     assert load_prompt_maker() is PromptBuilder
-    with pytest.raises(MissingPluginError, match=r"no entry point 'opera' in group 'polycontext\.prompts'"):
+    with pytest.raises(PluginError, match=r"an entry point of group 'polycontext\.prompts', on 'opera'"):
         load_prompt_maker("opera")

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator, ValidationError
 
-from polycontext.nodes.props.contract import DECLARATION, SCHEMA, props_declaration, props_schema, shipped, write_contract
+from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, shipped
 from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextSession
+from tests.house import script
+
+contract = script("props_contract")
 
 
 class Inner(TypedDict):
@@ -29,7 +32,7 @@ class Outer(TypedDict):
 
 def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
     """Writing the contract anew changes neither file."""
-    write_contract(tmp_path)
+    contract.write_contract(tmp_path)
     for name in (DECLARATION, SCHEMA):
         assert (tmp_path / name).read_text() == shipped(name), "run `just props`"
 
@@ -37,23 +40,23 @@ def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
 @given(sessions())
 def test_props_of_any_session_fit_the_schema(session: ContextSession) -> None:
     """Whatever a session has been through, its props have the shape that was promised."""
-    assert list(Draft202012Validator(props_schema()).iter_errors(session.render())) == []
+    assert list(Draft202012Validator(contract.props_schema()).iter_errors(session.render())) == []
 
 
 def test_the_schema_is_a_schema_and_refuses() -> None:
     """A key too many, a key too few and a word that is no status are refused: the schema can fail."""
-    Draft202012Validator.check_schema(props_schema())
+    Draft202012Validator.check_schema(contract.props_schema())
     props = ContextSession(1000).render()
     broken = [{**props, "system": "x"}, {**props, "status": "idle"}, {key: props[key] for key in props if key != "actions"}]
     for document in broken:
         with pytest.raises(ValidationError):
-            Draft202012Validator(props_schema()).validate(document)
+            Draft202012Validator(contract.props_schema()).validate(document)
 
 
 def test_the_declaration_names_every_key_that_the_schema_has() -> None:
     """Both files are of one source: interfaces and definitions agree key by key."""
-    interfaces = dict(re.findall(r"export interface (\w+) \{\n(.*?)\n\}", props_declaration(), re.DOTALL))
-    schema = props_schema()
+    interfaces = dict(re.findall(r"export interface (\w+) \{\n(.*?)\n\}", contract.props_declaration(), re.DOTALL))
+    schema = contract.props_schema()
     objects = {**schema["$defs"], schema["title"]: schema}
     assert {name: re.findall(r"^  (\w+):", body, re.MULTILINE) for name, body in interfaces.items()} == {
         name: list(part["properties"]) for name, part in objects.items()
@@ -62,7 +65,7 @@ def test_the_declaration_names_every_key_that_the_schema_has() -> None:
 
 def test_a_part_is_declared_once_and_before_its_whole() -> None:
     """A TypedDict that stands in two fields is one interface, and a field without a description has none."""
-    text = props_declaration(Outer)
+    text = contract.props_declaration(Outer)
     assert re.findall(r"export interface (\w+)", text) == ["Inner", "Outer"]
     assert "parts: Inner[];" in text
-    assert json.dumps(props_schema(Outer)).count('"type": "object"') == 2
+    assert json.dumps(contract.props_schema(Outer)).count('"type": "object"') == 2

@@ -24,12 +24,12 @@ def moves_of_the_table(table: Table = TABLE) -> set[Move]:
 
 
 def moves_of_a_label(source: str, target: str, label: str) -> set[Move]:
-    """Read a label back: the inputs, and the guard behind them."""
-    found = re.fullmatch(r"([^\[\]]+?)(?: \[(\w+)\])?", label)
-    assert found
-    named = found[1].split(", ")
-    kinds = [*TURN_KINDS, *named] if ANY_TURN in named else named
-    return {(source, kind, found[2] or "", target) for kind in kinds if kind != ANY_TURN}
+    """Read a label back: groups of inputs, each with the guard behind it where it has one."""
+    groups = re.findall(r"([^\[\]]+?) \[(\w+)\](?:, )?|([^\[\]]+)$", label)
+    assert groups
+    named = [(kind, guard) for kinds, guard, free in groups for kind in (kinds or free).split(", ")]
+    moves = {(source, each, guard, target) for kind, guard in named for each in (TURN_KINDS if kind == ANY_TURN else [kind])}
+    return {(source, str(kind), guard, target) for source, kind, guard, target in moves}
 
 
 def test_mermaid_draws_every_move_and_no_other() -> None:

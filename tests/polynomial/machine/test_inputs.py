@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
-from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, MissingPluginError, TableMachine
+from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, TableMachine
 from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
-from polycontext.window import ContextWindow, InvalidTurnError, OrderError, ToolCall, Turn
+from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PluginError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, chat, words
 
 TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
@@ -153,5 +153,5 @@ def test_unknown_shapes_of_calls_are_refused(call: Any) -> None:
 
 def test_a_missing_renderer_is_named() -> None:
     """An entry point that nobody announced is the installation's fault and is named."""
-    with pytest.raises(MissingPluginError, match=r"'opera' in group 'polycontext\.renderers'"):
+    with pytest.raises(PluginError, match=r"'polycontext\.renderers', on 'opera'"):
         load_renderer("opera")

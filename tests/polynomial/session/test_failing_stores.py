@@ -118,7 +118,8 @@ class Caller:
         return Call("save")
 
     def _some_id(self) -> str:
-        return self.random.choice([*self.living.session.window.linearity, "unknown"])
+        known: list[str] = [*self.living.session.window.linearity, "unknown"]
+        return self.random.choice(known)
 
 
 _MAKERS: list[Callable[[Caller], Call]] = [

@@ -1,19 +1,19 @@
-"""The contract of the props, for those who read them: a TypeScript declaration and a JSON Schema from one source.
+"""Write the contract of the props, for those who read them: a TypeScript declaration and a JSON Schema from one source.
+
+Usage: python .ci/props_contract.py
 
 Both are generated from the `TypedDict` classes of `polycontext.nodes.props.component_renderer` and shipped
 beside them, so a frontend is type-checked against what the renderer really gives.
 """
 
 import json
-from importlib.resources import files
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
-from polycontext.nodes.props.component_renderer import ChatProps
+from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, ChatProps
 
-DECLARATION = "props.d.ts"
-SCHEMA = "props.schema.json"
+SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "props"
 
 _PLAIN = {str: "string", float: "number", bool: "boolean"}
 """What both languages call a plain type."""
@@ -40,11 +40,6 @@ def write_contract(folder: Path) -> None:
     """Write both files into `folder`."""
     (folder / DECLARATION).write_text(props_declaration(), encoding="utf-8")
     (folder / SCHEMA).write_text(json.dumps(props_schema(), indent=2) + "\n", encoding="utf-8")
-
-
-def shipped(name: str) -> str:
-    """Return the text of a contract file as it was installed: `DECLARATION` or `SCHEMA`."""
-    return files("polycontext.nodes.props").joinpath(name).read_text(encoding="utf-8")
 
 
 def _fields(kind: type) -> dict[str, tuple[Any, str]]:
@@ -100,4 +95,4 @@ def _typescript(type_: Any) -> str:
 
 
 if __name__ == "__main__":
-    write_contract(Path(__file__).resolve().parent)
+    write_contract(SHIPPED)

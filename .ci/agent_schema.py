@@ -1,6 +1,8 @@
-"""The JSON Schema of an AgentContext, for whoever reads one in another language.
+"""Write the JSON Schema of an AgentContext, for whoever reads one in another language.
 
-It is generated from the record classes and shipped beside this module, as `agent_context.schema.json`.
+Usage: python .ci/agent_schema.py
+
+It is generated from the record classes and shipped beside them; `polycontext.nodes.agent_context.json_schema` reads it.
 """
 
 import json
@@ -8,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, assert_never
 
+from polycontext.nodes.agent_context.codec import SCHEMA_FILE
 from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
 from polycontext.nodes.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
 from polycontext.nodes.agent_context.record_base import layout
 
-SCHEMA_FILE = "agent_context.schema.json"
+SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "agent_context"
 
 _SCALARS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
@@ -24,12 +27,8 @@ _SCALARS: dict[str, dict[str, Any]] = {
 }
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12); whatever `serialize` writes of a context without extras validates against it.
-
-    >>> json_schema()["properties"]["reasoning"]
-    {'$ref': '#/$defs/ReasoningContext'}
-    """
+def context_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) that the record classes ask for."""
     root = _object_schema(AgentContext)
     root["properties"]["version"] = {"const": SCHEMA_VERSION}
     records = dict.fromkeys(_records(AgentContext))
@@ -39,7 +38,7 @@ def json_schema() -> dict[str, Any]:
 
 def write_json_schema(folder: Path) -> None:
     """Write the schema into `folder`, under the name by which it is shipped."""
-    (folder / SCHEMA_FILE).write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+    (folder / SCHEMA_FILE).write_text(json.dumps(context_schema(), indent=2) + "\n", encoding="utf-8")
 
 
 def _records(cls: type) -> Iterator[type]:
@@ -79,4 +78,4 @@ def _or_null(schema: dict[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_json_schema(Path(__file__).resolve().parent)
+    write_json_schema(SHIPPED)

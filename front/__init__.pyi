@@ -1,0 +1,16 @@
+from .linearity import PolycontextError, ResourceClass
+from .polynomial import ContextOverflowError, ContextSession, ContextState, project
+from .pressure import ExtractiveSummariser
+from .window import ToolCall, Turn
+
+__all__ = [
+    "ContextOverflowError",
+    "ContextSession",
+    "ContextState",
+    "ExtractiveSummariser",
+    "PolycontextError",
+    "ResourceClass",
+    "ToolCall",
+    "Turn",
+    "project",
+]

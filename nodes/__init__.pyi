@@ -1,0 +1,40 @@
+from .builders import NodeContext, build_act_context, build_context, build_reply_context, build_think_context, build_understand_context
+from .entities import SessionIdRegistry, format_entity_context, get_entity_context
+from .history import PendingState, format_conversation_for_prompt, get_conversation_history
+from .memory import ConversationContext, CurrentTurn, close_turn, summarize
+from .models import ScriptedModel
+from .prompts import PromptBuilder
+from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
+from .sending import SentMessage, asend_message, send_message
+
+__all__ = [
+    "ActionProps",
+    "ChatProps",
+    "ComponentRenderer",
+    "ConversationContext",
+    "CurrentTurn",
+    "MessageProps",
+    "NodeContext",
+    "PendingState",
+    "PromptBuilder",
+    "ScriptedModel",
+    "SentMessage",
+    "SessionIdRegistry",
+    "Status",
+    "asend_message",
+    "build_act_context",
+    "build_context",
+    "build_reply_context",
+    "build_think_context",
+    "build_understand_context",
+    "close_turn",
+    "format_conversation_for_prompt",
+    "format_entity_context",
+    "format_reasoning_for_prompt",
+    "get_conversation_history",
+    "get_entity_context",
+    "get_reasoning_trace",
+    "send_message",
+    "summarize",
+]

@@ -1,0 +1,54 @@
+from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
+from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
+from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
+from .errors import ContextOverflowError, ContextPressureError, EngineError, IllegalDirectionError, SessionWriteError
+from .inputs import ContextInput, ContextOutput
+from .journal.conversation import Conversation, evolve, replay
+from .journal.events import Event
+from .machine.context_machine import ContextMachine
+from .machine.step import ContextPolicy
+from .machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
+from .projection import Projection, project
+from .session.context_session import ContextSession
+from .state import ContextState, InputKind
+from .verification import Verification, verify
+
+__all__ = [
+    "CONTEXT_OPERAD",
+    "CONTEXT_POLYNOMIAL",
+    "VALID_DIRECTIONS",
+    "ContextInput",
+    "ContextMachine",
+    "ContextOutput",
+    "ContextOverflowError",
+    "ContextPolicy",
+    "ContextPressureError",
+    "ContextSession",
+    "ContextState",
+    "Conversation",
+    "EngineError",
+    "Event",
+    "IllegalDirectionError",
+    "InputKind",
+    "Left",
+    "Lens",
+    "Operad",
+    "Operation",
+    "PolyAgent",
+    "Position",
+    "Projection",
+    "Right",
+    "SessionWriteError",
+    "TableMachine",
+    "Verification",
+    "context_transition",
+    "coproduct",
+    "evolve",
+    "parallel",
+    "product",
+    "project",
+    "replay",
+    "sequential",
+    "through",
+    "verify",
+]

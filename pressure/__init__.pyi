@@ -1,0 +1,45 @@
+from .errors import ConflictError, FloorError
+from .extractive.summariser import ExtractiveSummariser
+from .fidelity import Fidelity, floor_of
+from .fulfilment import AsyncSummariser, Fulfilment, Rejection, Summariser
+from .gist import is_gist_text
+from .ladder import Ladder
+from .plan import GistJob, GistKind, Plan
+from .projector import CompressionResult, ContextProjector
+from .reach import Reach
+from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, tokens_at
+from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
+
+__all__ = [
+    "NO_SIGNALS",
+    "AdaptiveThreshold",
+    "AsyncSummariser",
+    "CompressionResult",
+    "ConflictError",
+    "ContextProjector",
+    "Edit",
+    "ExtractiveSummariser",
+    "Fidelity",
+    "FixedThreshold",
+    "FloorError",
+    "Fulfilment",
+    "GistJob",
+    "GistKind",
+    "Ladder",
+    "Plan",
+    "Reach",
+    "Rejection",
+    "Signals",
+    "Summariser",
+    "Threshold",
+    "View",
+    "apply_edit",
+    "check_floors",
+    "fidelities_after",
+    "floor_of",
+    "is_gist_text",
+    "is_looping",
+    "pressure_of",
+    "tokens_at",
+    "view_of",
+]

@@ -1,0 +1,44 @@
+"""A log is a value: what another version of it took in, kept or not, changes nothing in this one."""
+
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.log import Log
+from polycontext.window import ContextItem, Turn
+from polycontext.window.items import item_turn
+from tests.polynomial.conversations import WORDS
+from tests.polynomial.session.faulty import FaultyStore
+
+
+def said(name: str) -> Turn:
+    """Return a turn of that id."""
+    return Turn("user", name, resource_id=name)
+
+
+def attached(name: str) -> Turn:
+    """Return a turn that attaches item ctx-7."""
+    return Turn("user", name, resource_id=name, metadata=item_turn(ContextItem("x", "text", id="ctx-7")).metadata)
+
+
+def test_versions_that_part_find_their_own() -> None:
+    """Two versions that took the same ids in at different places each find turns and items where they have them."""
+    base = Log().append(said("a"))
+    kept = base.append(said("b")).append(said("c")).append(attached("d"))
+    other = base.append(attached("d")).append(said("c"))
+    assert [kept.place(name) for name in "abcd"] == [0, 1, 2, 3]
+    assert [other.place(name) for name in "adc"] == [0, 1, 2]
+    assert not other.knows("b")
+    assert (kept.item("ctx-7"), other.item("ctx-7"), base.item("ctx-7")) == (kept[3], other[1], None)
+
+
+def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
+    """Events that only the store knows of, since their answer was lost, are not handed out before the session has caught up."""
+    store = FaultyStore()
+    session = ContextSession(1000, counter=WORDS, store=store)
+    session.add_user_turn("one")
+    store.fault = "after"
+    with pytest.raises(OSError, match="the answer is lost"):
+        session.extend([{"role": role, "content": role} for role in ("user", "assistant", "user")])
+    assert [len(session.events(after)) for after in range(5)] == [1, 0, 0, 0, 0]
+    session.add_user_turn("four")
+    assert [len(session.events(after)) for after in range(6)] == [5, 4, 3, 2, 1, 0]

@@ -1,0 +1,409 @@
+"""Whoever works for a session may read it and not write it; writers in many threads and event loops lose nothing."""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import ResourceClass, default_classifier
+from polycontext.polynomial import ContextOutput, ContextSession, ContextState, Conversation, SessionWriteError, replay
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.pressure import ConflictError, ContextProjector
+from polycontext.window import ContextWindow, TokenCounter, Turn
+from tests.polynomial.conversations import WORDS, add_all, chat, whole, words
+from tests.polynomial.session.faulty import FaultyAsyncStore
+
+REFUSED = "a summariser, classifier, companion or listener writes to the session that it works for"
+BUDGET = 1000
+
+Act = Callable[[ContextSession], object]
+
+
+class Helper:
+    """Work for a session in every way there is; do `act` when asked, in the way that is being looked at."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.came_to: list[object] = []
+        self.session: ContextSession | None = None
+        self.act: Act | None = None
+
+    def works_for(self, **options: Any) -> ContextSession:
+        """Return a session that this one works for."""
+        summariser: Any = Awaited(self) if self.way == "asummariser" else self
+        self.session = ContextSession(
+            BUDGET,
+            counter=WORDS,
+            projector=ContextProjector(summariser),
+            classifier=self.classify,
+            listeners=[self],
+            **options,
+        )
+        self.session.accompany("helper", self)
+        return self.session
+
+    def asked(self, way: str) -> None:
+        """Do it once, if this is the way."""
+        act, session = self.act, self.session
+        if way in self.way and act is not None and session is not None:
+            self.act = None
+            self.came_to.append(act(session))
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Summarise."""
+        self.asked("summariser")
+        return f"{len(turns)} turns were said"
+
+    def classify(self, role: str, content: str, facts: Mapping[str, Any]) -> ResourceClass:
+        """Classify as ever."""
+        self.asked("classifier")
+        return default_classifier(role, content, facts)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what is saved."""
+        self.asked("companion")
+        return {}
+
+    def after_transition(self) -> None:
+        """Hear of an event."""
+        self.asked("listener")
+
+
+class Awaited:
+    """Summarise for tasks."""
+
+    def __init__(self, helper: Helper) -> None:
+        self._helper = helper
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Summarise, and await what comes of it."""
+        helper = self._helper
+        act, helper.act = helper.act, None
+        if act is not None and helper.session is not None:
+            await asyncio.sleep(0)
+            come = act(helper.session)
+            helper.came_to.append(await come if asyncio.iscoroutine(come) else come)
+        return f"{len(turns)} turns were said"
+
+
+def reading(session: ContextSession) -> dict[str, object]:
+    """Read everything there is to read."""
+    return {
+        "state": session.state,
+        "said": [turn.text for turn in session.window.all_turns()],
+        "log": len(session.log()),
+        "events": len(session.events()),
+        "pressure": session.pressure,
+        "output": session.output.state,
+        "messages": len(session.messages()),
+        "saved": len(json.loads(session.to_json())["events"]),
+        "machine": session.machine.context_state,
+    }
+
+
+def writing(session: ContextSession) -> ContextOutput:
+    """Write in the middle of another write."""
+    return session.add_user_turn("from inside")
+
+
+async def awriting(session: ContextSession) -> ContextOutput:
+    """Write in the middle of another write, as a task does."""
+    return await session.aadd_user_turn("from inside")
+
+
+def pressed(helper: Helper) -> ContextSession:
+    """Return a session that the next turn will compress, with everybody that works for it."""
+    session = add_all(helper.works_for(), chat(15, 45))
+    assert session.state is ContextState.PRESSURED
+    return session
+
+
+def run(session: ContextSession, *, tasks: bool) -> ContextOutput:
+    """Add a turn, for which the session has to compress first."""
+    if not tasks:
+        return session.add_user_turn("and now?")
+
+    async def scene() -> ContextOutput:
+        return await session.aadd_user_turn("and now?")
+
+    return asyncio.run(scene())
+
+
+def check_sound(session: ContextSession) -> None:
+    """Expect that nothing was lost or doubled."""
+    events = session.events()
+    assert session.revision == len(events)
+    assert replay(events, Conversation(ContextWindow(BUDGET, counter=WORDS))).log == session.conversation.log
+    assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
+    assert max(Counter(turn.text for turn in session.log()).values()) == 1
+
+
+SUMMARISERS = [("summariser", False), ("summariser", True), ("asummariser", True)]
+WAYS = [*SUMMARISERS, *((way, tasks) for way in ("classifier", "companion", "listener") for tasks in (False, True))]
+ways = pytest.mark.parametrize(("way", "tasks"), WAYS)
+
+
+@ways
+def test_helpers_may_read(way: str, tasks: bool) -> None:
+    """Summariser, classifier, companion and listener may ask everything of the session while they work for it."""
+    helper = Helper(way)
+    session = pressed(helper)
+    helper.act = reading
+    run(session, tasks=tasks)
+    assert len(helper.came_to) == 1
+    assert session.log()[-1].text == "and now?"
+    check_sound(session)
+
+
+@ways
+def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A write from inside is refused in words; nothing is lost or doubled, and the session goes on.
+
+    It costs a summariser its own gist, a listener nothing, and the others the write that they were asked for.
+    """
+    helper = Helper(way)
+    session = pressed(helper)
+    before, turns = whole(session), len(session.log())
+    helper.act = awriting if way == "asummariser" else writing
+    refused = way in ("classifier", "companion")
+    if refused:
+        with pytest.raises(SessionWriteError, match=REFUSED):
+            run(session, tasks=tasks)
+        assert whole(session) == before
+    else:
+        run(session, tasks=tasks)
+        logged = [record for record in caplog.records if "a listener of the machine failed" in record.message]
+        assert len(logged) == (way == "listener")
+        assert all(REFUSED in str(record.exc_info) for record in logged)
+    assert helper.came_to == []
+    assert len(session.log()) == turns + (not refused)
+    session.add_user_turn("and on")
+    assert session.log()[-1].text == "and on"
+    check_sound(session)
+
+
+@pytest.mark.parametrize(("way", "tasks"), SUMMARISERS)
+def test_a_summariser_that_writes_costs_its_own_gist(way: str, tasks: bool) -> None:
+    """The output reports the refusal as the reason why its gist was not taken; another one stands in its place."""
+    helper = Helper(way)
+    session = pressed(helper)
+    helper.act = awriting if way == "asummariser" else writing
+
+    async def scene() -> ContextOutput:
+        return await session.acompress(0.1)
+
+    output = asyncio.run(scene()) if tasks else session.compress(0.1)
+    assert output.compression is not None
+    assert [REFUSED in each.reason for each in output.compression.rejections] == [True]
+    assert output.state is ContextState.COMPRESSED
+    check_sound(session)
+
+
+@pytest.mark.parametrize("way", ["asummariser", "listener"])
+def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
+    """A task that was begun in the middle of a write may write once that is over."""
+
+    async def scene() -> None:
+        helper = Helper(way)
+        session = pressed(helper)
+        over = asyncio.Event()
+
+        async def later() -> None:
+            await over.wait()
+            await session.aadd_user_turn("afterwards")
+
+        helper.act = lambda _: asyncio.get_running_loop().create_task(later())
+        await session.aadd_user_turn("and now?")
+        over.set()
+        task: Any = helper.came_to[0]
+        await task
+        assert [turn.text for turn in session.log()[-2:]] == ["and now?", "afterwards"]
+        check_sound(session)
+
+    asyncio.run(scene())
+
+
+def test_a_helper_may_write_to_another_session() -> None:
+    """A summariser may keep a session of its own; only the session that it works for is closed to it, however it gets there."""
+    helper = Helper("summariser")
+    session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS)
+    helper.act = lambda _: notebook.add_user_turn("noted")
+    session.add_user_turn("and now?")
+    assert [turn.text for turn in notebook.log()] == ["noted"]
+
+    one, other = Helper("summariser"), Helper("summariser")
+    first, second = pressed(one), pressed(other)
+    one.act = lambda _: second.add_user_turn("across")
+    other.act = lambda _: first.add_user_turn("and back")
+    first.add_user_turn("and now?")
+    assert [first.log()[-1].text, second.log()[-1].text] == ["and now?", "across"]
+    for each in (session, first, second):
+        check_sound(each)
+
+
+# --- many writers ------------------------------------------------------------------------
+
+
+@contextmanager
+def impatient_threads() -> Generator[None]:
+    """Let threads take turns far more often than they do by themselves."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def in_threads(acts: Sequence[Callable[[], None]]) -> None:
+    """Run all `acts` at once, and raise what any of them raised."""
+    failures: list[BaseException] = []
+
+    def run_one(act: Callable[[], None]) -> None:
+        try:
+            act()
+        except BaseException as failure:  # noqa: BLE001 - raised below
+            failures.append(failure)
+
+    threads = [Thread(target=run_one, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+class Crowd:
+    """Write to one session from threads and event loops; know what must be in it afterwards."""
+
+    def __init__(self, session: ContextSession) -> None:
+        self.session, self.conflicts = session, 0
+
+    def thread(self, name: str, turns: int) -> None:
+        """Add turns, one after the other."""
+        for number in range(turns):
+            self.session.add_user_turn(f"{name}/{number} {words(9)}")
+
+    def loop(self, name: str, tasks: int) -> None:
+        """Run tasks that add a turn each; every second one names the revision it has seen, until it is right."""
+
+        async def add(number: int) -> None:
+            text = f"{name}/{number} {words(9)}"
+            if number % 2:
+                await self.session.aadd_user_turn(text)
+                return
+            while True:
+                await asyncio.sleep(0)
+                try:
+                    await self.session.aadd_user_turn(text, expected_revision=self.session.revision)
+                except ConflictError as late:
+                    assert late.found != late.expected
+                    self.conflicts += 1
+                else:
+                    return
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*map(add, range(tasks)))
+
+        asyncio.run(all_of_them())
+
+    def check(self, expected: Mapping[str, int]) -> None:
+        """Expect every turn once, those of a thread in its order."""
+        said = [turn.text.split()[0] for turn in self.session.log()[1:]]
+        assert sorted(said) == sorted(f"{name}/{number}" for name, count in expected.items() for number in range(count))
+        for name, count in expected.items():
+            if name.startswith("thread"):
+                assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{number}" for number in range(count)]
+        session = self.session
+        assert session.revision == len(session.events())
+        assert replay(session.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
+        assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
+
+
+@pytest.mark.parametrize("store", [InMemoryStore, FaultyAsyncStore])
+def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore]) -> None:
+    """Eight threads with 200 turns each and four event loops with 25 tasks each write to one session, which a live machine follows.
+
+    Every turn is in it once, in the order of its thread, and the journal replays. Who names no revision succeeds.
+    """
+    session = ContextSession(2000, counter=WORDS, store=store())
+    session.add_user_turn("the task")
+    assert session.machine.context_state is session.state
+    crowd = Crowd(session)
+    threads: list[Callable[[], None]] = [lambda name=f"thread{number}": crowd.thread(name, 200) for number in range(8)]  # type: ignore[misc]
+    loops: list[Callable[[], None]] = [lambda name=f"loop{number}": crowd.loop(name, 25) for number in range(4)]  # type: ignore[misc]
+    with impatient_threads():
+        in_threads([*threads, *loops])
+    crowd.check({f"thread{number}": 200 for number in range(8)} | {f"loop{number}": 25 for number in range(4)})
+
+
+class Slow:
+    """Begin to summarise, and go on when told to."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = Event(), Event()
+        self.calls = 0
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Wait, then summarise."""
+        self.calls += 1
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return f"{len(turns)} turns were said"
+
+
+def test_a_slow_summariser_holds_nobody_up() -> None:
+    """While a summary is made readers read and other writers write; who waited for the summary then decides again, and nothing is lost."""
+    slow = Slow()
+    session = add_all(ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45))
+    outputs: list[ContextOutput] = []
+    waiting = Thread(target=lambda: outputs.append(session.compress(0.2)))
+    waiting.start()
+    assert slow.begun.wait(60)
+    assert len(reading(session)["said"]) == 10  # type: ignore[arg-type]
+    session.add_user_turn("by a thread")
+    asyncio.run(asyncio_add(session, "by a task"))
+    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get("t1") < ResourceClass.PRESERVED else None
+    assert outputs == []
+    slow.go_on.set()
+    waiting.join()
+    assert [output.state for output in outputs] == [ContextState.COMPRESSED]
+    assert slow.calls >= 2
+    assert [turn.text for turn in session.log()[-2:]] == ["by a thread", "by a task"]
+    assert session.state is ContextState.COMPRESSED
+    check_sound(session)
+
+
+async def asyncio_add(session: ContextSession, text: str) -> None:
+    """Add a turn as a task does."""
+    await session.aadd_user_turn(text)
+
+
+def test_a_slow_summary_with_a_revision_is_refused_if_others_wrote() -> None:
+    """Who named a revision is not decided again on another one: the conflict says so, and what others wrote stands."""
+    slow = Slow()
+    session = add_all(ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45))
+    failures: list[ConflictError] = []
+
+    def compress() -> None:
+        try:
+            session.compress(0.2, expected_revision=10)
+        except ConflictError as late:
+            failures.append(late)
+
+    waiting = Thread(target=compress)
+    waiting.start()
+    assert slow.begun.wait(60)
+    session.add_user_turn("I could not wait")
+    slow.go_on.set()
+    waiting.join()
+    assert [(late.expected, late.found) for late in failures] == [(10, 11)]
+    assert session.log()[-1].text == "I could not wait"
+    check_sound(session)

@@ -1,0 +1,47 @@
+from .atoms import Atom, AtomColumns, open_calls
+from .context_window import ContextWindow
+from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
+from .items import ContextItem, ContextManager, ItemType, context_to_string
+from .pills import FileResolver, PillDocument
+from .splice import Splice
+from .store import Store, StoreComonad
+from .tokens.calibration import CalibratedCounter, calibrate
+from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
+from .tokens.tiktoken_counter import InexactCountWarning, TiktokenCounter, default_counter
+from .turn import Part, Role, ToolCall, Turn
+
+__all__ = [
+    "REQUEST_OVERHEAD",
+    "Atom",
+    "AtomColumns",
+    "CalibratedCounter",
+    "ContextItem",
+    "ContextManager",
+    "ContextWindow",
+    "EstimatingCounter",
+    "FileResolver",
+    "InexactCountWarning",
+    "InvalidMessagesError",
+    "InvalidTurnError",
+    "ItemType",
+    "OrderError",
+    "Part",
+    "PillDocument",
+    "PluginError",
+    "PositionError",
+    "Role",
+    "Splice",
+    "Store",
+    "StoreComonad",
+    "TiktokenCounter",
+    "TokenCounter",
+    "ToolCall",
+    "Turn",
+    "calibrate",
+    "context_to_string",
+    "count_tools",
+    "count_turn",
+    "default_counter",
+    "is_exact",
+    "open_calls",
+]
