@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[1]
 FRONT = "front"
@@ -100,7 +101,7 @@ def code_lines(source: str) -> set[int]:
     return held - {line for node in told for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
     """Tell whether a statement is nothing but a string, as docstrings are."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 

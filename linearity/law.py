@@ -7,6 +7,7 @@ command line and a user's own script call it alike.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
@@ -64,44 +65,45 @@ def laws_of(package: ModuleType) -> tuple[Law, ...]:
     ['linearity']
     """
     modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
-    return tuple(_law(module, value) for module in modules for value in vars(module).values() if _states_a_law(value, module))
+    values = ((module.__name__, value) for module in modules for value in vars(module).values())
+    # A law that a module imports is another module's.
+    return tuple(_law(value) for name, value in values if hasattr(value, "__law_source__") and value.__module__ == name)
 
 
-def _states_a_law(value: object, module: ModuleType) -> bool:
-    """Tell whether `module` defines the law `value`; one that it imports is another module's."""
-    return hasattr(value, "__law_source__") and getattr(value, "__module__", None) == module.__name__
+def _law(function: Any) -> Law:
+    room, parameters = function.__module__.split(".")[1], tuple(inspect.signature(function).parameters)
+    return Law(function.__name__, room, inspect.getdoc(function) or "", function.__law_source__, parameters, function)
 
 
-def _law(module: ModuleType, function: Any) -> Law:
-    statement = inspect.getdoc(function) or ""
-    room = module.__name__.split(".")[1]
-    parameters = tuple(inspect.signature(function).parameters)
-    return Law(function.__name__, room, statement, function.__law_source__, parameters, function)
-
-
-def agree(left: object, right: object, **inputs: object) -> None:
-    """Raise `LawViolation`, in the name of the calling law, unless both sides are equal."""
+def agree(left: object, right: object, **further: object) -> None:
+    """Raise `LawViolation`, in the name of the calling law and with what it was given, unless both sides are equal."""
     if left != right:
-        raise LawViolation(_caller(), left, right, inputs)
+        raise _violation(left, right, further)
 
 
-def holds(condition: bool, claim: str, found: object, **inputs: object) -> None:  # noqa: FBT001 - reads as a sentence
-    """Raise `LawViolation`, in the name of the calling law, unless `condition`; `claim` says what should be, `found` what is."""
+def holds(condition: bool, claim: str, found: object, **further: object) -> None:  # noqa: FBT001 - reads as a sentence
+    """Raise `LawViolation` as `agree` does, unless `condition`; `claim` says what should be, `found` what is."""
     if not condition:
-        raise LawViolation(_caller(), found, claim, inputs)
+        raise _violation(found, claim, further)
 
 
-def refusal_of(attempt: Callable[[], object]) -> type[PolycontextError] | None:
-    """Return the kind of error that refuses `attempt`, None where it is accepted."""
+def outcome(attempt: Callable[..., object], *arguments: object, refusals: tuple[type[Exception], ...] = (PolycontextError,)) -> Any:
+    """Return what `attempt` returns, or the kind of error that refuses it."""
     try:
-        attempt()
-    except PolycontextError as error:
+        return attempt(*arguments)
+    except refusals as error:
         return type(error)
-    return None
 
 
-def _caller() -> str:
+def refusal_of(attempt: Callable[..., object], *arguments: object) -> type[PolycontextError] | None:
+    """Return the kind of error that refuses `attempt`, None where it is accepted."""
+    found = outcome(attempt, *arguments)
+    return found if isinstance(found, type) else None
+
+
+def _violation(left: object, right: object, further: Mapping[str, object]) -> LawViolation:
     # Two frames up: `agree` or `holds` asks, and the law that called it is meant.
-    frame = inspect.currentframe()
-    outer = frame.f_back.f_back if frame and frame.f_back else None
-    return outer.f_code.co_name if outer else "law"
+    frame = sys._getframe(2)  # noqa: SLF001 - the frames of `inspect` may be None
+    code = frame.f_code
+    given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
+    return LawViolation(code.co_name, left, right, {**given, **further})

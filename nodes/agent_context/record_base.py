@@ -25,11 +25,12 @@ EXTRAS = "extras"
 def checked(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check that its annotation asks for (an attrs field transformer)."""
     names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
-    readers = (
-        _extras_reader(names) if each.name == EXTRAS else field_reader(kind_of(each.type), json_name(each.name), each.default)
-        for each in attributes
-    )
-    return [attribute.evolve(converter=reader) for attribute, reader in zip(attributes, readers, strict=True)]
+    found: list[Attribute[Any]] = []
+    for each in attributes:
+        annotation: Any = each.type
+        reader = _extras_reader(names) if each.name == EXTRAS else field_reader(kind_of(annotation), json_name(each.name), each.default)
+        found.append(each.evolve(converter=reader))
+    return found
 
 
 def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
@@ -54,9 +55,9 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
 def _extras_reader(names: frozenset[str]) -> Reader:
     """Return what reads the extras of a record with fields of these names."""
 
-    def read_extras(value: Any) -> FrozenDict[Any]:
+    def read_extras(value: Any) -> Any:
         if value is EMPTY:
-            return EMPTY
+            return value
         # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
         if type(value) is not FrozenDict:
             raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
@@ -127,9 +128,7 @@ class Layout:
     get: Callable[[Any], tuple[Any, ...]]
 
 
-@cache
-def layout(cls: type) -> Layout:
-    """Return the layout of a record class."""
+def _layout(cls: type) -> Layout:
     declared = [attribute for attribute in fields(cls) if attribute.name != EXTRAS]
     attributes = {json_name(attribute.name): attribute.name for attribute in declared}
     kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
@@ -142,6 +141,11 @@ def layout(cls: type) -> Layout:
     )
 
 
+# Annotated: for a cached function mypy asks whether the class hashes as its instances do.
+layout: Callable[[type], Layout] = cache(_layout)
+"""Return the layout of a record class."""
+
+
 def written(record: Record) -> dict[str, Any]:
     """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
     shape = layout(type(record))
@@ -152,7 +156,7 @@ def written(record: Record) -> dict[str, Any]:
     return found if extras is EMPTY else found | extras.plain()
 
 
-def changed(record: R, **changes: Any) -> R:
+def changed(record: R, /, **changes: Any) -> R:
     """Return the record with some fields changed, by JSON name; the others are shared without being looked at again.
 
     Law: ``changed(r, **c) == attrs.evolve(r, **c)``.

@@ -166,9 +166,9 @@ def laws(
     from polycontext.nodes.extras import require
 
     require("hypothesis", extra="laws", purpose="polycontext laws")
-    from polycontext.nodes.commands.laws import LawOptions, check_laws
+    from polycontext.nodes.commands.laws import check_laws
 
-    return check_laws(LawOptions(examples, tuple(room or ()), tuple(law or ()), subject, seed, as_json))
+    return check_laws(room or (), law or (), subject, examples=examples, seed=seed, as_json=as_json)
 
 
 pills = typer.Typer(

@@ -1,28 +1,22 @@
 """`polycontext diagram`: the machine as a picture."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 from polycontext.nodes.commands.output import USAGE, CommandError, saved, write
 from polycontext.polynomial.machine.diagram import dot, mermaid
 
-DiagramFormat = Literal["mermaid", "dot"]
-"""What the machine can be drawn as: text for a Markdown page, or for Graphviz."""
-
-_WRITERS: dict[DiagramFormat, Callable[[], str]] = {"mermaid": mermaid, "dot": dot}
-
 BEGIN, END = "<!-- machine diagram -->", "<!-- /machine diagram -->"
 """What stands around the diagram in a Markdown file that shows it."""
 
 
-def draw(form: DiagramFormat, output: Path | None) -> int:
+def draw(form: Literal["mermaid", "dot"], output: Path | None) -> int:
     """Print the diagram, or write it to `output`; return the exit code.
 
     Raises:
         CommandError: the file cannot be written.
     """
-    text = _WRITERS[form]()
+    text = mermaid() if form == "mermaid" else dot()
     if output is None:
         write(text)
     else:

@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -49,8 +50,8 @@ def load_subject(name: str) -> Subject:
     Raises:
         InvalidDataError: it cannot be imported or made, or is nothing that laws are about.
     """
-    module, colon, path = name.partition(":")
-    if not (module and colon and path):
+    module, _, path = name.partition(":")
+    if not (module and path):
         raise InvalidDataError(f"subject {name!r}", "no module and object", "module:object, such as my_agent.summaries:Summariser")
     return subject_of(_found(name, module, path), name)
 
@@ -125,8 +126,8 @@ def _has(value: Any, method: str, *arguments: object) -> bool:
 # --- what is drawn --------------------------------------------------------
 
 
-def _fixed(*parameters: str) -> Callable[[Any], Strategies]:
-    return lambda value: dict.fromkeys(parameters, st.just(value))
+def _fixed(parameter: str) -> Callable[[Any], Strategies]:
+    return lambda value: {parameter: st.just(value)}
 
 
 def _refocused(store: StoreComonad[Any]) -> Strategies:
@@ -145,10 +146,7 @@ def _continued(window: ContextWindow) -> Strategies:
     """Draw the window with a generated conversation behind its turns."""
 
     def after(moves: Sequence[Move]) -> ContextWindow:
-        grown = window
-        for turn, resource_class in moves:
-            grown = grown.append(turn, resource_class)
-        return grown
+        return reduce(lambda grown, move: grown.append(*move), moves, window)
 
     windows = st.just(window)
     if not window.open_calls:
@@ -157,14 +155,12 @@ def _continued(window: ContextWindow) -> Strategies:
     return {"window": focused, "store": focused}
 
 
-def _with_history(ledger: LinearityMap) -> Strategies:
-    return {"ledger": st.just(ledger) | ledgers(ledger)}
-
-
 KINDS: Final = (
     Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
-    Kind("a ledger (LinearityMap)", lambda value: isinstance(value, LinearityMap), _with_history),
+    Kind(
+        "a ledger (LinearityMap)", lambda value: isinstance(value, LinearityMap), lambda value: {"ledger": st.just(value) | ledgers(value)}
+    ),
     Kind("a counter (count(text))", lambda v: _has(v, "count", "text") and not isinstance(v, Sequence | StoreComonad), _fixed("counter")),
     Kind(
         "a classifier (called with role, content, metadata)", lambda v: callable(v) and _takes(v, "user", "text", {}), _fixed("classifier")

@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from attrs import define, frozen
-from rich.console import Console, Group, RenderableType
-from rich.progress import Progress, TaskID
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity.law import Law
 from polycontext.nodes.commands.law_subject import Subject, load_subject
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, write_json, write_rich
-from polycontext.nodes.testing.law_inputs import NOTHING
-from polycontext.nodes.testing.law_runner import EXAMPLES, ROOMS, Verdict, all_laws, run_law
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, progress, write_json, write_rich
+from polycontext.nodes.testing.law_inputs import NOTHING, Strategies
+from polycontext.nodes.testing.law_runner import ROOMS, Verdict, all_laws, run_law
 
 STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 """Environment variable that says where Hypothesis keeps its files."""
@@ -27,57 +25,46 @@ _COLUMNS = ("room", "law", "examples", "verdict")
 _GAP = 2
 
 
-@frozen
-class LawOptions:
-    """Hold what the command was asked for."""
-
-    examples: int = EXAMPLES
-    rooms: tuple[str, ...] = ()
-    laws: tuple[str, ...] = ()
-    subject: str | None = None
-    seed: int | None = None
-    as_json: bool = False
-
-
-def check_laws(options: LawOptions) -> int:
+def check_laws(
+    rooms: Sequence[str], names: Sequence[str], subject_name: str | None, *, examples: int, seed: int | None, as_json: bool
+) -> int:
     """Run the laws asked for and print their verdicts; return the exit code: 1 if one is broken.
 
     Raises:
         CommandError: no such room or law. InvalidDataError: a subject that laws cannot be run on.
     """
-    laws = _named(all_laws(_rooms(options)), options)
-    subject = load_subject(options.subject) if options.subject is not None else None
+    laws = _named(rooms, names)
+    subject = load_subject(subject_name) if subject_name is not None else None
     if subject is not None:
         laws = _about(laws, subject)
-    with _own_storage(), _progress(laws, options.examples) as watch:
-        bound = NOTHING if subject is None else subject.bound
-        verdicts = [watch.ended(run_law(law, options.examples, bound=bound, seed=options.seed, progress=watch.example)) for law in laws]
-    if options.as_json:
-        write_json(_as_json(verdicts, options, subject), indent=2)
+    with _own_storage():
+        verdicts = _run(laws, NOTHING if subject is None else subject.bound, examples, seed)
+    ok = all(verdict.ok for verdict in verdicts)
+    if as_json:
+        about = None if subject is None else {"name": subject.name, "kinds": list(subject.kinds)}
+        told = [_as_json(verdict) for verdict in verdicts]
+        write_json({"ok": ok, "examples": examples, "seed": seed, "subject": about, "laws": told}, indent=2)
     else:
         write_rich(_table(verdicts, subject))
-    return 0 if all(verdict.ok for verdict in verdicts) else FAULT
+    return 0 if ok else FAULT
 
 
 # --- which laws -----------------------------------------------------------
 
 
-def _rooms(options: LawOptions) -> Sequence[str]:
-    unknown = [room for room in options.rooms if room not in ROOMS]
-    if unknown:
-        raise CommandError(USAGE, f"--room {unknown[0]}: no such room; legal: {', '.join(ROOMS)}")
-    return options.rooms or ROOMS
-
-
-def _named(laws: Sequence[Law], options: LawOptions) -> Sequence[Law]:
-    """Return the laws that were named, with or without their room; all of them where none was."""
+def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
+    """Return the laws of the rooms that were named, with or without their room; all of them where none was."""
+    for room in rooms:
+        if room not in ROOMS:
+            raise CommandError(USAGE, f"--room {room}: no such room; legal: {', '.join(ROOMS)}")
+    laws = all_laws(rooms or ROOMS)
     known = {name for law in laws for name in _names(law)}
-    unknown = [name for name in options.laws if name not in known]
-    if unknown:
-        where = f" in {', '.join(options.rooms)}" if options.rooms else ""
-        near = get_close_matches(unknown[0], known) or sorted(law.name for law in laws)
-        raise CommandError(USAGE, f"--law {unknown[0]}: no such law{where}; legal: {', '.join(near)}")
-    return [law for law in laws if not options.laws or not set(options.laws).isdisjoint(_names(law))]
+    for name in names:
+        if name not in known:
+            where = f" in {', '.join(rooms)}" if rooms else ""
+            near = get_close_matches(name, known) or sorted(law.name for law in laws)
+            raise CommandError(USAGE, f"--law {name}: no such law{where}; legal: {', '.join(near)}")
+    return [law for law in laws if not names or not set(names).isdisjoint(_names(law))]
 
 
 def _names(law: Law) -> tuple[str, str]:
@@ -97,17 +84,7 @@ def _about(laws: Sequence[Law], subject: Subject) -> Sequence[Law]:
 # --- what is printed ------------------------------------------------------
 
 
-def _as_json(verdicts: Sequence[Verdict], options: LawOptions, subject: Subject | None) -> dict[str, Any]:
-    return {
-        "ok": all(verdict.ok for verdict in verdicts),
-        "examples": options.examples,
-        "seed": options.seed,
-        "subject": None if subject is None else {"name": subject.name, "kinds": list(subject.kinds)},
-        "laws": [_verdict_json(verdict) for verdict in verdicts],
-    }
-
-
-def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+def _as_json(verdict: Verdict) -> dict[str, Any]:
     law, found = verdict.law, verdict.counterexample
     return {
         "room": law.room,
@@ -129,9 +106,13 @@ def _table(verdicts: Sequence[Verdict], subject: Subject | None) -> RenderableTy
     if room:
         table.add_column("counterexample", no_wrap=True)
     for verdict in verdicts:
-        table.add_row(*_row(verdict), *([_problem(verdict, room)] if room else []))
+        problem = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
+        problem.truncate(room, overflow="ellipsis")
+        table.add_row(*_row(verdict), *([problem] if room else []))
     heading: list[RenderableType] = [] if subject is None else [Text(f"{subject.name} is {' and '.join(subject.kinds)}"), ""]
-    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", _sum(verdicts, broken))
+    tried = f"{len(verdicts)} law{'' if len(verdicts) == 1 else 's'}, {sum(verdict.tried for verdict in verdicts)} examples"
+    found = Text(f"{tried}: {len(broken)} broken", "bold red") if broken else Text(f"{tried}: all hold", "bold green")
+    return Group(*heading, table, *(part for verdict in broken for part in _broken(verdict)), "", found)
 
 
 def _room_left(verdicts: Sequence[Verdict]) -> int:
@@ -147,12 +128,6 @@ def _row(verdict: Verdict) -> tuple[Text, Text, Text, Text]:
     return Text(verdict.law.room, style="dim"), Text(verdict.law.name), Text(str(verdict.tried)), word
 
 
-def _problem(verdict: Verdict, room: int) -> Text:
-    text = Text("" if verdict.counterexample is None else one_line(verdict.counterexample.problem))
-    text.truncate(room, overflow="ellipsis")
-    return text
-
-
 def _broken(verdict: Verdict) -> list[RenderableType]:
     """Return a broken law's statement and its whole counterexample."""
     law, found = verdict.law, verdict.counterexample
@@ -162,49 +137,24 @@ def _broken(verdict: Verdict) -> list[RenderableType]:
     return [*lines, Text(f"  found: {one_line(found.problem)}", overflow="fold")]
 
 
-def _sum(verdicts: Sequence[Verdict], broken: Sequence[Verdict]) -> Text:
-    tried = f"{len(verdicts)} law{'' if len(verdicts) == 1 else 's'}, {sum(verdict.tried for verdict in verdicts)} examples"
-    if broken:
-        return Text(f"{tried}: {len(broken)} broken", style="bold red")
-    return Text(f"{tried}: all hold", style="bold green")
-
-
 # --- while it runs --------------------------------------------------------
 
 
-@define
-class _Watch:
-    """Show on standard error how far the work is: a bar on a terminal, else one line a law."""
+def _run(laws: Sequence[Law], bound: Strategies, examples: int, seed: int | None) -> list[Verdict]:
+    """Run the laws, and show on standard error how far the work is: a bar on a terminal, else one line a law."""
+    verdicts: list[Verdict] = []
+    with progress("laws", len(laws)) as update:
 
-    laws: int
-    examples: int
-    bar: Progress | None = None
-    task: TaskID | None = None
-    done: int = 0
+        def show(law: Law, tried: int) -> None:
+            if update is not None:
+                update(completed=len(verdicts) + min(tried / examples, 1.0), description=f"{law.room}.{law.name}")
 
-    def example(self, law: Law, tried: int) -> None:
-        """Move the bar: so many examples of `law` are behind."""
-        if self.bar is not None and self.task is not None:
-            part = min(tried / self.examples, 1.0)
-            self.bar.update(self.task, completed=self.done + part, description=f"{law.room}.{law.name}")
-
-    def ended(self, verdict: Verdict) -> Verdict:
-        """Count a law as done, and return its verdict."""
-        self.done += 1
-        if self.bar is None:
-            word = "holds" if verdict.ok else "broken"
-            sys.stderr.write(f"{self.done}/{self.laws} {verdict.law.room}.{verdict.law.name}: {word}\n")
-        return verdict
-
-
-@contextmanager
-def _progress(laws: Sequence[Law], examples: int) -> Generator[_Watch]:
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Watch(len(laws), examples)
-        return
-    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        yield _Watch(len(laws), examples, bar, bar.add_task("laws", total=len(laws)))
+        for law in laws:
+            verdicts.append(run_law(law, examples, bound=bound, seed=seed, progress=show))
+            if update is None:
+                word = "holds" if verdicts[-1].ok else "broken"
+                sys.stderr.write(f"{len(verdicts)}/{len(laws)} {law.room}.{law.name}: {word}\n")
+    return verdicts
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,17 +69,16 @@ def tell(renderable: "RenderableType") -> None:
 
 
 @contextmanager
-def progress(what: str, total: float | None, *, shown: bool = True) -> Generator[Callable[[float], None]]:
-    """Show a bar on a terminal and take it away at the end; what is yielded moves it on."""
+def progress(what: str, total: float | None, *, shown: bool = True) -> Generator[Callable[..., None] | None]:
+    """Show a bar on a terminal and take it away at the end; what is yielded updates it as rich does, None where there is none."""
     console = _console(stderr=True)
     if not shown or not console.is_terminal:
-        yield lambda amount: None
+        yield None
         return
     from rich.progress import Progress  # noqa: PLC0415  slow to load, and nearly always for nothing
 
     with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda amount: bar.advance(task, amount)
+        yield partial(bar.update, bar.add_task(what, total=total))
 
 
 def _console(*, stderr: bool) -> "Console":

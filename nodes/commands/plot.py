@@ -74,13 +74,11 @@ def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
     for state in report.states[1:]:
         axes.plot([], [], color=_COLOURS[state], linewidth=6, alpha=0.7, label=str(state))
     steps = list(zip(points[1:-1], report.steps, strict=True))
-    _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, Compressed) and step.saves], "v", "#0d47a1", "compression")
-    _scatter(axes, [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)], "x", "#b71c1c", "refused turn")
-
-
-def _scatter(axes: "Axes", points: list[tuple[float, float]], marker: str, colour: str, label: str) -> None:
-    if points:
-        axes.scatter([x for x, _ in points], [y for _, y in points], marker=marker, color=colour, s=34, zorder=3, label=label)
+    compressed = [(x, y) for (x, y, _), step in steps if isinstance(step, Compressed) and step.saves]
+    refused = [(x, y) for (x, y, _), step in steps if isinstance(step, TurnRefused)]
+    for places, marker, colour, label in ((compressed, "v", "#0d47a1", "compression"), (refused, "x", "#b71c1c", "refused turn")):
+        if places:
+            axes.scatter(*zip(*places, strict=True), marker=marker, color=colour, s=34, zorder=3, label=label)
 
 
 def _draw_marks(axes: "Axes", high: float, low: float) -> None:

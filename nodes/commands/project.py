@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from rich.text import Text
@@ -68,14 +69,12 @@ def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
     """Yield each item and whether there is more than one in all; a fault in the second waits until the first is out."""
     first = next(items)
     try:
-        second = next(items, None)
+        further = list(islice(items, 1))
     except Exception:
         yield first, True
         raise
-    yield first, second is not None
-    if second is not None:
-        yield second, True
-    for item in items:
+    yield first, bool(further)
+    for item in chain(further, items):
         yield item, True
 
 

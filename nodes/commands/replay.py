@@ -51,20 +51,24 @@ def replay_files(
     Raises:
         InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
     """
-    if plot is not None:
-        check_plot(plot)
     conversations = _selected(read_conversations(names, provider), only)
     size = size_of(names)
     # A bar on the terminal that the JSON goes to would be written into the middle of it.
     shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
-    with progress("replaying", size, shown=shown) as advance:
-        reports = _replayed(conversations if plot is None else _single(conversations), settings, advance)
+    if plot is not None:
+        check_plot(plot)
+        conversations = _single(conversations)
+    with progress("replaying", size, shown=shown) as update:
+        reports = _replayed(conversations, settings, lambda size: update and update(advance=size))
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None:
         return 0
     if plot is not None:
         saved(plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
-    return _stopped(last, settings) if last.stopped else 0
+    if last.stopped:
+        refused, conversation = last.refused[-1], last.conversation
+        complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
+    return FAULT if last.stopped else 0
 
 
 def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterator[Conversation]:
@@ -86,7 +90,9 @@ def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
         yield conversation
 
 
-def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], None]) -> Iterator[ReplayReport]:
+def _replayed(
+    conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], object]
+) -> Iterator[ReplayReport]:
     for conversation in conversations:
         try:
             report = replay_conversation(conversation, settings, advance)
@@ -121,9 +127,3 @@ def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayR
         elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last
-
-
-def _stopped(report: ReplayReport, settings: ReplaySettings) -> int:
-    refused, conversation = report.refused[-1], report.conversation
-    complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
-    return FAULT

@@ -1,11 +1,11 @@
 """The tables of a replay, for people."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, assert_never
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, assert_never
 
 from attrs import define, field
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from polycontext.linearity import ResourceClass
@@ -40,7 +40,7 @@ def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> Rendera
         table.add_column(name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True)
     table.add_column("what", ratio=1, overflow="fold")
     for row in _shown(report.steps, show_all=show_all):
-        table.add_row(*(_gap(row) if isinstance(row, int) else _row(row)))
+        table.add_row(*_row(row))
     return Group(table, "", _summary(report))
 
 
@@ -49,7 +49,7 @@ class Overview:
     """Collect one row a conversation, and the sums; the reports themselves are let go."""
 
     _rows: list[tuple[Text, ...]] = field(factory=list)
-    _counts: list["_Counts"] = field(factory=list)
+    _sums: list[int] = field(factory=lambda: [0] * 6)
 
     @property
     def count(self) -> int:
@@ -59,26 +59,23 @@ class Overview:
     def add(self, report: ReplayReport) -> None:
         """Add a replayed conversation."""
         delivered, undelivered = report.lists
-        counts = _Counts(
-            report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered
-        )
-        self._counts.append(counts)
+        counts = (report.turns, len(report.refused), len(report.compressions), report.tokens_saved, delivered, delivered + undelivered)
+        self._sums = [total + count for total, count in zip(self._sums, counts, strict=True)]
         pressure, state = report.session.pressure, report.session.state
         ends = (Text(percent(report.prefix_kept)), Text(percent(pressure)), Text(state, style=_STATES[state]))
-        self._rows.append((Text(one_line(report.conversation.title)), *counts.cells(), *ends))
+        self._rows.append((Text(one_line(report.conversation.title)), *_counted(counts), *ends))
 
     def table(self, width: int) -> Table:
         """Return the rows as a table with the sums below, for paper of `width` columns."""
-        gap, sums = _gap_for(width), _Counts(*map(sum, zip(*self._counts, strict=True)))
+        gap = _gap_for(width)
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False, padding=(0, gap, 0, 0), show_footer=True)
         # What the other columns leave: the title may be cut, numbers may not.
         room = width - sum(max(7, len(name)) for name in _COUNTED) - _OVERVIEW_ENDS - gap * (len(_COUNTED) + 3)
         table.add_column("conversation", footer=f"{self.count} in all", overflow="ellipsis", no_wrap=True, max_width=max(12, room))
-        for name, total in zip(_COUNTED, sums.cells(), strict=True):
+        for name, total in zip(_COUNTED, _counted(self._sums), strict=True):
             table.add_column(name, footer=total, justify="right", no_wrap=True)
-        for name in ("kept", "pressure"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("state", no_wrap=True)
+        for name in ("kept", "pressure", "state"):
+            table.add_column(name, justify="left" if name == "state" else "right", no_wrap=True)
         for row in self._rows:
             table.add_row(*row)
         return table
@@ -88,26 +85,12 @@ _COUNTED = ("turns", "refused", "compr.", "saved", "lists")
 _OVERVIEW_ENDS = 5 + 8 + 12
 
 
-class _Counts(NamedTuple):
-    """Hold the countable columns of the overview."""
-
-    turns: int
-    refused: int
-    compressions: int
-    saved: int
-    delivered: int
-    asked: int
-
-    def cells(self) -> tuple[Text, ...]:
-        complete = self.delivered == self.asked
-        lists = str(self.delivered) if complete else f"{self.delivered}/{self.asked}"
-        return (
-            Text(str(self.turns)),
-            Text(str(self.refused), style="red" if self.refused else ""),
-            Text(str(self.compressions)),
-            Text(str(self.saved)),
-            Text(lists, style="" if complete else "red"),
-        )
+def _counted(counts: Iterable[int]) -> tuple[Text, ...]:
+    """Return the countable cells of the overview; of the lists that were asked for, all should have been delivered."""
+    turns, refused, compressions, saved, delivered, asked = counts
+    lists = Text(str(delivered)) if delivered == asked else Text(f"{delivered}/{asked}", style="red")
+    marked = Text(str(refused), style="red" if refused else "")
+    return (Text(str(turns)), marked, Text(str(compressions)), Text(str(saved)), lists)
 
 
 def _gap_for(width: int) -> int:
@@ -136,21 +119,15 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
 
 
 def _is_notable(step: ReplayStep) -> bool:
+    if isinstance(step, TurnTaken):
+        return step.list_refused is not None
+    return isinstance(step, TurnRefused) or step.saves
+
+
+def _row(step: ReplayStep | int) -> tuple[Text, ...]:
     match step:
-        case Compressed():
-            return step.saves
-        case TurnRefused():
-            return True
-        case TurnTaken():
-            return step.list_refused is not None
-
-
-def _gap(count: int) -> tuple[Text, ...]:
-    return (Text("⋯", style="dim"), *(Text("") for _ in range(5)), Text(f"{count} more steps; --all shows them", style="dim"))
-
-
-def _row(step: ReplayStep) -> tuple[Text, ...]:
-    match step:
+        case int():
+            return (Text("⋯", style="dim"), *[Text("")] * 5, Text(f"{step} more steps; --all shows them", style="dim"))
         case TurnTaken():
             name, style = step.resource_class.name, _CLASSES[step.resource_class]
             head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
@@ -194,9 +171,7 @@ def _bar(pressure: float, state: ContextState) -> Text:
 
 
 def _summary(report: ReplayReport) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
+    grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2, 0, 0))
     for name, text in _summary_lines(report):
         grid.add_row(name, text)
     return grid
@@ -206,7 +181,8 @@ def _summary_lines(report: ReplayReport) -> Iterator[tuple[str, Text]]:
     summary = report.summary()
     yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
     yield "compressions", Text(_compressions(summary))
-    yield "prefix kept", Text(_prefix(report.prefix_kept))
+    kept = f"{percent(report.prefix_kept)} of each request began the next one, for a prompt cache to keep"
+    yield "prefix kept", Text("fewer than two requests" if report.prefix_kept is None else kept)
     yield "message lists", Text(f"{summary['lists_delivered']} handed out, {summary['lists_refused']} refused")
     refused = Text(f"{summary['turns_refused']} of {report.turns} turns", style="red" if report.refused else "")
     yield "refused", refused.append("; stopped there" if report.stopped else "")
@@ -221,9 +197,3 @@ def _compressions(summary: dict[str, Any]) -> str:
         return f"none needed for {summary['tokens_logged']} tokens"
     count, saved = summary["compressions"], summary["tokens_saved"]
     return f"{count}, which saved {saved} tokens: {summary['tokens_logged']} came in, {summary['tokens_in_view']} are in view"
-
-
-def _prefix(share: float | None) -> str:
-    return (
-        "fewer than two requests" if share is None else f"{percent(share)} of each request began the next one, for a prompt cache to keep"
-    )

@@ -8,10 +8,11 @@ and what attachments are called.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 from polycontext.window.items import attachment_of
 from polycontext.window.laws.formats import fault_of
@@ -25,14 +26,6 @@ _WORD = re.compile(r"\w{6,}")
 """A word that is long enough to tell where it came from."""
 _OWN_WORDS = "assistant summary ready thinking pressured compressed earlier message messages"
 """What props say of themselves."""
-
-
-class Renderer(Protocol):
-    """Stand for whoever turns a session into props."""
-
-    def render_chat(self, session: ContextSession, /) -> dict[str, Any]:
-        """Return JSON-ready props."""
-        ...
 
 
 def _request(session: ContextSession, wire: WireFormat) -> Rendered | InvalidMessagesError | ContextOverflowError:
@@ -88,17 +81,13 @@ def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireForma
     if isinstance(request, Rendered):
         again = wire.parse(request.inline()).turns
         agree([call for turn in again for call in _calls(turn)], [call for turn in session.window.all_turns() for call in _calls(turn)])
-        said = "\n".join(turn.text for turn in _system_first(again))
+        said = "\n".join(turn.text for turn in sorted(again, key=lambda turn: turn.role is not Role.SYSTEM))
         missing = [turn.text for turn in session.window.all_turns() if turn.text.rstrip() not in said]
         agree(missing, [], request=request)
 
 
 def _calls(turn: Turn) -> list[tuple[str, str]]:
     return [(call.id, call.name) for call in turn.tool_calls] + ([(turn.tool_call_id, "result")] if turn.tool_call_id else [])
-
-
-def _system_first(turns: tuple[Turn, ...]) -> list[Turn]:
-    return sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM)
 
 
 @law(_OUTSIDE)
@@ -124,8 +113,7 @@ def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -
     """No word of the props comes from a system turn, a call, a result, an attachment's content or a gist, unless user or assistant said it."""
     props = renderer.render_chat(session)
     public = _words([*_public(session), _OWN_WORDS, *(turn.timestamp.isoformat() for turn in session.window.all_turns())])
-    private = _words(_private(session)) - public
-    leaked = _words(_strings(props)) & private
+    leaked = _words(_strings(props)) & _words(_private(session)) - public
     holds(not leaked, "no private word", sorted(leaked), props=props)
 
 

@@ -13,8 +13,6 @@ from polycontext.linearity import CallerError, InvalidOptionError
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
 """What is scripted: a text, an assistant message, an error to raise, or a function of the request."""
 
-_LEGAL = "a text, an assistant message, an exception, or a function of the request"
-
 
 @define(slots=False, eq=False)
 class ScriptEndedError(CallerError, LookupError):
@@ -50,7 +48,7 @@ def _ruled(rules: Mapping[str, Reply]) -> Mapping[str, Reply]:
 
 def _check_reply(reply: object, where: str) -> None:
     if not isinstance(reply, str | Mapping | BaseException) and not callable(reply):
-        raise InvalidOptionError(where, reply, _LEGAL)
+        raise InvalidOptionError(where, reply, "a text, an assistant message, an exception, or a function of the request")
     if isinstance(reply, Mapping) and reply.get("role") != "assistant":
         raise InvalidOptionError(where, dict(reply), "a message of role 'assistant'")
 
@@ -105,16 +103,11 @@ class ScriptedModel:
         return self.complete(request)
 
     def _next(self, request: Any) -> Reply:
-        text = _last_text(request)
+        last = request[-1] if isinstance(request, list | tuple) and request else request
+        text = str(last.get("content") if isinstance(last, Mapping) else last)
         for pattern, reply in self.rules.items():
             if re.search(pattern, text):
                 return reply
         for reply in self._script:
             return reply
         raise ScriptEndedError(len(self.requests), len(self.replies), tuple(self.rules))
-
-
-def _last_text(request: Any) -> str:
-    last = request[-1] if isinstance(request, list | tuple) and request else request
-    content = last.get("content") if isinstance(last, Mapping) else last
-    return content if isinstance(content, str) else str(content)

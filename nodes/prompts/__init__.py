@@ -1,6 +1,6 @@
 """Prompts, assembled from templates, persona, constraints and the conversation's view (seed 004 §3.3)."""
 
-from polycontext.nodes.prompts.builder import PromptBuilder, UnknownAgentTypeWarning
+from polycontext.nodes.prompts.builder import PromptBuilder
 from polycontext.nodes.prompts.persona import Band, band_of
 from polycontext.nodes.prompts.template import MissingValueError, Template, TemplateError
 from polycontext.nodes.prompts.transcript import transcript
@@ -11,7 +11,6 @@ __all__ = [
     "PromptBuilder",
     "Template",
     "TemplateError",
-    "UnknownAgentTypeWarning",
     "band_of",
     "transcript",
 ]

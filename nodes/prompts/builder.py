@@ -34,10 +34,6 @@ _PROJECTOR = ContextProjector()
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-class UnknownAgentTypeWarning(UserWarning):
-    """Warn that an agent type has no template and the one called `default` stands in."""
-
-
 def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
     return tuple(map(Path, [folders] if isinstance(folders, str | os.PathLike) else folders))
 
@@ -92,7 +88,7 @@ class PromptBuilder:
     ) -> str:
         """Build the system prompt of an agent; it is for the model alone.
 
-        An unknown `agent_type` falls back to ``default`` with an `UnknownAgentTypeWarning`.
+        An unknown `agent_type` falls back to ``default`` with a warning.
         Values that the template does not name are not used. Constraints stand below
         a template that has no place for them.
 
@@ -158,7 +154,7 @@ class PromptBuilder:
             meant = f"; did you mean {near}?" if near else ""
             told = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
             # The caller's line: behind this method and the one that builds a prompt.
-            warnings.warn(UnknownAgentTypeWarning(told), stacklevel=3)
+            warnings.warn(told, stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(

@@ -71,8 +71,11 @@ class Conversation:
     def refused(self, error: InvalidMessagesError) -> InvalidDataError:
         """Return what is wrong with the messages, by its place in the file."""
         path, name = self._place(error.index)
-        problem = f"{self.provider} rule {error.rule}: {_shortened(error.problem)}"
-        return unreadable(self.source, self.document.line_of(path), name, problem, error.legal)
+        problem = error.problem
+        if len(problem) > 2 * _SOME:
+            # The way into a deep nest says nothing after some steps.
+            problem = f"{problem[:_SOME]} ... {problem[-_SOME:]}"
+        return unreadable(self.source, self.document.line_of(path), name, f"{self.provider} rule {error.rule}: {problem}", error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
         """Return the place of turn `number` (from 1) in the file: its line and message."""
@@ -110,12 +113,13 @@ def conversations(document: Document, provider: Provider | None = None, first: i
     Raises:
         InvalidDataError: the document has none of the known shapes.
     """
-    if _holds_several(document.value):
-        share = document.size // len(document.value)
-        for index, value in enumerate(document.value):
+    values = document.value
+    if isinstance(values, list) and values and all(isinstance(value, list) or _is_body(value) for value in values):
+        share = document.size // len(values)
+        for index, value in enumerate(values):
             yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
     else:
-        yield evolve(_conversation(document, (), document.value, provider), number=first, size=document.size)
+        yield evolve(_conversation(document, (), values, provider), number=first, size=document.size)
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
@@ -124,11 +128,10 @@ def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
     >>> detect_provider([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}])
     <Provider.ANTHROPIC: 'anthropic'>
     """
-    return Provider.ANTHROPIC if has_system or any(map(_is_anthropic, _contents(messages))) else Provider.OPENAI
-
-
-def _holds_several(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, list) or _is_body(item) for item in value)
+    contents = [message.get("content") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    told = any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    return Provider.ANTHROPIC if has_system or told else Provider.OPENAI
 
 
 def _is_body(value: object) -> bool:
@@ -150,17 +153,10 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")  # a number in some data sets
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
-    further = _tools(document, path, tools)
-    return Conversation(document, path, found, messages, has_system=system is not None, tools=further, id=identity, body=value)
-
-
-def _tools(document: Document, path: Place, tools: object) -> Sequence[Mapping[str, Any]]:
-    if tools is None:
-        return ()
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         line = document.line_of((*path, "tools"))
         raise unreadable(document.source, line, "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
-    return tools
+    return Conversation(document, path, found, messages, has_system=system is not None, tools=tools or (), id=identity, body=value)
 
 
 def _misshapen(value: object) -> str:
@@ -171,20 +167,5 @@ def _misshapen(value: object) -> str:
     return f"{_kind(value)} is no conversation"
 
 
-def _shortened(text: str) -> str:
-    """Cut what is long in the middle: the way into a deep nest says nothing after some steps."""
-    return text if len(text) <= 2 * _SOME else f"{text[:_SOME]} ... {text[-_SOME:]}"
-
-
 def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
-
-
-def _contents(messages: object) -> Iterator[object]:
-    for message in messages if isinstance(messages, list) else ():
-        content = message.get("content") if isinstance(message, dict) else None
-        yield from content if isinstance(content, list) else ()
-
-
-def _is_anthropic(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS

@@ -96,9 +96,8 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     first = next(numbered, None)
     if first is None:
         raise unreadable(source, None, None, "the file is empty", _JSON)
-    line, data = first
-    # It may take all lines there are; then the loop finds nothing left.
-    yield _first(source, line, _decoded(source, line, data), numbered)
+    # The first may take all lines there are; then the loop finds nothing left.
+    yield _first(source, *first, numbered)
     for line, data in numbered:
         yield _parsed(source, line, _decoded(source, line, data))
 
@@ -110,8 +109,9 @@ def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _first(source: str, line: int, text: str, rest: Iterator[tuple[int, bytes]]) -> Document:
+def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
     """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
+    text = _decoded(source, line, data)
     try:
         return _parsed(source, line, text)
     except InvalidDataError:
@@ -119,8 +119,8 @@ def _first(source: str, line: int, text: str, rest: Iterator[tuple[int, bytes]])
             raise
     # Blank lines were passed over: put them back, so that lines count right.
     whole, last = [text], line
-    for number, data in rest:
-        whole.append("\n" * (number - last - 1) + _decoded(source, number, data))
+    for number, more in rest:
+        whole.append("\n" * (number - last - 1) + _decoded(source, number, more))
         last = number
     return _parsed(source, line, "".join(whole))
 
@@ -166,8 +166,7 @@ def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
             key, position = scan(text, position)
             position = _skip(text, _skip(text, position) + 1)
         yield key, position
-        _, position = scan(text, position)
-        position = _skip(text, position)
+        position = _skip(text, scan(text, position)[1])
         if text[position] == ",":
             position = _skip(text, position + 1)
         index += 1

@@ -61,7 +61,7 @@ class ReplaySettings:
 
 
 def replay_conversation(
-    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[float], None] = lambda size: None
+    conversation: Conversation, settings: ReplaySettings, on_turn: Callable[[float], object] = lambda size: None
 ) -> ReplayReport:
     """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
 
@@ -126,11 +126,8 @@ class _Run:
         steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
-        for step in steps:
-            if isinstance(step, TurnTaken):
-                self.steps.append(evolve(step, delivered=is_due and refusal is None, list_refused=refusal, stand_in=stand_in))
-            else:
-                self.steps.append(step)
+        sent = {"delivered": is_due and refusal is None, "list_refused": refusal, "stand_in": stand_in}
+        self.steps += (evolve(step, **sent) if isinstance(step, TurnTaken) else step for step in steps)
         return None
 
     def _reason(self, turn: Turn, error: PolycontextError) -> str:

@@ -1,7 +1,7 @@
 """What happens in a replay, step by step, and what it comes to: the summary, and the share of the prefix that a cache could keep."""
 
 from collections.abc import Iterable
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from attrs import define, field, frozen
@@ -39,8 +39,7 @@ class TurnTaken:
             "role": str(self.turn.role),
             "class": self.resource_class.name,
             "tokens": self.turn.tokens,
-            "state": str(self.state),
-            "pressure": round(self.pressure, 4),
+            **_standing(self),
             "delivered": self.delivered,
             **({"list_refused": self.list_refused} if self.list_refused else {}),
             **({"stand_in": True} if self.stand_in else {}),
@@ -71,8 +70,7 @@ class Compressed:
             "tokens_after": self.tokens_after,
             "dropped": list(self.dropped),
             "gisted": list(self.gisted),
-            "state": str(self.state),
-            "pressure": round(self.pressure, 4),
+            **_standing(self),
         }
 
 
@@ -89,15 +87,12 @@ class TurnRefused:
 
     def as_json(self) -> dict[str, Any]:
         """Return the step, JSON-ready."""
-        return {
-            "step": "refused",
-            "turn": self.number,
-            "role": str(self.turn.role),
-            "error": self.error,
-            "reason": self.reason,
-            "state": str(self.state),
-            "pressure": round(self.pressure, 4),
-        }
+        said = {"error": self.error, "reason": self.reason}
+        return {"step": "refused", "turn": self.number, "role": str(self.turn.role), **said, **_standing(self)}
+
+
+def _standing(step: "ReplayStep") -> dict[str, Any]:
+    return {"state": str(step.state), "pressure": round(step.pressure, 4)}
 
 
 ReplayStep = TurnTaken | Compressed | TurnRefused
@@ -200,7 +195,10 @@ class PrefixMeter:
 
     def add(self, window: ContextWindow, provider: Provider) -> None:
         """Enter the request that `window` gives."""
-        turns = _as_sent(window.all_turns(), provider)
+        turns = window.all_turns()
+        if provider is not Provider.OPENAI:
+            # The others take the system turns first.
+            turns = tuple(sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM))
         if self._last is not None:
             # By identity: windows share the turns that nothing touched.
             common = takewhile(lambda pair: pair[0] is pair[1], zip(self._last, turns, strict=False))
@@ -214,23 +212,13 @@ class PrefixMeter:
         return self._kept / self._sent if self._sent else None
 
 
-def _as_sent(turns: tuple[Turn, ...], provider: Provider) -> tuple[Turn, ...]:
-    """Return `turns` in the order of the request: Anthropic takes the system turns first."""
-    if provider is Provider.OPENAI:
-        return turns
-    return tuple(sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM))
-
-
 def ranges(numbers: Iterable[int]) -> str:
     """Write turn numbers the short way.
 
     >>> ranges((3, 4, 5, 9))
     '3-5, 9'
     """
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    # In a run number and place rise alike, so their difference stays.
+    placed = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
+    runs = ([number for _, number in run] for _, run in placed)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

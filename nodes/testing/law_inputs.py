@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import ResourceClass, default_classifier
+from polycontext.linearity import default_classifier
 from polycontext.linearity.errors import UnknownNameError
 from polycontext.linearity.law import Law
 from polycontext.nodes.props.component_renderer import ComponentRenderer
@@ -67,10 +67,6 @@ _CONTENTS = talk.TEXTS | st.sampled_from([*talk.CONSTRAINTS, *talk.ACKNOWLEDGEME
 def _known_ids(known: Known) -> st.SearchStrategy[str]:
     ids = list(known.get("ledger", ()))
     return st.sampled_from(ids) | structures.IDS if ids else structures.IDS
-
-
-def _requests(known: Known) -> st.SearchStrategy[list[tuple[str, ResourceClass]]]:
-    return st.lists(st.tuples(_known_ids(known), structures.RESOURCE_CLASSES), max_size=6)
 
 
 # --- windows --------------------------------------------------------------
@@ -143,11 +139,6 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     return turns
 
 
-def _counters(_: Known) -> st.SearchStrategy[Any]:
-    """Draw a counter; the vocabulary is loaded when one is asked for."""
-    return st.sampled_from([talk.FAST, TiktokenCounter("o200k_base"), calibrate(talk.FAST, 80, 100)])
-
-
 # --- plans ----------------------------------------------------------------
 
 
@@ -173,14 +164,11 @@ def _agents(known: Known) -> st.SearchStrategy[machines.AnyAgent]:
     return machines.agents() if known.keys() & {"other_agent", "lens"} else machines.composites()
 
 
-def _other_engines(known: Known) -> st.SearchStrategy[Any]:
-    return st.sampled_from([engine for engine in (ContextMachine, TableMachine) if engine is not known.get("machine")])
-
-
+_ENGINES = (ContextMachine, TableMachine)
 _DRAWINGS: Final[Drawings] = {
     # what is told to do something, before what it is done to
-    "machine": _one_of(ContextMachine, TableMachine),
-    "other_machine": _other_engines,
+    "machine": _one_of(*_ENGINES),
+    "other_machine": lambda known: st.sampled_from([each for each in _ENGINES if each is not known.get("machine")]),
     "polynomial": _one_of(CONTEXT_POLYNOMIAL),
     "policy": _always(machines.POLICIES),
     "identity": _one_of(CONTEXT_OPERAD.identity()),
@@ -193,7 +181,7 @@ _DRAWINGS: Final[Drawings] = {
     "ledger": _always(structures.ledgers()),
     "resource_id other_id": _known_ids,
     "resource_class other_class": _always(structures.RESOURCE_CLASSES),
-    "requests": _requests,
+    "requests": lambda known: st.lists(st.tuples(_known_ids(known), structures.RESOURCE_CLASSES), max_size=6),
     "classifier": _one_of(default_classifier),
     "role": _one_of(*(role.value for role in Role), "other"),
     "content": _always(_CONTENTS),
@@ -206,7 +194,7 @@ _DRAWINGS: Final[Drawings] = {
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "turn other_turn": _next_turns,
-    "counter": _counters,
+    "counter": lambda _: st.sampled_from([talk.FAST, TiktokenCounter("o200k_base"), calibrate(talk.FAST, 80, 100)]),
     "text": _always(talk.TEXTS),
     "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure

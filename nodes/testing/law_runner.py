@@ -135,21 +135,15 @@ class _Trial:
         except HypothesisException:
             raise
         except Exception as error:
-            self.found = Counterexample(before | _further(error, drawn), _problem(error))
+            # A law shows more than it was given, such as a position it walked to.
+            found = error.inputs if isinstance(error, LawViolation) else {}
+            further = {name: shown(value) for name, value in found.items() if name not in drawn}
+            self.found = Counterexample(before | further, _problem(error))
             raise
 
 
-def _further(error: Exception, drawn: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the law shows beside what it was given, such as a position it walked to."""
-    found = error.inputs if isinstance(error, LawViolation) else {}
-    return {name: shown(value) for name, value in found.items() if name not in drawn}
-
-
 def _problem(error: Exception) -> str:
-    if not isinstance(error, LawViolation):
-        return f"raises {_raised(error)}"
-    left, right = _side(error.left), _side(error.right)
-    return f"{left} is not {right}"
+    return f"{_side(error.left)} is not {_side(error.right)}" if isinstance(error, LawViolation) else f"raises {_raised(error)}"
 
 
 def _side(value: object) -> str:

@@ -5,26 +5,14 @@ everywhere, and so that what one puts out another often takes.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.nodes.testing.shown import Named
-from polycontext.nodes.testing.talk import (
-    BUDGETS,
-    CLASSES,
-    FAST,
-    PROSE,
-    TARGETS,
-    TEXTS,
-    Head,
-    Move,
-    conversations,
-    filled,
-    reaches,
-)
+from polycontext.nodes.testing.talk import BUDGETS, CLASSES, FAST, PROSE, TARGETS, TEXTS, Head, Move, conversations, filled, reaches
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextInput,
@@ -123,36 +111,33 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
     return st.one_of(plain, plain, plain, calling, answers, answers, named)
 
 
-_PROMOTIONS = st.builds(ContextInput.promote, st.sampled_from(["t1", "t2", "unknown"]), st.sampled_from(ResourceClass))
-
-
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
     """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, promotions, clearings."""
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
-    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear()) | _PROMOTIONS
+    promotions = st.builds(ContextInput.promote, st.sampled_from(["t1", "t2", "unknown"]), st.sampled_from(ResourceClass))
+    others = targets.map(ContextInput.compress) | st.just(ContextInput.clear()) | promotions
     more = st.one_of(_turn_inputs(), _turn_inputs(), _turn_inputs(), others)
     first = st.builds(ContextInput.user_turn, PROSE)
     return st.lists(more, max_size=14) | st.builds(lambda one, rest: [one, *rest], first, st.lists(more, max_size=14))
-
-
-SESSION_BUDGETS = st.sampled_from([200, 500, 2_000])
-_SECRETS = ("Undisclosed instructions.", "Confidential.")
 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
-    session = ContextSession(
-        draw(SESSION_BUDGETS), counter=FAST, auto=draw(st.booleans()), threshold=threshold, cooldown=draw(st.integers(0, 3))
-    )
-    head: list[Move] = [(Turn("system", draw(st.sampled_from(_SECRETS))), None)] if draw(st.booleans()) else []
+    budget, auto, cooldown = draw(st.sampled_from([200, 500, 2_000])), draw(st.booleans()), draw(st.integers(0, 3))
+    session = ContextSession(budget, counter=FAST, auto=auto, threshold=threshold, cooldown=cooldown)
+    secrets = st.sampled_from(["Undisclosed instructions.", "Confidential."])
+    head: list[Move] = [(Turn("system", draw(secrets)), None)] if draw(st.booleans()) else []
     task: list[Move] = [(Turn("user", draw(PROSE)), None)]
     moves = [*head, *task, *draw(conversations(max_atoms=10))] if draw(st.integers(0, 9)) else head
     for turn, resource_class in moves:
-        _attempt(partial(session.add, turn, resource_class))
+        with suppress(PolycontextError):
+            session.add(turn, resource_class)
         if draw(st.integers(0, 9)) == 0:
-            _attempt(draw(st.sampled_from(_whatever_else(session))))
+            act = draw(st.sampled_from(_whatever_else(session)))
+            with suppress(PolycontextError):
+                act()
     return session
 
 
@@ -167,11 +152,3 @@ def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.signal(Signals(progress=0.5, looping=True)),
         session.clear,
     ]
-
-
-def _attempt(act: Callable[[], object]) -> None:
-    """Do it, or be refused."""
-    try:
-        act()
-    except PolycontextError:
-        return

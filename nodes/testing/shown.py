@@ -1,6 +1,6 @@
 """Values as a counterexample shows them: what is in a window, which function it was, and no more than can be read."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, StrEnum
 from functools import singledispatch
@@ -12,7 +12,7 @@ from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
 from polycontext.polynomial.algebra.poly_agent import Those
 from polycontext.pressure import View
-from polycontext.window import ContextWindow, Store, ToolCall, Turn
+from polycontext.window import ContextWindow, Store, Turn
 from polycontext.window.providers import WireFormat
 
 LONGEST = 2_000
@@ -106,12 +106,9 @@ def _(value: LinearityMap) -> str:
 def _(value: Turn) -> str:
     said = _cut(repr(value.content)) if value.content is not None or not value.tool_calls else ""
     answers = f"to {value.tool_call_id}" if value.tool_call_id else ""
+    calls = [f"{call.id}={call.name}({_cut(call.arguments)})" for call in value.tool_calls]
     sources = f"for {', '.join(value.sources)}" if value.sources else ""
-    return " ".join(filter(None, (value.resource_id, value.role.value, answers, said, *map(_call, value.tool_calls), sources)))
-
-
-def _call(call: ToolCall) -> str:
-    return f"{call.id}={call.name}({_cut(call.arguments)})"
+    return " ".join(filter(None, (value.resource_id, value.role.value, answers, said, *calls, sources)))
 
 
 @_shown.register(Store)
@@ -121,12 +118,9 @@ def _(value: Store[Any]) -> str:
 
 @_shown.register
 def _(value: ContextWindow) -> str:
-    turns = [f"{_shown(turn)} {_class_name(value, turn)}" for turn in value.all_turns()]
+    classes = {each: tag.resource_class.name for each, tag in value.linearity.items()}
+    turns = [f"{_shown(turn)} {classes.get(turn.resource_id, 'without a class')}" for turn in value.all_turns()]
     return f"a window of {value.max_tokens} tokens at {value.pos} of {_listed(turns)}"
-
-
-def _class_name(window: ContextWindow, turn: Turn) -> str:
-    return window.linearity.get(turn.resource_id).name if turn.resource_id in window.linearity else "without a class"
 
 
 @_shown.register
@@ -145,7 +139,8 @@ def _(value: PolyAgent[Any, Any, Any]) -> str:
         return "an agent of positions that are too many to list"
     if len(value.positions) > _ITEMS:
         return f"an agent of {len(value.positions)} positions"
-    moves = [f"{_shown(s)} {_shown(a)} -> {_moved(value, s, a)}" for s in _sorted(value.positions) for a in _sorted(value.directions(s))]
+    steps = [(s, a) for s in sorted(value.positions, key=repr) for a in sorted(value.directions(s), key=repr)]
+    moves = [f"{_shown(s)} {_shown(a)} -> {_moved(value, s, a)}" for s, a in steps]
     return f"an agent of positions {_shown(value.positions)} that takes {_listed(moves)}"
 
 
@@ -162,10 +157,6 @@ def _(value: ContextSession) -> str:
 
 
 # --- as much as can be read -----------------------------------------------
-
-
-def _sorted(values: Iterable[Any]) -> list[Any]:
-    return sorted(values, key=repr)
 
 
 def _listed(items: Sequence[str]) -> str:

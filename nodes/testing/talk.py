@@ -52,10 +52,7 @@ EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
 TOOLS = ("search", "search", "search", "read_file", "get_reservation_details_of_the_customer")
 ARGUMENTS = (
-    "{}",
-    "{}",
-    "{}",
-    "{}",
+    *["{}"] * 4,
     '{"path": "src/app.py"}',
     '{"q": "night train"}',
     '{"q": "日本"}',
@@ -115,16 +112,13 @@ def atoms(draw: st.DrawFn, moment: datetime = START, *, may_stay_open: bool = Fa
     if kind == "the same call again":
         again = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("call_1", "search"),), timestamp=moment)
         return [again, Turn(Role.TOOL, draw(PROSE), tool_call_id="call_1", timestamp=moment)]
-    call = draw(calling_turns(moment))
-    order = draw(st.permutations(call.tool_calls))
+    turns = [draw(calling_turns(moment))]
+    order = draw(st.permutations(turns[0].tool_calls))
     answered = draw(st.integers(0, len(order))) if may_stay_open else len(order)
-    return [call, *(_result(draw, each, moment) for each in order[:answered])]
-
-
-def _result(draw: st.DrawFn, call: ToolCall, moment: datetime) -> Turn:
-    content = draw(TEXTS | st.sampled_from(EMPTY_RESULTS))
-    name = draw(st.sampled_from([None, call.name]))
-    return Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment)
+    for call in order[:answered]:
+        content, name = draw(TEXTS | st.sampled_from(EMPTY_RESULTS)), draw(st.sampled_from([None, call.name]))
+        turns.append(Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment))
+    return turns
 
 
 @st.composite

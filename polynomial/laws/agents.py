@@ -4,14 +4,13 @@ Every agent's inputs are their own directions. The combinator is an input of its
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from attrs import frozen
-
 from polycontext.linearity import PolycontextError
-from polycontext.linearity.law import agree, holds, law
+from polycontext.linearity.law import agree, holds, law, outcome
 from polycontext.polynomial.algebra.poly_agent import Left, Lens, PolyAgent, Right
 
 _POLY = "Niu and Spivak, Polynomial Functors; design §7"
@@ -25,7 +24,8 @@ Rename = Callable[[Any], Any]
 
 first_of, second_of, untagged = itemgetter(0), itemgetter(1), attrgetter("value")
 
-_REFUSALS = (PolycontextError, LookupError, TypeError, ValueError, AttributeError)
+# What a broken agent may raise counts as a refusal, so that the law shows it.
+_outcome = partial(outcome, refusals=(PolycontextError, LookupError, TypeError, ValueError, AttributeError))
 
 
 @law(_POLY)
@@ -35,11 +35,11 @@ def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
     for position in agent.positions:
         legal = agent.directions(position)
         for input in known:
-            moved = outcome(agent.invoke, position, input), outcome(agent.transition, position, input)
+            moved = _outcome(agent.invoke, position, input), _outcome(agent.transition, position, input)
             if input in legal:
-                holds(all(_leads(agent, each) for each in moved), "a direction leads to a position", moved, agent=agent, input=input)
+                holds(all(_leads(agent, each) for each in moved), "a direction leads to a position", moved, input=input)
             else:
-                holds(all(isinstance(each, str) for each in moved), "what is no direction is refused", moved, agent=agent, input=input)
+                holds(all(isinstance(each, type) for each in moved), "what is no direction is refused", moved, input=input)
 
 
 def _leads(agent: AnyAgent, moved: Any) -> bool:
@@ -54,21 +54,20 @@ def directions_of_a_composite_are_exactly_what_it_accepts(combine: Combine, agen
     known = inputs_of(whole)
     for position in whole.positions:
         for input in known:
-            accepted = isinstance(outcome(whole.transition, position, input), tuple)
-            agree(accepted, input in whole.directions(position), agent=agent, other_agent=other_agent, position=position, input=input)
-    agree(_table(whole), before, agent=agent, other_agent=other_agent)
+            accepted = isinstance(_outcome(whole.transition, position, input), tuple)
+            agree(accepted, input in whole.directions(position), position=position, input=input)
+    agree(_table(whole), before)
 
 
 def _table(agent: AnyAgent) -> dict[Any, dict[Any, Any]]:
-    return {s: {a: outcome(agent.invoke, s, a) for a in agent.directions(s)} for s in agent.positions}
+    return {s: {a: _outcome(agent.invoke, s, a) for a in agent.directions(s)} for s in agent.positions}
 
 
 @law(_POLY)
 def parallel_is_associative(parallel: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r), by ((a, b), c) ↦ (a, (b, c)) on positions, inputs and outputs."""
     left, right = _bracketed(parallel, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming.all_by(right_bracket))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, *[right_bracket] * 3))
 
 
 def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple[AnyAgent, AnyAgent]:
@@ -79,54 +78,52 @@ def _bracketed(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple
 def parallel_has_a_unit(parallel: Combine, agent: AnyAgent) -> None:
     """P ⊗ y ≅ p ≅ y ⊗ p, where y has one position and one direction, by forgetting y's."""
     unit = nothing([()])
-    agree(*difference(parallel(agent, unit), agent, Renaming.all_by(first_of)), agent=agent)
-    agree(*difference(parallel(unit, agent), agent, Renaming.all_by(second_of)), agent=agent)
+    agree(*difference(parallel(agent, unit), agent, *[first_of] * 3))
+    agree(*difference(parallel(unit, agent), agent, *[second_of] * 3))
 
 
 @law(_POLY)
 def coproduct_is_associative(coproduct: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p + q) + r ≅ p + (q + r), by moving the tags of positions, inputs and outputs."""
     left, right = _bracketed(coproduct, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming.all_by(right_sum))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, *[right_sum] * 3))
 
 
 @law(_POLY)
 def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
     """P + 0 ≅ p ≅ 0 + p, where 0 has no position, by forgetting the tags."""
     for whole in (coproduct(agent, IMPOSSIBLE), coproduct(IMPOSSIBLE, agent)):
-        agree(*difference(whole, agent, Renaming.all_by(untagged)), agent=agent)
+        agree(*difference(whole, agent, *[untagged] * 3))
 
 
 @law(_POLY)
 def product_is_associative(product: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving the tags of inputs and outputs."""
     left, right = _bracketed(product, agent, other_agent, third_agent)
-    sides = difference(left, right, Renaming(right_bracket, right_sum, right_sum))
-    agree(*sides, agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, right_bracket, right_sum, right_sum))
 
 
 @law(_POLY)
 def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
     """P × 1 ≅ p ≅ 1 × p, where 1 has one position and no direction, by forgetting position and tags."""
     unit = nothing()
-    agree(*difference(product(agent, unit), agent, Renaming(first_of, untagged, untagged)), agent=agent)
-    agree(*difference(product(unit, agent), agent, Renaming(second_of, untagged, untagged)), agent=agent)
+    agree(*difference(product(agent, unit), agent, first_of, untagged, untagged))
+    agree(*difference(product(unit, agent), agent, second_of, untagged, untagged))
 
 
 @law(_POLY)
 def sequential_is_associative(sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent) -> None:
     """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same."""
     left, right = _bracketed(sequential, agent, other_agent, third_agent)
-    agree(*difference(left, right, Renaming(right_bracket)), agent=agent, other_agent=other_agent, third_agent=third_agent)
+    agree(*difference(left, right, right_bracket))
 
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
     """Id ; p ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id."""
     before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
-    agree(*difference(sequential(before, agent), agent, Renaming(second_of)), agent=agent)
-    agree(*difference(sequential(agent, after), agent, Renaming(first_of)), agent=agent)
+    agree(*difference(sequential(before, agent), agent, second_of))
+    agree(*difference(sequential(agent, after), agent, first_of))
 
 
 @law(_POLY)
@@ -138,13 +135,13 @@ def parallel_runs_as_its_parts(parallel: Combine, agent: AnyAgent, other_agent: 
         s, outputs = _ran(agent, position[0], [input[0] for input in inputs])
         s2, outputs2 = _ran(other_agent, position[1], [input[1] for input in inputs])
         expected = (s, s2), list(zip(outputs, outputs2, strict=False))
-        agree(_ran(whole, position, inputs), expected, agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), expected, inputs=inputs)
 
 
 def _ran(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return where a run ends and what it puts out; one that is refused ends at the name of the error."""
-    ran = outcome(agent.run, position, inputs)
-    return (ran, []) if isinstance(ran, str) else ran
+    """Return where a run ends and what it puts out; one that is refused ends at the kind of the error."""
+    ran = _outcome(agent.run, position, inputs)
+    return (ran, []) if isinstance(ran, type) else ran
 
 
 @law(_POLY)
@@ -157,7 +154,7 @@ def coproduct_runs_as_its_part(coproduct: Combine, agent: AnyAgent, other_agent:
         inputs = walk(whole, position, choices)
         after, outputs = _ran(part, position.value, [input.value for input in inputs])
         expected = side(after), list(map(side, outputs))
-        agree(_ran(whole, position, inputs), expected, agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), expected, inputs=inputs)
 
 
 @law(_POLY)
@@ -169,7 +166,7 @@ def product_runs_as_its_parts(product: Combine, agent: AnyAgent, other_agent: An
         after, outputs = _ran(whole, position, inputs)
         for n, part in enumerate((agent, other_agent)):
             own, seen = (_on_side(n, values) for values in (inputs, outputs))
-            agree((after[n], seen), _ran(part, position[n], own), agent=agent, other_agent=other_agent, inputs=inputs)
+            agree((after[n], seen), _ran(part, position[n], own), inputs=inputs)
 
 
 def _on_side(side: int, tagged: Sequence[Any]) -> list[Any]:
@@ -184,7 +181,7 @@ def sequential_runs_as_its_parts(sequential: Combine, agent: AnyAgent, other_age
         inputs = walk(whole, position, choices)
         s, between = _ran(agent, position[0], inputs)
         s2, outputs = _ran(other_agent, position[1], between)
-        agree(_ran(whole, position, inputs), ((s, s2), outputs), agent=agent, other_agent=other_agent, inputs=inputs)
+        agree(_ran(whole, position, inputs), ((s, s2), outputs), inputs=inputs)
 
 
 @law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation; design §7")
@@ -195,9 +192,8 @@ def bisimilar_parts_make_bisimilar_composites(combine: Combine, agent: AnyAgent,
         inputs = walk(whole, position, choices)
         there, expected = _ran(whole, position, inputs)
         here, found = _ran(replaced, _twinned(position), inputs)
-        given = {"agent": agent, "other_agent": other_agent, "position": position, "inputs": inputs}
-        agree(found, expected, **given)
-        agree(replaced.directions(here), whole.directions(there), **given)
+        agree(found, expected, position=position, inputs=inputs)
+        agree(replaced.directions(here), whole.directions(there), position=position, inputs=inputs)
 
 
 def _twinned(position: Any) -> Any:
@@ -214,24 +210,23 @@ def _twinned(position: Any) -> Any:
 def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None:
     """Through the lens that passes everything on, an agent is itself."""
     identity: AnyLens = Lens(same, same, frozenset(inputs_of(agent)))
-    agree(*difference(through(agent, identity), agent, Renaming()), agent=agent)
+    agree(*difference(through(agent, identity), agent))
 
 
 @law(_LENS)
 def changing_interfaces_composes(through: Through, agent: AnyAgent, lens: AnyLens, other_lens: AnyLens) -> None:
     """Through one lens and then another is through the two composed: ``through(through(p, f), g) ≅ through(p, f.then(g))``."""
     one_by_one, at_once = through(through(agent, lens), other_lens), through(agent, lens.then(other_lens))
-    agree(*difference(one_by_one, at_once, Renaming()), agent=agent, lens=lens, other_lens=other_lens)
+    agree(*difference(one_by_one, at_once))
 
 
 @law(_LENS)
 def lenses_compose_associatively(agent: AnyAgent, lens: AnyLens, other_lens: AnyLens, third_lens: AnyLens) -> None:
     """``f.then(g).then(h)`` and ``f.then(g.then(h))`` have one domain, pull and push alike."""
     left, right = lens.then(other_lens).then(third_lens), lens.then(other_lens.then(third_lens))
-    given = {"lens": lens, "other_lens": other_lens, "third_lens": third_lens}
-    agree((left.domain, {a: left.pull(a) for a in left.domain}), (right.domain, {a: right.pull(a) for a in right.domain}), **given)
+    agree((left.domain, {a: left.pull(a) for a in left.domain}), (right.domain, {a: right.pull(a) for a in right.domain}))
     outputs = sorted(outputs_of(agent), key=repr)
-    agree(list(map(left.push, outputs)), list(map(right.push, outputs)), agent=agent, **given)
+    agree(list(map(left.push, outputs)), list(map(right.push, outputs)))
 
 
 # --- comparing agents, which hold functions, by what they do: finite ones completely --------------------
@@ -242,53 +237,30 @@ def same(value: Any) -> Any:
     return value
 
 
-@frozen
-class Renaming:
-    """Hold how positions, inputs and outputs of one agent are called in another."""
+def difference(
+    left: AnyAgent, right: AnyAgent, positions: Rename = same, inputs: Rename = same, outputs: Rename = same
+) -> tuple[object, object]:
+    """Return both sides of the first place where `right` is not `left` renamed one to one; two equal values if there is none.
 
-    positions: Rename = same
-    inputs: Rename = same
-    outputs: Rename = same
-
-    @classmethod
-    def all_by(cls, rename: Rename) -> "Renaming":
-        """Make the renaming that renames everything alike."""
-        return cls(rename, rename, rename)
-
-
-def difference(left: AnyAgent, right: AnyAgent, renaming: Renaming) -> tuple[object, object]:
-    """Return both sides of the first place where `right` is not `left` renamed one to one; two equal values if there is none."""
-    here, there = Counter(map(renaming.positions, left.positions)), Counter(right.positions)
-    if here != there:
-        return ("positions", dict(here)), ("positions", dict(there))
-    for position in sorted(left.positions, key=repr):
-        sides = _difference_at(position, left, right, renaming)
+    The renamings say how positions, inputs and outputs of `left` are called in `right`.
+    """
+    for sides in _sides(left, right, positions, inputs, outputs):
         if sides[0] != sides[1]:
             return sides
     return None, None
 
 
-def _difference_at(position: Any, left: AnyAgent, right: AnyAgent, renaming: Renaming) -> tuple[object, object]:
-    renamed = renaming.positions(position)
-    here, there = Counter(map(renaming.inputs, left.directions(position))), Counter(right.directions(renamed))
-    if here != there:
-        return ("directions at", renamed, dict(here)), ("directions at", renamed, dict(there))
-    for input in sorted(left.directions(position), key=repr):
-        expected = outcome(left.invoke, position, input)
-        if isinstance(expected, tuple):
-            expected = renaming.positions(expected[0]), renaming.outputs(expected[1])
-        found = outcome(right.invoke, renamed, renaming.inputs(input))
-        if expected != found:
-            return ("at", renamed, input, expected), ("at", renamed, input, found)
-    return None, None
-
-
-def outcome(act: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what `act` gives, or the name of the error with which it refuses."""
-    try:
-        return act(*arguments)
-    except _REFUSALS as error:
-        return type(error).__name__
+def _sides(left: AnyAgent, right: AnyAgent, positions: Rename, inputs: Rename, outputs: Rename) -> Iterator[tuple[object, object]]:
+    """Yield what is to be the same in both agents: what there is before what it does, since only what there is can be asked."""
+    yield ("positions", Counter(map(positions, left.positions))), ("positions", Counter(right.positions))
+    for position in sorted(left.positions, key=repr):
+        renamed, legal = positions(position), left.directions(position)
+        yield ("directions at", renamed, Counter(map(inputs, legal))), ("directions at", renamed, Counter(right.directions(renamed)))
+        for input in sorted(legal, key=repr):
+            expected, found = _outcome(left.invoke, position, input), _outcome(right.invoke, renamed, inputs(input))
+            if isinstance(expected, tuple):
+                expected = positions(expected[0]), outputs(expected[1])
+            yield ("at", renamed, input, expected), ("at", renamed, input, found)
 
 
 def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:

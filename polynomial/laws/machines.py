@@ -5,7 +5,7 @@ An engine begins EMPTY, with a new window of the size and counter of the one giv
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import evolve
 
@@ -16,6 +16,7 @@ from polycontext.polynomial.algebra.poly_agent import PolyAgent
 from polycontext.polynomial.errors import IllegalDirectionError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation, replay
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
@@ -27,34 +28,14 @@ _MACHINE = "seed 004 §3.2; design §7"
 _SESSION = "design §7"
 
 
-class Machine(Protocol):
-    """Stand for an engine that drives one conversation."""
-
-    @property
-    def context_state(self) -> ContextState:
-        """Return the position."""
-        ...
-
-    @property
-    def window(self) -> ContextWindow:
-        """Return the window."""
-        ...
-
-    def advance(self, context_input: ContextInput, /) -> ContextOutput:
-        """Take one input, or raise."""
-        ...
-
-
+Machine = TableMachine | ContextMachine
 MachineClass = Callable[[ContextWindow, ContextPolicy], Machine]
+Inputs = Sequence[ContextInput]
 
 
 def new_window_like(window: ContextWindow) -> ContextWindow:
     """Return a new window of the same budget and counter."""
     return ContextWindow(window.max_tokens, counter=window.counter, preserved_share=window.preserved_share)
-
-
-def _begun(engine: MachineClass, window: ContextWindow, policy: ContextPolicy) -> Machine:
-    return engine(new_window_like(window), policy)
 
 
 def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput) -> object:
@@ -68,57 +49,42 @@ def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: Cont
 
 
 @law(_MACHINE)
-def engines_agree(
-    machine: MachineClass,
-    other_machine: MachineClass,
-    window: ContextWindow,
-    policy: ContextPolicy,
-    inputs: Sequence[ContextInput],
-) -> None:
+def engines_agree(machine: MachineClass, other_machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """Two engines that take the same inputs, legal or not, put out the same, refuse the same with the same words, and stand alike."""
-    one, other = (_begun(engine, window, policy) for engine in (machine, other_machine))
-    for number, context_input in enumerate(inputs):
-        sides = [(_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)]
-        agree(*sides, max_tokens=window.max_tokens, policy=policy, inputs=inputs[: number + 1])
+    one, other = (engine(new_window_like(window), policy) for engine in (machine, other_machine))
+    for context_input in inputs:
+        agree(
+            *((_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)), context_input=context_input
+        )
 
 
 @law(_MACHINE)
-def a_refused_input_changes_nothing(
-    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
-) -> None:
+def a_refused_input_changes_nothing(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """An input that is illegal, out of order or too large raises, and leaves state and window as they were."""
-    one = _begun(machine, window, policy)
-    for number, context_input in enumerate(inputs):
+    one = machine(new_window_like(window), policy)
+    for context_input in inputs:
         before = one.context_state, one.window
         try:
             one.advance(context_input)
         except PolycontextError:
-            agree((one.context_state, one.window), before, max_tokens=window.max_tokens, inputs=inputs[: number + 1])
+            agree((one.context_state, one.window), before, context_input=context_input)
 
 
 @law(_MACHINE)
-def the_state_is_what_the_guards_say(
-    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
-) -> None:
+def the_state_is_what_the_guards_say(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
 
     Always: compress leads to COMPRESSED, clear to EMPTY; recall and promote stay.
     """
-    one = _begun(machine, window, policy)
-    for number, context_input in enumerate(inputs):
+    one = machine(new_window_like(window), policy)
+    for context_input in inputs:
         before = one.context_state
         try:
             output = one.advance(context_input)
         except PolycontextError:
             continue
         expected = _expected(before, context_input.kind, output.window, policy)
-        agree(
-            (output.state, one.context_state),
-            (expected, expected),
-            max_tokens=window.max_tokens,
-            policy=policy,
-            inputs=inputs[: number + 1],
-        )
+        agree((output.state, one.context_state), (expected, expected), context_input=context_input)
 
 
 def _expected(before: ContextState, kind: InputKind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
@@ -136,20 +102,20 @@ def _expected(before: ContextState, kind: InputKind, window: ContextWindow, poli
 
 @law(_MACHINE)
 def no_compression_goes_below_a_floor(
-    machine: MachineClass, projector: ContextProjector, window: ContextWindow, policy: ContextPolicy, inputs: Sequence[ContextInput]
+    machine: MachineClass, projector: ContextProjector, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
     """Whoever plans and fulfils: after a compression every atom is held at least at the floor of its class, or it was refused and nothing changed."""
-    one = _begun(machine, window, evolve(policy, projector=projector))
-    for number, context_input in enumerate(inputs):
+    one = machine(new_window_like(window), evolve(policy, projector=projector))
+    for context_input in inputs:
         before = one.context_state, one.window
         try:
             one.advance(context_input)
         except PolycontextError:
-            agree((one.context_state, one.window), before, inputs=inputs[: number + 1])
+            agree((one.context_state, one.window), before, context_input=context_input)
             continue
         if context_input.kind is InputKind.COMPRESS:
             sunk = _below_floors(before[1], one.window)
-            holds(not sunk, "no atom below its floor", sunk, before=before[1], after=one.window, inputs=inputs[: number + 1])
+            holds(not sunk, "no atom below its floor", sunk, before=before[1], after=one.window, context_input=context_input)
 
 
 def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
@@ -168,15 +134,15 @@ def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
 
 @law(_MACHINE)
 def the_polynomial_moves_as_the_table(
-    polynomial: PolyAgent[Position, ContextInput, ContextOutput], window: ContextWindow, inputs: Sequence[ContextInput]
+    polynomial: PolyAgent[Position, ContextInput, ContextOutput], window: ContextWindow, inputs: Inputs
 ) -> None:
     """The polynomial moves as the table does; what is no direction of its position is what the table refuses as illegal."""
     one = TableMachine(new_window_like(window))
-    for number, context_input in enumerate(inputs):
+    for context_input in inputs:
         here = Position(one.context_state, one.window)
         moved = _taken(lambda each: polynomial.invoke(here, each)[1], context_input)  # noqa: B023 - called at once
         expected = _taken(one.advance, context_input)
-        agree(_without_words(moved), _without_words(expected), max_tokens=window.max_tokens, inputs=inputs[: number + 1])
+        agree(_without_words(moved), _without_words(expected), context_input=context_input)
 
 
 def _without_words(taken: Any) -> object:
@@ -193,14 +159,14 @@ def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
 
 
 @law(_SESSION)
-def the_live_machine_stands_where_the_session_stands(session: ContextSession, inputs: Sequence[ContextInput]) -> None:
+def the_live_machine_stands_where_the_session_stands(session: ContextSession, inputs: Inputs) -> None:
     """The live machine has followed: state and window are the session's after every turn, accepted or refused."""
     for context_input in inputs:
         agree((session.machine.context_state, session.machine.window), (session.state, session.window))
         if isinstance(context_input.payload, Turn):
             with suppress(PolycontextError):
                 session.add(context_input.payload, context_input.resource_class)
-    agree((session.machine.context_state, session.machine.window), (session.state, session.window), inputs=inputs)
+    agree((session.machine.context_state, session.machine.window), (session.state, session.window))
 
 
 @law(_SESSION)
@@ -211,10 +177,7 @@ def json_keeps_the_session(session: ContextSession) -> None:
     agree(again.to_json(), session.to_json())
 
 
-def _facts(session: ContextSession) -> dict[str, object]:
+def _facts(session: ContextSession) -> tuple[object, ...]:
     policy = session.policy
-    return {
-        "conversation": session.conversation,
-        "events": session.events(),
-        "settings": (policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach),
-    }
+    settings = policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach
+    return session.conversation, session.events(), settings

@@ -4,23 +4,22 @@ Its positions are too many to compare everywhere, so runs are compared: the same
 windows. A refused input leaves its position.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, law
 from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.algebra.poly_agent import Left, Lens, PolyAgent, Right, Those
+from polycontext.polynomial.algebra.poly_agent import Left, Right, Those
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.laws.agents import AnyAgent, AnyLens, Combine, Through, right_bracket, same
 from polycontext.polynomial.laws.machines import new_window_like
 from polycontext.polynomial.state import ContextState
 from polycontext.window import ContextWindow
 
 _POLY = "Niu and Spivak, Polynomial Functors; seed 004 §1.1"
 
-AnyAgent = PolyAgent[Any, Any, Any]
-Combine = Callable[[AnyAgent, AnyAgent], AnyAgent]
-Through = Callable[[AnyAgent, Lens[Any, Any, Any, Any]], AnyAgent]
+Inputs = Sequence[ContextInput]
 
 
 def _start(window: ContextWindow) -> Position:
@@ -59,7 +58,7 @@ def _said(output: Any) -> Any:
 
 @law(_POLY)
 def parallel_conversations_run_side_by_side(
-    parallel: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput], other_inputs: Sequence[ContextInput]
+    parallel: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs, other_inputs: Inputs
 ) -> None:
     """Two conversations in parallel are two conversations: a pair of inputs moves both, or neither where one of them refuses."""
     whole, here, there = parallel(polynomial, polynomial), _start(window), _start(window)
@@ -68,68 +67,53 @@ def parallel_conversations_run_side_by_side(
         (left, said), (right, replied) = _moved(polynomial, here, one), _moved(polynomial, there, other)
         if said is not None and replied is not None:
             here, there = left, right
-            agree(_said(output), (_said(said), _said(replied)), inputs=inputs, other_inputs=other_inputs)
-        agree(moved, (here, there), inputs=inputs, other_inputs=other_inputs)
+            agree(_said(output), (_said(said), _said(replied)))
+        agree(moved, (here, there))
 
 
 @law(_POLY)
 def parallel_conversations_may_be_bracketed(
-    parallel: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput], other_inputs: Sequence[ContextInput]
+    parallel: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs, other_inputs: Inputs
 ) -> None:
     """(p ⊗ p) ⊗ p runs as p ⊗ (p ⊗ p), by ((a, b), c) ↦ (a, (b, c))."""
     left = parallel(parallel(polynomial, polynomial), polynomial)
     right = parallel(polynomial, parallel(polynomial, polynomial))
     start, given = _start(window), list(zip(inputs, other_inputs, inputs, strict=False))
     bracketed = _run(left, ((start, start), start), [((a, b), c) for a, b, c in given])
-    agree(
-        [_right(place) for place, _ in bracketed],
-        [place for place, _ in _run(right, (start, (start, start)), [(a, (b, c)) for a, b, c in given])],
-        inputs=given,
-    )
-
-
-def _right(position: Any) -> Any:
-    (a, b), c = position
-    return a, (b, c)
+    straight = _run(right, (start, (start, start)), [(a, (b, c)) for a, b, c in given])
+    agree([right_bracket(place) for place, _ in bracketed], [place for place, _ in straight])
 
 
 @law(_POLY)
 def a_product_of_conversations_moves_one_at_a_time(
-    product: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput], other_inputs: Sequence[ContextInput]
+    product: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs, other_inputs: Inputs
 ) -> None:
     """A run of p × p holds a run of each: inputs to the left and to the right do not meet."""
     start = _start(window)
     given: list[Any] = [tagged for pair in zip(map(Left, inputs), map(Right, other_inputs), strict=False) for tagged in pair]
     trace = _run(product(polynomial, polynomial), (start, start), given)
-    shorter = len(given) // 2
-    agree([place[0] for place, _ in trace[::2]], [place for place, _ in _run(polynomial, start, inputs[:shorter])], inputs=inputs)
-    agree(
-        [place[1] for place, _ in trace[1::2]], [place for place, _ in _run(polynomial, start, other_inputs[:shorter])], inputs=other_inputs
-    )
+    for n, own in enumerate((inputs, other_inputs)):
+        agree([place[n] for place, _ in trace[n::2]], [place for place, _ in _run(polynomial, start, own[: len(given) // 2])], side=n)
 
 
 @law(_POLY)
-def a_sum_of_conversations_is_one_of_them(
-    coproduct: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput]
-) -> None:
+def a_sum_of_conversations_is_one_of_them(coproduct: Combine, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs) -> None:
     """A run of p + p is a run of p, tagged, on either side."""
     start, plain = _start(window), _run(polynomial, _start(window), inputs)
     for tag in (Left, Right):
         trace = _run(coproduct(polynomial, polynomial), tag(start), [tag(each) for each in inputs])
-        agree([place.value for place, _ in trace], [place for place, _ in plain], inputs=inputs)
+        agree([place.value for place, _ in trace], [place for place, _ in plain])
 
 
 _EVERYTHING = Those(lambda _: True)
-_SAME: Lens[Any, Any, Any, Any] = Lens(lambda output: output, lambda given: given, _EVERYTHING)
-_TOLD: Lens[Any, Any, Any, Any] = Lens(
-    lambda output: output, lambda output: ContextInput.user_turn(f"It stands at {output.state}."), _EVERYTHING
-)
+_SAME = AnyLens(same, same, _EVERYTHING)
+_TOLD = AnyLens(same, lambda output: ContextInput.user_turn(f"It stands at {output.state}."), _EVERYTHING)
 """What one conversation puts out, told to another as the user's word."""
 
 
 @law(_POLY)
 def a_conversation_feeds_another(
-    sequential: Combine, through: Through, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput]
+    sequential: Combine, through: Through, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs
 ) -> None:
     """A run of p ; q is a run of q on the outputs of a run of p; where q refuses, p has not moved either."""
     listener = through(polynomial, _TOLD)
@@ -139,15 +123,13 @@ def a_conversation_feeds_another(
         after, output = _moved(polynomial, here, given)
         told, heard = (there, None) if output is None else _moved(listener, there, output)
         here, there = (here, there) if heard is None else (after, told)
-        agree(moved, (here, there), inputs=inputs)
+        agree(moved, (here, there))
 
 
 @law(_POLY)
-def the_identity_lens_shows_the_same_conversation(
-    through: Through, polynomial: AnyAgent, window: ContextWindow, inputs: Sequence[ContextInput]
-) -> None:
+def the_identity_lens_shows_the_same_conversation(through: Through, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs) -> None:
     """Seen through the identity lens, and through it twice, a conversation is the same."""
     start = _start(window)
     plain = _run(polynomial, start, inputs)
-    agree(_run(through(polynomial, _SAME), start, inputs), plain, inputs=inputs)
-    agree(_run(through(polynomial, _SAME.then(_SAME)), start, inputs), plain, inputs=inputs)
+    agree(_run(through(polynomial, _SAME), start, inputs), plain)
+    agree(_run(through(polynomial, _SAME.then(_SAME)), start, inputs), plain)

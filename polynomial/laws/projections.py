@@ -12,6 +12,7 @@ from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
 _PROJECT = "design §1"
+Turns = Sequence[Turn]
 
 
 class Projecting(Protocol):
@@ -22,7 +23,7 @@ class Projecting(Protocol):
         ...
 
 
-def _written(wire: WireFormat, turns: Sequence[Turn]) -> list[Message]:
+def _written(wire: WireFormat, turns: Turns) -> list[Message]:
     return wire.render(turns).inline()
 
 
@@ -37,24 +38,22 @@ def _projected(
 
 
 @law(_PROJECT)
-def projecting_is_deterministic(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_is_deterministic(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """The same messages give the same projection, or the same refusal."""
     one, other = (_projected(project, _written(wire, turns), max_tokens, wire, counter) for _ in range(2))
-    agree(one, other, turns=turns, max_tokens=max_tokens, wire=wire.provider)
+    agree(one, other, wire=wire.provider)
 
 
 @law(_PROJECT)
 def projecting_twice_is_projecting_once(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
+    project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter
 ) -> None:
     """Projecting a projection changes nothing."""
     once = _projected(project, _written(wire, turns), max_tokens, wire, counter)
     if isinstance(once, Projection):
         sent = _sent(once)
         twice = _projected(project, sent, max_tokens, wire, counter)
-        agree(_sent(twice) if isinstance(twice, Projection) else twice, sent, turns=turns, max_tokens=max_tokens, wire=wire.provider)
+        agree(_sent(twice) if isinstance(twice, Projection) else twice, sent, wire=wire.provider)
 
 
 def _sent(projection: Projection) -> list[Message]:
@@ -62,38 +61,32 @@ def _sent(projection: Projection) -> list[Message]:
 
 
 @law(_PROJECT)
-def projecting_leaves_its_input_alone(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_leaves_its_input_alone(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """The messages that go in are never changed, not even through what comes out."""
     messages = _written(wire, turns)
     before = deepcopy(messages)
     projection = _projected(project, messages, max_tokens, wire, counter)
     for message in projection.messages if isinstance(projection, Projection) else ():
         message.clear()
-    agree(messages, before, max_tokens=max_tokens, wire=wire.provider)
+    agree(messages, before, wire=wire.provider)
 
 
 @law(_PROJECT)
-def a_projection_is_within_its_budget(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def a_projection_is_within_its_budget(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """Counted anew, a projected request takes what its report says, at most the budget; a refusal names more than the budget."""
     projection = _projected(project, _written(wire, turns), max_tokens, wire, counter)
     if isinstance(projection, Projection):
         tokens = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in wire.parse(_sent(projection)).turns)
-        holds(tokens == projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, turns=turns, wire=wire.provider)
+        holds(tokens == projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, wire=wire.provider)
     else:
-        holds(projection[0] > projection[1] == max_tokens, f"more than {max_tokens}", projection, turns=turns, wire=wire.provider)
+        holds(projection[0] > projection[1] == max_tokens, f"more than {max_tokens}", projection, wire=wire.provider)
 
 
 @law(_PROJECT)
-def projecting_keeps_what_must_stay(
-    project: Projecting, turns: Sequence[Turn], max_tokens: int, wire: WireFormat, counter: TokenCounter
-) -> None:
+def projecting_keeps_what_must_stay(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
     """A projection is valid for its provider and keeps system messages, the first user message, pairs and order, as `verify` judges it."""
     messages = _written(wire, turns)
     projection = _projected(project, messages, max_tokens, wire, counter)
     if isinstance(projection, Projection):
         verification = verify(messages, _sent(projection), provider=wire.provider)
-        holds(verification.ok, "ok", str(verification), turns=turns, max_tokens=max_tokens, wire=wire.provider)
+        holds(verification.ok, "ok", str(verification), wire=wire.provider)

@@ -6,7 +6,7 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.pressure.gist import source_ids
 from polycontext.pressure.ladder import Ladder
-from polycontext.pressure.laws.projectors import PROJECTOR, class_of_atom, held_turns, named_ids, said_atoms, tokens_of
+from polycontext.pressure.laws.projectors import PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
 from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.plan import Plan, plan_at
 from polycontext.pressure.projector import CompressionResult, ContextProjector
@@ -19,14 +19,14 @@ PLANS = "design §6, Ladder"
 @law(PLANS)
 def chain_falls_strictly(ladder: Ladder) -> None:
     """Every plan of the chain promises fewer tokens than the one before it, the first all there are."""
-    agree(ladder.tokens, sorted(set(ladder.tokens), reverse=True), ladder=ladder)
-    agree(ladder.tokens[0], tokens_of(ladder.window), ladder=ladder)
+    agree(ladder.tokens, sorted(set(ladder.tokens), reverse=True))
+    agree(ladder.tokens[0], tokens_of(ladder.window))
 
 
 @law(PLANS)
 def every_plan_is_the_gentlest_for_its_promise(ladder: Ladder) -> None:
     """Asked for as many tokens as plan j promises, the ladder answers plan j."""
-    agree([ladder.gentlest(tokens) for tokens in ladder.tokens], list(range(len(ladder.tokens))), ladder=ladder)
+    agree([ladder.gentlest(tokens) for tokens in ladder.tokens], list(range(len(ladder.tokens))))
 
 
 @law(PLANS)
@@ -35,7 +35,7 @@ def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
     log = ladder.window.atoms()
     ceilings = [plan_at(ladder, step, 0).ceiling(log) for step in range(len(ladder.tokens))]
     for gentle, harsh in pairwise(ceilings):
-        holds(harsh <= gentle, f"at most {gentle!r}", harsh, ladder=ladder)
+        holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
 @law(GALOIS + "; design §6, Ladder")
@@ -45,7 +45,7 @@ def plans_and_pressures_are_adjoint(planner: ContextProjector, window: ContextWi
     middle = pressures[len(pressures) // 2]
     for reached in [t for t in (target, pressures[0], middle, pressures[-1]) if pressures[-1] <= t <= 1.0]:
         chosen = planner.plan_for(window, reached).step
-        agree([step >= chosen for step in range(len(pressures))], [p <= reached for p in pressures], window=window, target=reached)
+        agree([step >= chosen for step in range(len(pressures))], [p <= reached for p in pressures], target=reached)
 
 
 @law(PLANS)
@@ -53,15 +53,15 @@ def harsher_targets_raise_no_ceiling(planner: ContextProjector, window: ContextW
     """Monotone in the target: of two targets the lower one has the lower ceiling."""
     log = window.atoms()
     harsh, gentle = (planner.plan_for(window, t).ceiling(log) for t in sorted((target, other_target)))
-    holds(harsh <= gentle, f"at most {gentle!r}", harsh, window=window, target=target, other_target=other_target)
+    holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
 @law(PLANS)
 def planning_repeats(planner: ContextProjector, window: ContextWindow, target: float) -> None:
     """Planning is pure: asked again, wherever the focus is, it gives the same plan, and the window is as it was."""
     before = window.all_turns()
-    agree(planner.plan_for(window, target), planner.plan_for(window.seek(0), target), window=window, target=target)
-    agree(window.all_turns(), before, target=target)
+    agree(planner.plan_for(window, target), planner.plan_for(window.seek(0), target))
+    agree(window.all_turns(), before)
 
 
 @law("design §3, floor; seed 004 §2.3")
@@ -69,36 +69,34 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
     """No ceiling is below the floor of its atom's class: PRESERVED stays VERBATIM, REQUIRED keeps at least a GIST."""
     for atom in plan.window.atoms():
         floor, ceiling = floor_of(class_of_atom(plan.window, atom)), plan.lowered.get(atom.id, Fidelity.VERBATIM)
-        holds(ceiling >= floor, f"at least {floor.name}", ceiling.name, atom=atom, plan=plan)
+        holds(ceiling >= floor, f"at least {floor.name}", ceiling.name, atom=atom)
 
 
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
     """What a plan replaces and drops are disjoint runs of turns, and the prompt cache ends at the first of them."""
     runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(drop.start, drop.stop) for drop in plan.drops])
-    holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs, plan=plan)
-    agree(plan.first_changed, runs[0][0] if runs else None, plan=plan)
+    holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs)
+    agree(plan.first_changed, runs[0][0] if runs else None)
 
 
 @law(PLANS)
 def promises_are_kept(result: CompressionResult) -> None:
     """The tokens after are counted, and at most what the plan promised, where every gist it asked for was made."""
-    agree(result.tokens_after, tokens_of(result.window), result=result)
+    agree(result.tokens_after, tokens_of(result.window))
     if _is_fulfilled(result):
-        holds(
-            result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after, result=result
-        )
+        holds(result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after)
 
 
 @law(PROJECTOR)
 def reports_tell_what_happened(result: CompressionResult) -> None:
     """Every turn is reported once: kept if it stands, gisted if a gist stands for it, else dropped."""
-    standing, named = held_turns(result.window), named_ids(result.window)
+    standing = held_turns(result.window)
     gone = [turn for turn in result.plan.window.all_turns() if standing.get(source_ids(turn)[0]) != turn]
-    gisted = {turn.resource_id for turn in gone if named.issuperset(source_ids(turn))}
+    gisted = {turn.resource_id for turn in gone if standing.keys() >= set(source_ids(turn))}
     dropped = {turn.resource_id for turn in gone} - gisted
     kept = tuple(turn.resource_id for turn in result.plan.window.all_turns() if turn not in gone)
-    agree((result.kept, set(result.gisted), set(result.dropped)), (kept, gisted, dropped), result=result)
+    agree((result.kept, set(result.gisted), set(result.dropped)), (kept, gisted, dropped))
 
 
 @law("seed 004 §2.2; design §6, Order")
@@ -109,9 +107,9 @@ def compressions_do_what_their_plans_say(planner: ContextProjector, window: Cont
     second = planner.compress(first.window, other_target)
     for before, result in ((view_of(window, log), first), (view_of(first.window, log), second)):
         said, after = before.meet(result.plan.ceiling(log)), view_of(result.window, log)
-        holds(said <= after <= before, f"from {said!r} to {before!r}", after, window=window, result=result)
+        holds(said <= after <= before, f"from {said!r} to {before!r}", after, result=result)
         if _is_fulfilled(result):
-            agree(after, said, window=window, result=result)
+            agree(after, said, result=result)
 
 
 def _is_fulfilled(result: CompressionResult) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import evolve
 
@@ -17,20 +17,11 @@ from polycontext.window import Atom, ContextWindow, Role, Turn
 PROJECTOR = "design §3 and §6"
 
 
-class Compressed(Protocol):
-    """Be what a compression returns: a report with the window it made."""
-
-    @property
-    def window(self) -> ContextWindow:
-        """Return the compressed window."""
-        ...
-
-
 class Compressor(Protocol):
     """Be what a law needs of a projector; `target` is a pressure from 0 to 1."""
 
-    def compress(self, window: ContextWindow, target: float, /) -> Compressed:
-        """Return what compressing `window` to `target`, or as near as may be, gave."""
+    def compress(self, window: ContextWindow, target: float, /) -> Any:
+        """Return a report, whose `window` is what compressing to `target`, or as near as may be, gave."""
         ...
 
 
@@ -54,11 +45,6 @@ def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
     return {source: turn for turn in window.all_turns() for source in source_ids(turn)}
 
 
-def named_ids(window: ContextWindow) -> set[str]:
-    """Return the ids of the log that are in `window`, as turns or in gists."""
-    return set(held_turns(window))
-
-
 @law("seed 004 §2.3; design §1")
 def preserved_turns_stay_byte_identical(
     projector: Compressor, window: ContextWindow, targets: Sequence[float], turns: Sequence[Turn]
@@ -69,7 +55,7 @@ def preserved_turns_stay_byte_identical(
         preserved.update((turn.resource_id, turn) for turn in _preserved(window))
         after = projector.compress(window, target).window
         found = [turn for turn in after.all_turns() if turn.resource_id in preserved]
-        agree(found, list(preserved.values()), window=window, target=target)
+        agree(found, list(preserved.values()), target=target)
         window = _continued(after, turns)
 
 
@@ -78,7 +64,7 @@ def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, targe
     """A turn that keeps its id keeps every word, call and count: VERBATIM is word for word."""
     before = {turn.resource_id: turn for turn in window.all_turns()}
     standing = [turn for turn in projector.compress(window, target).window.all_turns() if turn.resource_id in before]
-    agree(standing, [before[turn.resource_id] for turn in standing], window=window, target=target)
+    agree(standing, [before[turn.resource_id] for turn in standing])
 
 
 @law("design §3, atom")
@@ -89,7 +75,7 @@ def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: 
         head, *results = (after.get(source_ids(turn)[0]) for turn in atom.turns)
         answers = [result.tool_call_id if result else None for result in results]
         whole = answers == [turn.tool_call_id for turn in atom.turns[1:]] if head == atom.turns[0] else all(r is head for r in results)
-        holds(whole, f"an atom, whole: {atom!r}", (head, *results), window=window, target=target)
+        holds(whole, f"an atom, whole: {atom!r}", (head, *results))
 
 
 @law(PROJECTOR)
@@ -97,17 +83,15 @@ def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -
     """What stands and what is stood for is in the order of the conversation, each once."""
     after = [source for turn in projector.compress(window, target).window.all_turns() for source in source_ids(turn)]
     before = [source for turn in window.all_turns() for source in source_ids(turn)]
-    agree(after, [source for source in before if source in set(after)], window=window, target=target)
+    agree(after, [source for source in before if source in set(after)])
 
 
 @law(PROJECTOR)
 def sources_are_never_lost(projector: Compressor, window: ContextWindow, target: float) -> None:
     """Standing, stood for, or dropped: these are all turns there were, only DROPPABLE ones are dropped, and none is made up."""
-    after, before = named_ids(projector.compress(window, target).window), named_ids(window)
+    after, before = (held_turns(each).keys() for each in (projector.compress(window, target).window, window))
     droppable = {turn.resource_id for turn in window.all_turns() if window.class_of(turn) is ResourceClass.DROPPABLE}
-    holds(
-        before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after, window=window, target=target
-    )
+    holds(before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after)
 
 
 @law("seed 004 §2.3; design §4")
@@ -115,9 +99,9 @@ def ledger_survives_compression(projector: Compressor, window: ContextWindow, ta
     """Every tag stays as it was and where it was, of what yielded too, and the ledger knows every turn that stands."""
     after = projector.compress(window, target).window
     before = list(window.linearity.items())
-    agree(list(after.linearity.items())[: len(before)], before, window=window, target=target)
+    agree(list(after.linearity.items())[: len(before)], before)
     unknown = [turn.resource_id for turn in after.all_turns() if turn.resource_id not in after.linearity]
-    holds(not unknown, "a tag for every turn", unknown, window=window, target=target)
+    holds(not unknown, "a tag for every turn", unknown)
 
 
 @law("design §6, Ladder")
@@ -127,7 +111,7 @@ def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: Cont
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
     missing = [turn for turn in (*said[-1:], *waiting) if turn not in after.all_turns()]
-    agree((missing, after.open_calls), ([], window.open_calls), window=window, target=target)
+    agree((missing, after.open_calls), ([], window.open_calls))
 
 
 @law(GALOIS)
@@ -137,7 +121,7 @@ def fidelities_only_fall(projector: Compressor, window: ContextWindow, target: f
     first = projector.compress(window, target).window
     second = projector.compress(first, other_target).window
     for before, after in pairwise(view_of(each, log) for each in (window, first, second)):
-        holds(after <= before, f"at most {before!r}", after, window=window, target=target, other_target=other_target)
+        holds(after <= before, f"at most {before!r}", after)
 
 
 @law(GALOIS)
@@ -145,7 +129,7 @@ def compressing_again_changes_nothing(projector: Compressor, window: ContextWind
     """Idempotent on windows: once its target is reached, a second compression to it leaves every turn as it is."""
     once = projector.compress(window, target).window
     if pressure_of(once) <= target:
-        agree(projector.compress(once, target).window.all_turns(), once.all_turns(), window=window, target=target)
+        agree(projector.compress(once, target).window.all_turns(), once.all_turns())
 
 
 @law("design §6, Plan → fulfil → commit")
@@ -156,14 +140,14 @@ def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextW
     for gist in [turn for turn in after if turn.is_gist and turn.resource_id not in known]:
         sources = [turn for turn in window.all_turns() if set(source_ids(turn)) <= set(gist.sources)]
         tokens = sum(turn.tokens or 0 for turn in sources)
-        holds(gist.tokens is not None and gist.tokens < tokens, f"fewer than {tokens} tokens", gist, window=window, target=target)
+        holds(gist.tokens is not None and gist.tokens < tokens, f"fewer than {tokens} tokens", gist)
 
 
 @law("design §6, Plan → fulfil → commit")
 def compressing_never_adds_tokens(projector: Compressor, window: ContextWindow, target: float) -> None:
     """A compressed window takes at most the tokens it took before."""
     after = tokens_of(projector.compress(window, target).window)
-    holds(after <= tokens_of(window), f"at most {tokens_of(window)}", after, window=window, target=target)
+    holds(after <= tokens_of(window), f"at most {tokens_of(window)}", after)
 
 
 def _preserved(window: ContextWindow) -> list[Turn]:

@@ -14,21 +14,21 @@ _SUMMARISER = "design §6, Summarisers"
 def summaries_keep_to_their_allowance(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """A summary takes at most the tokens it was allowed, by the counter it was given."""
     tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
-    holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens, turns=turns)
+    holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens)
 
 
 @law(_SUMMARISER)
 def summaries_are_storable_text(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """A summary is text that a turn can hold: a string without lone surrogates."""
     summary: object = summariser.summarise(turns, allowance, counter=counter)
-    holds(_is_storable(summary), "storable text", summary, turns=turns, allowance=allowance)
+    holds(_is_storable(summary), "storable text", summary)
 
 
 @law("design §6, Summarisers: the offline default, no demand of the protocol")
 def offline_summaries_repeat(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """The offline summariser says the same of the same turns again, so that a replay needs no model."""
     first, second = (offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2))
-    agree(first, second, turns=turns, allowance=allowance)
+    agree(first, second)
 
 
 @law("design §6, Summarisers: the offline default, no demand of the protocol")
@@ -36,7 +36,7 @@ def offline_summaries_say_something(offline_summariser: Summariser, turns: Seque
     """The offline summariser is never lost for words: where any turn has one, and 40 tokens are allowed, the summary is not empty."""
     if allowance >= MIN_GIST_TOKENS and any(character.isalnum() for turn in turns for character in turn.text):
         summary = offline_summariser.summarise(turns, allowance, counter=counter)
-        holds(bool(summary.strip()), "not empty", summary, turns=turns, allowance=allowance)
+        holds(bool(summary.strip()), "not empty", summary)
 
 
 def _is_storable(text: object) -> bool:

@@ -24,20 +24,19 @@ def view_order_is_antisymmetric(first_view: View, second_view: View) -> None:
 def view_order_is_transitive(first_view: View, second_view: View, third_view: View) -> None:
     """Transitive: ``u <= v`` and ``v <= w`` give ``u <= w``."""
     if first_view <= second_view <= third_view:
-        holds(first_view <= third_view, "the first below the third", first_view, second_view=second_view, third_view=third_view)
+        holds(first_view <= third_view, "the first below the third", first_view)
 
 
 @law(_ORDER)
 def meet_is_associative(first_view: View, second_view: View, third_view: View) -> None:
     """Associative: ``(u ∧ v) ∧ w == u ∧ (v ∧ w)``."""
-    left = first_view.meet(second_view).meet(third_view)
-    agree(left, first_view.meet(second_view.meet(third_view)), first_view=first_view, second_view=second_view, third_view=third_view)
+    agree(first_view.meet(second_view).meet(third_view), first_view.meet(second_view.meet(third_view)))
 
 
 @law(_ORDER)
 def meet_is_commutative(first_view: View, second_view: View) -> None:
     """Commutative: ``v ∧ w == w ∧ v``."""
-    agree(first_view.meet(second_view), second_view.meet(first_view), first_view=first_view, second_view=second_view)
+    agree(first_view.meet(second_view), second_view.meet(first_view))
 
 
 @law(_ORDER)
@@ -50,9 +49,8 @@ def meet_is_idempotent(first_view: View) -> None:
 def meet_is_the_greatest_lower_bound(first_view: View, second_view: View, third_view: View) -> None:
     """Greatest lower bound: ``u <= v ∧ w`` exactly when ``u <= v`` and ``u <= w``; so the meet itself is below both."""
     meet = first_view.meet(second_view)
-    inputs = {"first_view": first_view, "second_view": second_view, "third_view": third_view}
-    holds(meet <= first_view and meet <= second_view, "below both", meet, **inputs)
-    agree(third_view <= meet, third_view <= first_view and third_view <= second_view, **inputs)
+    holds(meet <= first_view and meet <= second_view, "below both", meet)
+    agree(third_view <= meet, third_view <= first_view and third_view <= second_view)
 
 
 @law(GALOIS)
@@ -60,33 +58,32 @@ def compressing_is_monotone(first_view: View, second_view: View, ceiling: View) 
     """Monotone: ``v <= w`` gives ``compress(v) <= compress(w)``."""
     if first_view <= second_view:
         less, more = compress_view(ceiling, first_view), compress_view(ceiling, second_view)
-        holds(less <= more, f"at most {more!r}", less, first_view=first_view, second_view=second_view, ceiling=ceiling)
+        holds(less <= more, f"at most {more!r}", less)
 
 
 @law(GALOIS)
 def compressing_is_deflationary(first_view: View, ceiling: View) -> None:
     """Deflationary: ``expand(compress(v)) <= v``."""
     again = expand_view(compress_view(ceiling, first_view))
-    holds(again <= first_view, f"at most {first_view!r}", again, ceiling=ceiling)
+    holds(again <= first_view, f"at most {first_view!r}", again)
 
 
 @law(GALOIS)
 def compressing_is_idempotent(first_view: View, ceiling: View) -> None:
     """Idempotent: ``compress(compress(v)) == compress(v)``."""
     once = compress_view(ceiling, first_view)
-    agree(compress_view(ceiling, once), once, first_view=first_view, ceiling=ceiling)
+    agree(compress_view(ceiling, once), once)
 
 
 @law(GALOIS)
 def compress_undoes_expand(first_view: View, ceiling: View) -> None:
     """Nothing is lost twice: ``compress(expand(v)) == v`` for every compressed v, which is every ``v <= ceiling``."""
     if first_view <= ceiling:
-        agree(compress_view(ceiling, expand_view(first_view)), first_view, ceiling=ceiling)
+        agree(compress_view(ceiling, expand_view(first_view)), first_view)
 
 
 @law(GALOIS)
 def expand_and_compress_are_adjoint(first_view: View, second_view: View, ceiling: View) -> None:
     """Adjoint: ``expand(v) <= w`` exactly when ``v <= compress(w)``, for every compressed ``v <= ceiling``."""
     if first_view <= ceiling:
-        left, right = expand_view(first_view) <= second_view, first_view <= compress_view(ceiling, second_view)
-        agree(left, right, first_view=first_view, second_view=second_view, ceiling=ceiling)
+        agree(expand_view(first_view) <= second_view, first_view <= compress_view(ceiling, second_view))

@@ -106,3 +106,15 @@ def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
         promotes("a ledger", "a")
     assert (caught.value.left, caught.value.right) == ("REQUIRED", "refused")
     assert set(caught.value.inputs) == {"ledger", "resource_id"}
+
+
+def test_a_violation_shows_what_its_law_was_given() -> None:
+    """A law need not repeat its parameters; what it says beside them is added, or stands in the place of one."""
+
+    def promotes(ledger: str, resource_id: str, place: int) -> None:
+        before = ledger
+        agree(before, resource_id, place=place + 1, further="said")
+
+    with pytest.raises(LawViolation) as caught:
+        promotes("a ledger", "a", 1)
+    assert caught.value.inputs == {"ledger": "a ledger", "resource_id": "a", "place": 2, "further": "said"}

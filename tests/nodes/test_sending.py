@@ -161,16 +161,15 @@ def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
 
 
 @BOTH
-def test_a_refused_user_turn_leaves_what_was_attached(root: Path, send: Send) -> None:
-    """Each attachment counts by itself; sending again, once there is room, does not attach it twice."""
+def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
+    """A message is one commit: what could not be said attaches nothing, and sending again attaches it once."""
     session = ContextSession(max_tokens=1000)
     document = PillDocument.parse("[@src/agent.py] " + "word " * 1200)
     with pytest.raises(ContextOverflowError):
         send(session, document, [FileResolver([root])])
-    [file] = session.window.all_turns()
-    assert attachment_of(file) is not None
+    assert (session.revision, session.log()) == (0, ())
     sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
-    assert (sent.attached, [each.name for each in sent.held]) == ((), ["src/agent.py"])
+    assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
     assert len(session.log()) == 2
 
 

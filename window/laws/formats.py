@@ -15,8 +15,8 @@ from polycontext.window.turn import Role, Turn
 def counting_repeats(counter: TokenCounter, text: str) -> None:
     """A counter says the same of any text again, never less than nothing, and nothing of no text."""
     count = counter.count(text)
-    agree(counter.count(text), count, text=text)
-    holds(count >= 0 and counter.count("") == 0, "0 or more, 0 for no text", (count, counter.count("")), text=text)
+    agree(counter.count(text), count)
+    holds(count >= 0 and counter.count("") == 0, "0 or more, 0 for no text", (count, counter.count("")))
 
 
 @law("design §5")
@@ -25,14 +25,14 @@ def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None
     texts = [turn.text, *(call.arguments for call in turn.tool_calls)]
     least = TURN_OVERHEAD + sum(counter.count(text) for text in texts if text)
     found = count_turn(counter, turn)
-    holds(found >= least, f"at least {least}", found, turn=turn)
+    holds(found >= least, f"at least {least}", found)
 
 
 @law("design §5, §7")
 def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes passes its own check, for turns whose calls are paired and of which at least one is the user's."""
     messages = wire.render(turns).messages
-    agree(fault_of(wire, messages, allow_open_tail=True), None, provider=wire.provider, turns=turns, messages=messages)
+    agree(fault_of(wire, messages, allow_open_tail=True), None, provider=wire.provider, messages=messages)
 
 
 def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False) -> str | None:
@@ -53,11 +53,11 @@ def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     again = wire.parse(wire.render(turns).inline()).turns
     for system in (False, True):
         lost = missing(spoken(turns, system=system), spoken(again, system=system))
-        agree(lost, [], provider=wire.provider, turns=turns, read=again)
+        agree(lost, [], provider=wire.provider, read=again)
     calls, read = called(turns), called(again)
     kept = len(calls) == len(read) and all(name and call.startswith(name) for call, name in zip(calls, read, strict=True))
-    holds(kept, f"the calls {calls}", read, provider=wire.provider, turns=turns)
-    agree(answered(again), answered(turns), provider=wire.provider, turns=turns, read=again)
+    holds(kept, f"the calls {calls}", read, provider=wire.provider)
+    agree(answered(again), answered(turns), provider=wire.provider, read=again)
 
 
 @law("design §5")
@@ -67,7 +67,7 @@ def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Tu
     parsed = wire.parse(messages)
     kept = [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(parsed.turns)]
     positions = {turn.resource_id: index for index, turn in enumerate(kept)}
-    agree((wire.rebuild(parsed, kept, positions).messages, messages), (untouched, untouched), provider=wire.provider, turns=turns)
+    agree((wire.rebuild(parsed, kept, positions).messages, messages), (untouched, untouched), provider=wire.provider)
 
 
 # --- what turns say, freed of how a format spells it: the words that must survive being written and read ---

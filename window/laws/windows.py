@@ -1,7 +1,6 @@
 """The laws of the context window: appending, honest sums, atoms, splices."""
 
 from polycontext.linearity.law import agree, holds, law, refusal_of
-from polycontext.window.atoms import Atom
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
 from polycontext.window.splice import Splice
@@ -18,10 +17,10 @@ def _reading(window: ContextWindow) -> tuple[object, ...]:
 def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
     """Append then extract shows the turn: all that it says, with an id and a count where it had none."""
     shown = window.append(turn).extract()
-    holds(shown is not None and bool(shown.resource_id) and shown.tokens is not None, "an admitted turn", shown, window=window, turn=turn)
+    holds(shown is not None and bool(shown.resource_id) and shown.tokens is not None, "an admitted turn", shown)
     if shown is not None:
         expected = turn.admitted(turn.resource_id or shown.resource_id, shown.tokens or 0)
-        agree(shown, expected, window=window, turn=turn)
+        agree(shown, expected)
 
 
 @law("design §5")
@@ -30,14 +29,14 @@ def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
     before = _reading(window)
     turns = window.all_turns()
     after = window.append(turn)
-    agree((len(after), after.pos, after.all_turns()[:-1]), (len(turns) + 1, len(turns) + 1, turns), window=window, turn=turn)
-    agree(_reading(window), before, window=window, turn=turn)
+    agree((len(after), after.pos, after.all_turns()[:-1]), (len(turns) + 1, len(turns) + 1, turns))
+    agree(_reading(window), before)
 
 
 @law("design §5")
 def append_ignores_the_focus(window: ContextWindow, turn: Turn, position: int) -> None:
     """Appending goes to the end from wherever the focus is: ``window.seek(p).append(t)`` is ``window.append(t)``."""
-    agree(_reading(window.seek(position).append(turn)), _reading(window.append(turn)), window=window, turn=turn, position=position)
+    agree(_reading(window.seek(position).append(turn)), _reading(window.append(turn)))
 
 
 @law("design §5")
@@ -45,10 +44,10 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
     """Two windows appended to one window have its turns and their own one, whichever was made first."""
     left, right = window.append(turn), window.append(other_turn)
     again = window.append(turn)
-    agree(_reading(left), _reading(again), window=window, turn=turn, other_turn=other_turn)
-    agree((left.all_turns()[:-1], right.all_turns()[:-1]), (window.all_turns(),) * 2, window=window, turn=turn, other_turn=other_turn)
+    agree(_reading(left), _reading(again))
+    agree((left.all_turns()[:-1], right.all_turns()[:-1]), (window.all_turns(),) * 2)
     said = [(each.role, each.text) for each in (left.all_turns()[-1], right.all_turns()[-1])]
-    agree(said, [(turn.role, turn.text), (other_turn.role, other_turn.text)], window=window)
+    agree(said, [(turn.role, turn.text), (other_turn.role, other_turn.text)])
 
 
 @law("design §5, §7")
@@ -56,8 +55,8 @@ def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -
     """Any turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
     before = _reading(window)
     fits = turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
-    agree(refusal_of(lambda: window.append(turn)), None if fits else OrderError, window=window, turn=turn)
-    agree(_reading(window), before, window=window, turn=turn)
+    agree(refusal_of(window.append, turn), None if fits else OrderError)
+    agree(_reading(window), before)
 
 
 @law("design §5")
@@ -65,7 +64,7 @@ def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
     """No two turns share an id, and the ledger knows the class of each."""
     ids = [turn.resource_id for turn in window.all_turns()]
     agree(len(set(ids)), len(ids), ids=ids)
-    agree([each for each in ids if each not in window.linearity], [], window=window)
+    agree([each for each in ids if each not in window.linearity], [])
 
 
 @law("design §5")
@@ -73,8 +72,8 @@ def sums_equal_recounting(window: ContextWindow) -> None:
     """Running sums are exact: at every position tokens are the sum of the turns up to it, and pressure is their share."""
     counts = [turn.tokens or 0 for turn in window.all_turns()]
     recounted = [sum(counts[:position]) for position in range(len(window) + 1)]
-    agree(list(window.extend(lambda w: w.tokens)), recounted, window=window)
-    agree(list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted], window=window)
+    agree(list(window.extend(lambda w: w.tokens)), recounted)
+    agree(list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted])
 
 
 @law("design §5")
@@ -83,16 +82,16 @@ def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
     after = window.append(turn).all_turns()
     expected = count_turn(window.counter, turn) if turn.tokens is None else turn.tokens
     counts = [each.tokens for each in window.all_turns()]
-    agree([each.tokens for each in after], [*counts, expected], window=window, turn=turn)
+    agree([each.tokens for each in after], [*counts, expected])
 
 
 @law("design §3")
 def atoms_partition_the_turns(window: ContextWindow) -> None:
     """Every turn is in exactly one atom, in order, and atoms bill their turns."""
     atoms, turns = window.atoms(), window.all_turns()
-    agree(tuple(turn for atom in atoms for turn in atom.turns), turns, window=window)
-    agree([atom.turns for atom in atoms], [turns[atom.start : atom.stop] for atom in atoms], window=window)
-    agree([atom.tokens for atom in atoms], [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms], window=window)
+    agree(tuple(turn for atom in atoms for turn in atom.turns), turns)
+    agree([atom.turns for atom in atoms], [turns[atom.start : atom.stop] for atom in atoms])
+    agree([atom.tokens for atom in atoms], [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms])
 
 
 @law("design §3")
@@ -102,26 +101,26 @@ def atoms_are_never_split(window: ContextWindow) -> None:
     for atom in atoms:
         head, *results = atom.turns
         calls, answered = [call.id for call in head.tool_calls], [turn.tool_call_id for turn in results]
-        holds(head.role is not Role.TOOL, "an atom that begins with no result", head, window=window)
+        holds(head.role is not Role.TOOL, "an atom that begins with no result", head)
         holds(set(answered) <= set(calls) and len(set(answered)) == len(answered), "one result a call", answered, calls=calls)
         agree(atom.is_open, len(answered) < len(calls), atom=atom)
-    agree([atom.is_open for atom in atoms[:-1]], [False] * (len(atoms) - 1), window=window)
+    agree([atom.is_open for atom in atoms[:-1]], [False] * (len(atoms) - 1))
 
 
 @law("design §3")
 def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
     """Cutting out an atom leaves all other turns as they were, and the ledger whole: that is how it survives a compression."""
     atoms = window.atoms()
-    gone: tuple[Atom, ...] = atoms[position % len(atoms) :][:1] if atoms else ()
+    gone = atoms[position % len(atoms) :][:1] if atoms else ()
     cut = window.splice([Splice(atom.start, atom.stop) for atom in gone], compressed=True)
     left = tuple(turn for atom in atoms if atom not in gone for turn in atom.turns)
-    agree((cut.all_turns(), cut.linearity), (left, window.linearity), window=window, gone=gone)
-    agree((cut.tokens, cut.turns_since_compression), (sum(turn.tokens or 0 for turn in left), 0), window=window, gone=gone)
+    agree((cut.all_turns(), cut.linearity), (left, window.linearity), gone=gone)
+    agree((cut.tokens, cut.turns_since_compression), (sum(turn.tokens or 0 for turn in left), 0), gone=gone)
 
 
 @law("design §5, §7")
 def clearing_keeps_the_ledger(window: ContextWindow) -> None:
     """A cleared window has no turns and one position; the ledger and the count of ids stay, so that no id returns."""
     empty = window.cleared()
-    agree((len(empty), empty.pos, empty.tokens, empty.open_calls), (0, 0, 0, ()), window=window)
-    agree((empty.linearity, empty.serial), (window.linearity, window.serial), window=window)
+    agree((len(empty), empty.pos, empty.tokens, empty.open_calls), (0, 0, 0, ()))
+    agree((empty.linearity, empty.serial), (window.linearity, window.serial))

@@ -268,7 +268,7 @@ def test_progress_is_shown_on_a_terminal_only(polycontext: Command, monkeypatch:
     """A long input moves a bar by its bytes where standard error is a terminal, and none elsewhere."""
     moved: list[float] = []
     monkeypatch.setattr(cli_replay, "LONG", 0)
-    monkeypatch.setattr(Progress, "advance", lambda self, task, amount: moved.append(amount))
+    monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     assert "replaying" not in polycontext("replay", EXAMPLE).err
     assert moved == []
     monkeypatch.setenv("TTY_COMPATIBLE", "1")

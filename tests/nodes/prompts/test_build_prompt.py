@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import UnknownAgentTypeWarning, transcript
+from polycontext.nodes.prompts import transcript
 from polycontext.nodes.testing import lived_windows
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import load_prompt_maker
@@ -119,7 +119,7 @@ def test_sections_may_name_values_too() -> None:
 
 def test_a_session_falls_back_with_a_warning() -> None:
     """An unknown agent type is default's, through the session as well."""
-    with pytest.warns(UnknownAgentTypeWarning, match="no template for agent type 'poet'"):
+    with pytest.warns(UserWarning, match="no template for agent type 'poet'"):
         assert shop().build_prompt("poet") == shop().build_prompt("default")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import TemplateError, UnknownAgentTypeWarning
+from polycontext.nodes.prompts import TemplateError
 
 SHIPPED = PromptBuilder()
 
@@ -75,18 +75,18 @@ def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -
     folder(tmp_path, hidden="SECRET")
     folder(tmp_path / "mine" / "below", deep="SECRET")
     builder = PromptBuilder(folders=[folder(tmp_path / "mine")])
-    with pytest.warns(UnknownAgentTypeWarning):
+    with pytest.warns(UserWarning, match="stands in"):
         assert builder.build_system_prompt(agent_type) == builder.build_system_prompt("default")
 
 
 def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
     """The warning names the type, what may have been meant and what is there; it points at the caller."""
     with pytest.warns(
-        UnknownAgentTypeWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen"
+        UserWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen"
     ) as caught:
         SHIPPED.build_system_prompt("kagent")
     assert caught[0].filename == __file__
-    with pytest.warns(UnknownAgentTypeWarning, match="'zzz', 'default' stands in; legal: "):
+    with pytest.warns(UserWarning, match="'zzz', 'default' stands in; legal: "):
         SHIPPED.build_system_prompt("zzz")
 
 
