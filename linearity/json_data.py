@@ -187,7 +187,7 @@ def thawed(value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)):
         return [thawed(item) for item in value]
-    return {key: thawed(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+    return {key: thawed(item) for key, item in value.items()} if isinstance(value, (dict, Mapping)) else value
 
 
 def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) -> str:

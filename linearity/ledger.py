@@ -136,7 +136,10 @@ class LinearityMap:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
-        return _written(self.items(), self._stats)
+        tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when) for name, tag in self.items())
+        ledger = _WrittenLedger("polycontext.linearity", 1, self._stats.promotions, self._stats.drops, tags)
+        data: dict[str, Any] = _converter().unstructure(ledger)
+        return data
 
     @classmethod
     def from_json(cls, data: object) -> Self:
@@ -176,11 +179,7 @@ class LinearityMap:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):
             return NotImplemented
-        if self._stats != other._stats:
-            return False
-        if self._store is other._store:
-            return True
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self.items(), other.items(), strict=True))
+        return self._stats == other._stats and (self._store is other._store or list(self.items()) == list(other.items()))
 
     def __hash__(self) -> int:
         return hash((len(self), self._stats))
@@ -225,12 +224,6 @@ def _converter() -> "Converter":
     return strict_converter(complete=True)
 
 
-def _written(items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> dict[str, Any]:
-    tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when) for name, tag in items)
-    data: dict[str, Any] = _converter().unstructure(_WrittenLedger("polycontext.linearity", 1, stats.promotions, stats.drops, tags))
-    return data
-
-
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
     from polycontext.linearity.codec import structured  # noqa: PLC0415  not loaded with the room
 
@@ -239,18 +232,13 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
     for index, written in enumerate(ledger.tags):
         if not written.id or written.id in items:
             what = f"{written.id!r} is the id of an earlier tag" if written.id else "is empty"
-            where = f"$.tags[{index}].id"
-            raise InvalidDataError(where, what, "a non-empty string, every id once")
-        items[written.id] = _tag(written, f"$.tags[{index}]")
+            raise InvalidDataError(f"$.tags[{index}].id", what, "a non-empty string, every id once")
+        try:
+            tag = Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when)
+        except InvalidDataError as error:
+            raise InvalidDataError(f"$.tags[{index}].{error.path}", error.what, error.legal) from None
+        items[written.id] = tag
     return list(items.items()), _read_stats(ledger)
-
-
-def _tag(written: _WrittenTag, path: str) -> Tag:
-    try:
-        return Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when)
-    except InvalidDataError as error:
-        where = f"{path}.{error.path}"
-        raise InvalidDataError(where, error.what, error.legal) from None
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:

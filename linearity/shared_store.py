@@ -46,7 +46,9 @@ class SharedStore:
         tags = list(self._tags)
         try:
             places = list(map(self._places.__getitem__, resource_ids))
-            if not self._is_alone() and list(map(list(self._ids).__getitem__, places)) != list(resource_ids):
+            # All hints of an index that holds the ids of this store and nothing else are true.
+            is_alone = len(self._places) == len(self._ids) and not self._further
+            if not is_alone and list(map(list(self._ids).__getitem__, places)) != list(resource_ids):
                 return None
             return [tags[place].resource_class for place in places]
         except (KeyError, IndexError):
@@ -82,10 +84,6 @@ class SharedStore:
 
     def _holds(self, place: int, resource_id: str) -> bool:
         return place < self._ids.length and self._ids[place] == resource_id
-
-    def _is_alone(self) -> bool:
-        """Tell whether the index holds the ids of this store and nothing else: then all its hints are true."""
-        return len(self._places) == len(self._ids) and not self._further
 
     def _with(self, ids: Column[str], tags: Column[Tag]) -> "SharedStore":
         store = object.__new__(SharedStore)

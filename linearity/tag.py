@@ -6,7 +6,7 @@ from typing import Any
 from attrs import Attribute, field, frozen
 
 from polycontext.linearity.errors import InvalidDataError
-from polycontext.linearity.json_data import check_text
+from polycontext.linearity.json_data import Fault, check_text
 from polycontext.linearity.resource_class import ResourceClass
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,18 +31,24 @@ def _is_class(_tag: object, attribute: "Attribute[Any]", value: object) -> None:
         raise InvalidDataError(attribute.name, f"{value!r:.60} is not a resource class", legal)
 
 
-def _utc(when: datetime) -> datetime:
-    value: object = when
+def in_utc(value: object, path: str, fault: Fault = InvalidDataError) -> datetime:
+    """Return an aware datetime in UTC; raise what `fault` makes for anything else."""
     if not isinstance(value, datetime):
-        raise InvalidDataError("when", f"{type(value).__name__} is not a datetime", "an aware datetime")
-    if value.utcoffset() is None:
-        raise InvalidDataError("when", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+        raise fault(path, f"{type(value).__name__} is not a datetime", "an aware datetime")
     if value.tzinfo is UTC:
         return value
+    if value.utcoffset() is None:
+        raise fault(path, "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise InvalidDataError("when", f"{value.isoformat()} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+        raise fault(
+            path, f"{value.isoformat()} is out of range and has no UTC time", "a moment between the years 1 and 9999 in UTC"
+        ) from None
+
+
+def _utc(when: datetime) -> datetime:
+    return in_utc(when, "when")
 
 
 @frozen

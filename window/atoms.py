@@ -14,8 +14,6 @@ from attrs import frozen
 from polycontext.window.errors import OrderError
 from polycontext.window.turn import Role, Turn
 
-_role = attrgetter("role")
-
 
 @frozen
 class Atom:
@@ -65,7 +63,7 @@ def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
     """Group `turns`, whose order was checked, into atoms; `sums` are running token sums with a leading 0."""
     # A result never stands without its call before it, so everything else begins an atom.
     result = Role.TOOL
-    bounds = [index for index, role in enumerate(map(_role, turns)) if role is not result]
+    bounds = [index for index, role in enumerate(map(attrgetter("role"), turns)) if role is not result]
     bounds.append(len(turns))
     tokens = [sums[stop] - sums[start] for start, stop in pairwise(bounds)]
     return AtomColumns(turns, bounds, tokens)

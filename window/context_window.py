@@ -7,7 +7,7 @@ position O(1), so the pressure trajectory of a conversation is
 """
 
 from collections.abc import Sequence
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple, Self
 
 from attrs import frozen
@@ -193,17 +193,9 @@ class ContextWindow(StoreComonad[Turn | None]):
     def atoms(self) -> tuple[Atom, ...]:
         """Return the turns grouped into atoms, in order; O(n)."""
         columns = self.atom_columns()
-        last = len(columns) - 1
-        return tuple(
-            Atom(
-                columns.bounds[i],
-                columns.bounds[i + 1],
-                tuple(columns.turns_of(i)),
-                columns.tokens[i],
-                i == last and bool(self.open_calls),
-            )
-            for i in range(len(columns))
-        )
+        runs = zip(pairwise(columns.bounds), columns.tokens, strict=True)
+        end = len(self) if self.open_calls else None
+        return tuple(Atom(start, stop, tuple(columns.turns[start:stop]), tokens, stop == end) for (start, stop), tokens in runs)
 
     def atom_columns(self) -> AtomColumns:
         """Return the atoms as columns; O(n), for planning."""
@@ -234,7 +226,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         tokens = turn.tokens or 0
         if resource_class is None:
             resource_class = self.classify(turn)
-        pins = resource_class is ResourceClass.PRESERVED and old.has_task and self._constrains(turn)
+        pins = resource_class is ResourceClass.PRESERVED and old.has_task and _speaks_for_the_user(turn) and states_constraint(turn.text)
         since = old.turns_since_compression
         contents = _Contents(
             old.turns.appended(turn),
@@ -313,29 +305,21 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the empty window; the ledger and the count of ids stay."""
         return self._with(_Contents(linearity=self.linearity, serial=self.serial), 0)
 
-    def _constrains(self, turn: Turn) -> bool:
-        return _speaks_for_the_user(turn) and states_constraint(turn.text)
-
     def _asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone else, ends on a question."""
         before = self._contents.turns.last
         return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
 
     def _admitted(self, turn: Turn) -> Turn:
-        resource_id = turn.resource_id
+        resource_id, ledger = turn.resource_id, self.linearity
         if not resource_id:
-            resource_id = self._free_id()
-        elif resource_id in self.linearity:
+            # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
+            resource_id = next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
+        elif resource_id in ledger:
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
         if turn.tokens is not None and turn.resource_id:
             return turn
         return turn.admitted(resource_id, count_turn(self._rules.counter, turn) if turn.tokens is None else turn.tokens)
-
-    def _free_id(self) -> str:
-        """Return the next made id that no caller has taken."""
-        ledger = self.linearity
-        # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
-        return next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
 
     def _with(self, contents: _Contents, position: int | None = None) -> Self:
         window = object.__new__(type(self))
@@ -350,13 +334,6 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._key() == other._key()
 
     __hash__ = None  # type: ignore[assignment]
-
-    # Nothing in a window ever changes, so a copy is the window itself.
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
 
     def _key(self) -> tuple[object, ...]:
         c = self._contents

@@ -94,6 +94,13 @@ class StoreComonad(ABC, Generic[A_co]):
         """
         return Store(self.seek, self.last, self.pos)
 
+    # Nothing in a store ever changes, so a copy is the store itself.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
     def _check(self, position: int) -> int:
         if not 0 <= position <= self.last:
             raise PositionError(position, "is outside the store", f"0..{self.last}")
@@ -179,12 +186,6 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
         return self._pos == other._pos and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._function, self._last, self._pos)

@@ -6,18 +6,16 @@ known role.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
 from attrs import field, fields, frozen
 
-from polycontext.linearity import UNIX_EPOCH
 from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
+from polycontext.linearity.tag import UNIX_EPOCH, in_utc
 from polycontext.window.errors import InvalidTurnError
-
-_UTC_OFFSET = timedelta(0)
 
 
 class Role(StrEnum):
@@ -73,15 +71,7 @@ def _role(value: object) -> Role:
 
 
 def _aware(value: object) -> datetime:
-    if not isinstance(value, datetime):
-        raise InvalidTurnError("timestamp", f"{type(value).__name__} is not a datetime", "an aware datetime")
-    offset = value.utcoffset()
-    if offset is None:
-        raise InvalidTurnError("timestamp", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
-    try:
-        return value if offset == _UTC_OFFSET and value.tzinfo is UTC else value.astimezone(UTC)
-    except OverflowError:
-        raise InvalidTurnError("timestamp", f"{value} is out of range in UTC", "a moment from year 1 to 9999 in UTC") from None
+    return in_utc(value, "timestamp", InvalidTurnError)
 
 
 def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:

@@ -10,6 +10,7 @@ Phrases that as often describe as prescribe ("have to", "muss", 总是) are left
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from polycontext.linearity.classifying.prose import PhraseTree, is_bullet, phrases, sentences, words
 
@@ -81,16 +82,8 @@ POLITE_WORDS = frozenset(("please", "bitte", "stp", "svp"))
 CJK_POLITE = ("请", "請", "ください", "下さい")
 
 
-def _habits() -> Iterator[tuple[str, ...]]:
-    for subject in phrases(_TELLERS):
-        yield (*subject, "always")
-        yield (*subject, "never")
-
-
 def _orders(tails: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    for tail in tails:
-        for opener in _ORDER_OPENERS:
-            yield from ((*opener, *negation, *tail) for negation in _NEGATIONS)
+    return ((*opener, *negation, *tail) for tail, opener, negation in product(tails, _ORDER_OPENERS, _NEGATIONS))
 
 
 def _telling(phrase: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,7 +94,8 @@ def _known() -> dict[tuple[str, ...], bool]:
     known = dict.fromkeys(phrases(f"{_ENGLISH};{_GERMAN};{_FRENCH};{_SPANISH}"), True)
     known |= dict.fromkeys(_orders([()]), True)
     decoys = f"{_ENGLISH_DECOYS};{_GERMAN_DECOYS};{_FRENCH_DECOYS};{_SPANISH_DECOYS}"
-    known |= dict.fromkeys((*phrases(decoys), *_habits(), *_orders(list(phrases(_REMARK_VERBS)))), False)
+    habits = ((*subject, habit) for subject in phrases(_TELLERS) for habit in ("always", "never"))
+    known |= dict.fromkeys((*phrases(decoys), *habits, *_orders(phrases(_REMARK_VERBS))), False)
     return known
 
 
@@ -141,7 +135,7 @@ def constraint_sentences(content: str) -> tuple[str, ...]:
 
 
 def _constraints(content: str) -> Iterator[str]:
-    if not _may_state(content):
+    if KEYS.isdisjoint(words(content)) and not _has_cjk_marker(content):
         return
     announced = False
     for sentence in sentences(content):
@@ -150,10 +144,6 @@ def _constraints(content: str) -> Iterator[str]:
         if stated:
             yield sentence
         announced = listed or (stated and sentence.endswith((":", "：")))
-
-
-def _may_state(content: str) -> bool:
-    return not KEYS.isdisjoint(words(content)) or _has_cjk_marker(content)
 
 
 def _states(sentence: str) -> bool:

@@ -48,7 +48,7 @@ def prose_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         body = line.strip()
         if fence:
-            fence = "" if _closes(body, fence) else fence
+            fence = "" if body.startswith(fence) and not body.strip(fence[0]) else fence
         elif opened := _opened_fence(body):
             fence = opened
         elif not line.startswith(_INDENTED_CODE) or is_bullet(body):
@@ -63,25 +63,17 @@ def _opened_fence(body: str) -> str:
     return "" if body[0] == "`" and "`" in info else body[: len(body) - len(info)]
 
 
-def _closes(body: str, fence: str) -> bool:
-    return body.startswith(fence) and not body.strip(fence[0])
-
-
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
     held: list[str] = []
     for line in lines:
-        if held and not _continues(held[-1], line):
+        # Chat breaks lines where a thought ends; only a line long enough to have been wrapped runs on.
+        if held and (len(held[-1]) < _HARD_WRAP or not line or is_bullet(line)):
             yield " ".join(held)
             held.clear()
         if line:
             held.append(line)
     if held:
         yield " ".join(held)
-
-
-def _continues(above: str, line: str) -> bool:
-    # Chat breaks lines where a thought ends; only a line long enough to have been wrapped runs on.
-    return len(above) >= _HARD_WRAP and line != "" and not is_bullet(line)
 
 
 def _split(paragraph: str) -> Iterator[str]:

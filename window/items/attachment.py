@@ -66,7 +66,7 @@ def attachment_of(turn: Turn) -> Attachment | None:
     """Return which item `turn` holds; None if it holds none."""
     entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
     match entry:
-        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in _TYPES:
+        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in set(ItemType):
             return Attachment(item_id, ItemType(kind), source, label)
         case _:
             return None
@@ -82,6 +82,3 @@ def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:
         return ()
     language, content = fenced_text(turn.text)
     return outline_of(content, language)
-
-
-_TYPES = frozenset(map(str, ItemType))

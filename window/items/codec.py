@@ -15,8 +15,6 @@ from polycontext.linearity.json_data import thawed
 from polycontext.window.items.item import ContextItem, ItemType
 from polycontext.window.items.metadata import END_LINE, START_LINE, read_metadata
 
-_LEGAL = "what item_to_json returned"
-
 
 @frozen
 class _Written:
@@ -35,9 +33,7 @@ _converter = strict_converter()
 @cache
 def item_schema() -> Mapping[str, Any]:
     """Return the JSON Schema (draft 7) of an item, as the package ships it (seed 000)."""
-    schema: Mapping[str, Any] = json.loads(
-        files("polycontext.window.items").joinpath("context_item.schema.json").read_text(encoding="utf-8")
-    )
+    schema: Mapping[str, Any] = json.loads(files("polycontext.window.items").joinpath("context_item.schema.json").read_bytes())
     return schema
 
 
@@ -67,7 +63,9 @@ def item_from_dict(data: object) -> ContextItem:
         InvalidDataError: naming the path of the first fault.
     """
     try:
-        return _item(structured(_converter, _with_whole_numbers(data), _Written))
+        written = structured(_converter, _with_whole_numbers(data), _Written)
+        metadata = None if written.metadata is None else read_metadata(written.metadata)
+        return ContextItem(written.content, written.type, metadata, timestamp=written.timestamp, id=written.id)
     except InvalidDataError as error:
         raise InvalidDataError(error.path.replace("item", "$", 1), error.what, error.legal) from None
 
@@ -79,12 +77,7 @@ def item_to_json(item: ContextItem) -> str:
 
 def item_from_json(text: str | bytes) -> ContextItem:
     """Read what `item_to_json` wrote, or any document of the schema; raise what `item_from_dict` raises."""
-    return item_from_dict(json_object(text, legal=_LEGAL))
-
-
-def _item(written: _Written) -> ContextItem:
-    metadata = None if written.metadata is None else read_metadata(written.metadata)
-    return ContextItem(written.content, written.type, metadata, timestamp=written.timestamp, id=written.id)
+    return item_from_dict(json_object(text, legal="what item_to_json returned"))
 
 
 def _with_whole_numbers(data: Any) -> Any:

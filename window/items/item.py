@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -91,28 +92,14 @@ def universal_time(value: datetime | int) -> int:
     >>> universal_time(datetime(2023, 12, 8, tzinfo=UTC))
     3910982400
     """
-    seconds = _seconds(value)
-    if seconds is None or not 0 <= seconds < INTEGERS.stop:
-        shown = f"{value!r:.80}" if seconds is None or seconds < 0 else f"a number of {seconds.bit_length()} bits"
+    seconds: Any = value
+    if isinstance(value, datetime) and value.utcoffset() is not None:
+        seconds = (value - _START) // _SECOND
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 0 <= seconds < INTEGERS.stop:
+        is_huge = isinstance(seconds, int) and seconds > 1
+        shown = f"a number of {seconds.bit_length()} bits" if is_huge else f"{value!r:.80}"
         raise InvalidDataError("item.timestamp", f"{shown} is no moment that can be written", _MOMENTS)
     return seconds
-
-
-def _seconds(value: object) -> int | None:
-    match value:
-        case bool():
-            return None
-        case int():
-            return value
-        case datetime() if value.utcoffset() is not None:
-            return (value - _START) // _SECOND
-        case _:
-            return None
-
-
-def _now() -> int:
-    """Return the time; the one place where an item made without a timestamp reads a clock."""
-    return universal_time(datetime.now(UTC))
 
 
 def _content(value: object) -> str:
@@ -158,7 +145,10 @@ class ContextItem:
     content: str = field(converter=_content)
     type: ItemType = field(default=ItemType.CODE, converter=check_item_type)
     metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
-    universal_time: int = field(factory=_now, converter=universal_time, alias="timestamp", kw_only=True)
+    # The one place where an item made without a timestamp reads a clock.
+    universal_time: int = field(
+        factory=lambda: universal_time(datetime.now(UTC)), converter=universal_time, alias="timestamp", kw_only=True
+    )
     """Creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
     id: str = field(factory=lambda: next(ITEM_IDS), converter=_id, kw_only=True)
 
@@ -180,9 +170,5 @@ class ContextItem:
         return (self.type, self.content, self.metadata) == (other.type, other.content, other.metadata)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (self.content, self.type, self.metadata, self.universal_time, self.id)
-
-
-def _made_again(content: str, kind: ItemType, metadata: Mapping[str, Any] | None, timestamp: int, item_id: str) -> ContextItem:
-    """Make a pickled or copied item through its constructor, which knows of its id then."""
-    return ContextItem(content, kind, metadata, timestamp=timestamp, id=item_id)
+        # Through the constructor, which knows of the id then.
+        return partial(ContextItem, timestamp=self.universal_time, id=self.id), (self.content, self.type, self.metadata)

@@ -12,10 +12,6 @@ from polycontext.window.items.markdown import context_to_string
 from polycontext.window.tokens.counting import TokenCounter
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
-_MOST_ITEMS = 1000
-
-Types = ItemType | str | Iterable[ItemType | str]
-
 
 @define(slots=False, eq=False)
 class DuplicateItemError(CallerError, ValueError):
@@ -54,7 +50,7 @@ class ContextManager:
         counter: TokenCounter | None = None,
         on_evict: Callable[[ContextItem], object] | None = None,
     ) -> None:
-        self.max_items = _within("max_items", max_items, 1, _MOST_ITEMS)
+        self.max_items = _within("max_items", max_items, 1, 1000)
         self.max_tokens = None if max_tokens is None else _within("max_tokens", max_tokens, 1)
         self._counter = counter
         self._on_evict = on_evict
@@ -94,10 +90,10 @@ class ContextManager:
             self._items.clear()
             self._tokens = 0
 
-    def get(self, types: Types | None = None, limit: int | None = None) -> tuple[ContextItem, ...]:
+    def get(self, types: Iterable[ItemType | str] | str | None = None, limit: int | None = None) -> tuple[ContextItem, ...]:
         """Return the last `limit` items of `types`, in the order they came; all of them by default."""
-        wanted = None if types is None else _types(types)
-        items = tuple(item for item in self if wanted is None or item.type in wanted)
+        wanted = set(map(check_item_type, ItemType if types is None else [types] if isinstance(types, str) else types))
+        items = tuple(item for item in self if item.type in wanted)
         return items if limit is None else items[max(0, len(items) - _within("limit", limit, 0)) :]
 
     @property
@@ -137,10 +133,6 @@ class ContextManager:
         item, tokens = self._items.pop(item_id)
         self._tokens -= tokens
         return item
-
-
-def _types(types: Types) -> frozenset[ItemType]:
-    return frozenset(map(check_item_type, [types] if isinstance(types, str) else types))
 
 
 def _within(name: str, value: int, least: int, most: int | None = None) -> int:

@@ -5,8 +5,7 @@ writes what stands below its heading (L-004); without one it is fenced as text i
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, check_text
@@ -18,14 +17,7 @@ Formatter = Callable[[ContextItem], str]
 
 _FORMATTERS: dict[str, Formatter] = {}
 
-_HEADINGS = {
-    ItemType.CODE: "Code",
-    ItemType.TEXT: "Text",
-    ItemType.FILE: "File",
-    ItemType.REPL_HISTORY: "REPL History",
-    ItemType.ERROR: "Error",
-    ItemType.CUSTOM: "Custom",
-}
+_HEADINGS = {kind: kind.capitalize() for kind in ItemType} | {ItemType.REPL_HISTORY: "REPL History"}
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
 """What a fence says where no file name does: of code it is only known that it is code."""
 
@@ -36,7 +28,6 @@ _READ = 2000
 """How many characters may settle which of several languages with one file ending it is."""
 
 _TICKS = re.compile(r"`{3,}")
-_FENCE = "```"
 
 
 def context_to_string(items: Iterable[ContextItem]) -> str:
@@ -92,7 +83,13 @@ def label_of(item: ContextItem) -> str:
     """Return file name and lines, such as ``math.lisp:5-7``, on one line; empty without a file name."""
     metadata = item.metadata or {}
     name = metadata.get(FILENAME)
-    return f"{_printable(name)}{_lines(metadata)}" if name else ""
+    if not name:
+        return ""
+    printable = name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
+    if end is None or end == start:
+        return printable if start is None else f"{printable}:{start}"
+    return f"{printable}:{'' if start is None else start}-{end}"
 
 
 def fenced_text(text: str) -> tuple[str, str]:
@@ -102,7 +99,7 @@ def fenced_text(text: str) -> tuple[str, str]:
     ('python', 'x')
     """
     lines = text.split("\n")
-    first = next((number for number, line in enumerate(lines) if line.startswith(_FENCE)), None)
+    first = next((number for number, line in enumerate(lines) if line.startswith("```")), None)
     if first is None:
         return "", text
     ticks = len(lines[first]) - len(lines[first].lstrip("`"))
@@ -114,7 +111,7 @@ def _block(item: ContextItem) -> str:
     label = label_of(item)
     heading = f"### {_HEADINGS[item.type]}\n" + (f"#### {label}\n" if label else "")
     body = _formatted(item)
-    return heading + (_fenced(item.content, _language(item)) if body is None else body)
+    return heading + (_fenced(item) if body is None else body)
 
 
 def _formatted(item: ContextItem) -> str | None:
@@ -123,34 +120,17 @@ def _formatted(item: ContextItem) -> str | None:
     formatter = _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
     if formatter is None:
         return None
-    what = f"formatter of {kind!r} items"
     try:
         return check_text(formatter(item), "text")
-    except InvalidDataError as error:
-        raise PluginError(what, item.id, error.what, STORABLE) from None
     except Exception as error:
-        raise PluginError(what, item.id, f"it raised {type(error).__name__}: {error}", STORABLE) from error
+        problem = error.what if isinstance(error, InvalidDataError) else f"it raised {type(error).__name__}: {error}"
+        raise PluginError(f"formatter of {kind!r} items", item.id, problem, STORABLE) from error
 
 
-def _language(item: ContextItem) -> str:
-    name = (item.metadata or {}).get(FILENAME)
-    return (language_of_file(name, item.content) if name else None) or _LANGUAGES[item.type]
-
-
-def _fenced(content: str, language: str) -> str:
+def _fenced(item: ContextItem) -> str:
+    name, content = (item.metadata or {}).get(FILENAME), item.content
+    language = (language_of_file(name, content) if name else None) or _LANGUAGES[item.type]
     # Longer than any run inside, or content could end its own fence.
-    longest = max(map(len, _TICKS.findall(content)), default=2)
-    fence = "`" * (longest + 1)
+    fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"
     return f"{fence}{language}\n{content}{end}{fence}"
-
-
-def _lines(metadata: Mapping[str, Any]) -> str:
-    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
-    if end is None or end == start:
-        return "" if start is None else f":{start}"
-    return f":{'' if start is None else start}-{end}"
-
-
-def _printable(name: str) -> str:
-    return name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,7 +16,7 @@ FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", 
 _PATH = "item.metadata"
 _SEPARATORS = re.compile(r"[\W_]+")
 _LIKENESS = 0.85
-_READER, _MAKER = 4, 5
+_READER, _MAKER = 3, 5
 """Whoever reads or makes an item stands so many frames above the warning."""
 
 
@@ -56,8 +56,9 @@ def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
     if isinstance(values, ItemMetadata):
         return values
     metadata = read_metadata(values, stacklevel=_MAKER)
-    if problem := _backwards(metadata):
-        raise InvalidDataError(f"{_PATH}.{END_LINE}", problem, "a line from start_line on")
+    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
+    if start is not None and end is not None and end < start:
+        raise InvalidDataError(f"{_PATH}.{END_LINE}", f"{end} is before start_line {start}", "a line from start_line on")
     return metadata
 
 
@@ -67,38 +68,17 @@ def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> It
     The JSON Schema cannot forbid that, and an editor's point may stand before its mark.
     """
     metadata = ItemMetadata(freeze_object(values, _PATH))
-    for key, (is_legal, legal) in _KNOWN.items():
-        if key in metadata and not is_legal(metadata[key]):
+    for key, (kind, legal) in _KNOWN.items():
+        # What is frozen is of no subclass; so true and false are no lines.
+        if key in metadata and (type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)):
             raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
     for key in metadata.keys() - _KNOWN.keys():
-        if known := _meant(key):
-            warnings.warn(f"metadata key {key!r:.60} is not known; did you mean {known!r}?", MetadataWarning, stacklevel=stacklevel)
+        if near := get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS):
+            meant = f"metadata key {key!r:.60} is not known; did you mean {_PLAIN[near[0]]!r}?"
+            warnings.warn(meant, MetadataWarning, stacklevel=stacklevel)
     return metadata
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_line(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-_KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
-    FILENAME: (_is_text, "text"),
-    START_LINE: (_is_line, "a whole number, at least 1"),
-    END_LINE: (_is_line, "a whole number, at least 1"),
-    PACKAGE: (_is_text, "text"),
-}
+_LINE: tuple[type, str] = (int, "a whole number, at least 1")
+_KNOWN = {FILENAME: (str, "text"), START_LINE: _LINE, END_LINE: _LINE, PACKAGE: (str, "text")}
 _PLAIN = {_SEPARATORS.sub("", key): key for key in _KNOWN}
-
-
-def _meant(key: str) -> str | None:
-    """Return the known key that `key` nearly is."""
-    near = get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS)
-    return _PLAIN[near[0]] if near else None
-
-
-def _backwards(metadata: ItemMetadata) -> str | None:
-    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
-    return f"{end} is before start_line {start}" if start is not None and end is not None and end < start else None

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-_PYTHON, _MARKDOWN = "python", "markdown"
 _PROSE = frozenset({"text", "output", "restructuredtext", "rst"})
 _LONGEST_LINE = 300
 _MODIFIERS = (
@@ -43,19 +42,13 @@ def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
     """
     if language in _PROSE:
         return ()
-    if language == _MARKDOWN:
+    if language == "markdown":
         return tuple(_headings(text))
-    parsed = _of_python(text) if language == _PYTHON else None
-    return tuple(_line_by_line(text)) if parsed is None else parsed
-
-
-def _of_python(text: str) -> tuple[OutlineEntry, ...] | None:
-    """Return classes and functions by Python's own parser; None where it cannot read the text."""
     from polycontext.window.items.python_source import definitions  # noqa: PLC0415 - for those who attach Python
 
-    found = definitions(text)
+    found = definitions(text) if language == "python" else None
     if found is None:
-        return None
+        return tuple(_line_by_line(text))
     return tuple(OutlineEntry(each.name.count("."), f"{each.kind} {each.name.rpartition('.')[2]}") for each in found if each.kind)
 
 

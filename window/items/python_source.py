@@ -60,10 +60,8 @@ def _walked(tree: ast.Module) -> Iterator[Definition]:
 
 def _defined_by(node: ast.AST, prefix: str) -> Iterator[Definition]:
     match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            yield _definition(node, prefix + name, "def")
-        case ast.ClassDef(name=name):
-            yield _definition(node, prefix + name, "class")
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield _definition(node, prefix + node.name, "class" if isinstance(node, ast.ClassDef) else "def")
         case ast.Assign(targets=targets):
             yield from (_definition(node, prefix + target.id) for target in targets if isinstance(target, ast.Name))
         case ast.AnnAssign(target=ast.Name(id=name)):

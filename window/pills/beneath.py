@@ -62,7 +62,10 @@ class _Walk:
         """Take one step; return the file where it is reached."""
         step = self.steps.popleft()
         if step == "..":
-            self._back()
+            if not self.passed:
+                raise _outside(self.name)
+            self.folders.pop()
+            self.passed.pop()
             return None
         mode = os.stat(step, dir_fd=self.folders[-1], follow_symlinks=False).st_mode
         if S_ISLNK(mode):
@@ -85,12 +88,6 @@ class _Walk:
         if target.startswith("/"):
             raise _outside(self.name)
         self.steps.extendleft(reversed(_steps(target)))
-
-    def _back(self) -> None:
-        if not self.passed:
-            raise _outside(self.name)
-        self.folders.pop()
-        self.passed.pop()
 
     def _kept(self, descriptor: int) -> int:
         self.stack.callback(os.close, descriptor)

@@ -12,19 +12,14 @@ from polycontext.window.pills.document import PillDocument
 from polycontext.window.pills.errors import PillError
 from polycontext.window.pills.pill import Pill, TextProperties
 
-SCHEMA = "pill.schema.json"
-
-_KINDS: dict[str, tuple[type, str]] = {
-    "pill": (str, "a string"),
-    "face": (str, "a string"),
-    "rear_nonsticky": (bool, "a boolean"),
-    "keymap": (str, "a string"),
+_KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(("pill", "face", "keymap"), (str, "a string")) | {
+    "rear_nonsticky": (bool, "a boolean")
 }
 
 
 def pill_schema() -> dict[str, Any]:
     """Return the JSON Schema of a pill (seed 001)."""
-    schema: dict[str, Any] = json.loads(files("polycontext.window.pills").joinpath(SCHEMA).read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(files("polycontext.window.pills").joinpath("pill.schema.json").read_bytes())
     return schema
 
 
@@ -45,12 +40,14 @@ def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
         InvalidDataError: the schema does not accept it, with the place of the fault.
     """
     fields = _mapping(data, path)
-    properties = _properties(fields["text_properties"], f"{path}.text_properties") if "text_properties" in fields else TextProperties()
+    properties: dict[str, Any] = {}
+    for name, value in _mapping(fields.get("text_properties", {}), f"{path}.text_properties").items():
+        if name in _KINDS:
+            properties[name] = _of_kind(value, *_KINDS[name], f"{path}.text_properties.{name}", f"{value!r} is of another type")
     content = fields.get("content", "")
-    if not isinstance(content, str):
-        raise InvalidDataError(f"{path}.content", f"{type(content).__name__} is not text", "a string")
+    _of_kind(content, str, "a string", f"{path}.content", f"{type(content).__name__} is not text")
     try:
-        return Pill(fields.get("name"), fields.get("type"), start, text_properties=properties)
+        return Pill(fields.get("name"), fields.get("type"), start, text_properties=TextProperties(**properties))
     except PillError as error:
         raise InvalidDataError(path, f"{error}: {error.problem}", error.legal) from None
 
@@ -68,28 +65,22 @@ def document_from_json(data: Any) -> PillDocument:
     """
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])
-    if not isinstance(pills, list):
-        raise InvalidDataError("$.pills", f"{type(pills).__name__} is no list", "a list of pills")
+    _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is no list")
     return PillDocument(fields.get("text"), [_placed(pill, f"$.pills[{index}]") for index, pill in enumerate(pills)])
 
 
 def _placed(data: Any, path: str) -> Pill:
     start = _mapping(data, path).get("start")
-    if isinstance(start, bool) or not isinstance(start, int):
-        raise InvalidDataError(f"{path}.start", f"{start!r} is no position", "a whole number of characters")
-    return pill_from_json(data, start, path)
-
-
-def _properties(data: Any, path: str) -> TextProperties:
-    found = {name: value for name, value in _mapping(data, path).items() if name in _KINDS}
-    for name, value in found.items():
-        kind, legal = _KINDS[name]
-        if not isinstance(value, kind):
-            raise InvalidDataError(f"{path}.{name}", f"{value!r} is of another type", legal)
-    return TextProperties(**found)
+    return pill_from_json(data, _of_kind(start, int, "a whole number of characters", f"{path}.start", f"{start!r} is no position"), path)
 
 
 def _mapping(data: Any, path: str) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise InvalidDataError(path, f"{type(data).__name__} is no object", "an object")
-    return data
+    found: Mapping[str, Any] = _of_kind(data, Mapping, "an object", path, f"{type(data).__name__} is no object")
+    return found
+
+
+def _of_kind(value: Any, kind: Any, legal: str, path: str, what: str) -> Any:
+    """Return `value`, an instance of `kind`; true and false are no numbers."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InvalidDataError(path, what, legal)
+    return value

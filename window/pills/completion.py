@@ -40,17 +40,13 @@ class Completer:
         Law: every candidate for ``prefix + c`` is one for `prefix`, if `limit` is large enough.
         """
         wanted = frozenset(map(as_type, PillType if types is None else [types] if isinstance(types, str) else types))
-        ranking = self._rankings.get(wanted)
-        if ranking is None:
-            ranking = self._rankings[wanted] = self._ranking(wanted)
-        return ranking.best(prefix.removeprefix("[").removeprefix("@"), limit)
+        if wanted not in self._rankings:
+            self._rankings[wanted] = _Ranking(each for source in self._sources if source.type in wanted for each in source.entries())
+        return self._rankings[wanted].best(prefix.removeprefix("[").removeprefix("@"), limit)
 
     def refresh(self) -> None:
         """Forget what the sources said; the next completion asks them again."""
         self._rankings.clear()
-
-    def _ranking(self, wanted: frozenset[PillType]) -> "_Ranking":
-        return _Ranking(entry for source in self._sources if source.type in wanted for entry in source.entries())
 
 
 class _Ranking:
@@ -69,15 +65,12 @@ class _Ranking:
             return tuple(self._candidates[: max(limit, 0)])
         if len(query) > self._longest:
             return ()
-        keys = self._keys(query)
-        return tuple(self._candidates[key % len(self._candidates)] for key in nsmallest(limit, keys))
-
-    def _keys(self, query: str) -> list[int]:
-        """Return for each match its tier and place as one number."""
-        count = len(self._names)
         holds, parts = _in_order(query).match, _by_parts(query).match
-        rows = zip(range(count), self._names, self._lasts, strict=True)
-        return [_tier(query, name, last, holds, parts) * count + place for place, name, last in rows if holds(name)]
+        rows = enumerate(zip(self._names, self._lasts, strict=True))
+        # Of each match its tier and place as one number.
+        count = len(self._names)
+        keys = (_tier(query, name, last, holds, parts) * count + place for place, (name, last) in rows if holds(name))
+        return tuple(self._candidates[key % count] for key in nsmallest(limit, keys))
 
 
 def _tier(query: str, name: str, last: str, holds: Callable[[str], object], parts: Callable[[str], object]) -> int:

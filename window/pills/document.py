@@ -27,10 +27,6 @@ def _storable(text: object) -> str:
     return check_text(text, "$.text")
 
 
-def _pills(pills: Iterable[Pill]) -> tuple[Pill, ...]:
-    return tuple(pills)
-
-
 @frozen
 class PillDocument:
     """Hold text and the pills in it; every edit returns another document.
@@ -47,7 +43,7 @@ class PillDocument:
     """
 
     text: str = field(default="", converter=_storable)
-    pills: tuple[Pill, ...] = field(default=(), converter=_pills)
+    pills: tuple[Pill, ...] = field(default=(), converter=tuple[Pill, ...])
 
     def __attrs_post_init__(self) -> None:
         end, names = 0, set[str]()
@@ -145,13 +141,7 @@ class PillDocument:
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
 
-    def update_pill(
-        self,
-        name: str,
-        *,
-        new_name: str | None = None,
-        type: PillType | str | None = None,  # noqa: A002 - the seed's word
-    ) -> "PillDocument":
+    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":  # noqa: A002 - the seed's word
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:
@@ -231,7 +221,7 @@ class PillDocument:
     def _replaced(self, start: int, end: int, new: str, pill: Pill | None = None) -> "PillDocument":
         """Return the document with `new` instead of start..end, which no pill may reach into."""
         before = [each for each in self.pills if each.end <= start]
-        behind = [each.shifted(len(new) - (end - start)) for each in self.pills if each.start >= end]
+        behind = [evolve(each, start=each.start + len(new) - (end - start)) for each in self.pills if each.start >= end]
         return PillDocument(self.text[:start] + new + self.text[end:], [*before, *([pill] if pill else []), *behind])
 
     def _check(self, position: int) -> None:

@@ -5,6 +5,7 @@ and what would be legal are fields, and a note that a traceback prints.
 """
 
 from enum import StrEnum
+from typing import ClassVar
 
 from attrs import define
 
@@ -15,6 +16,7 @@ from polycontext.linearity import CallerError
 class PillError(CallerError):
     """Stand at the root of what is wrong with one pill; `name` is the pill's."""
 
+    message: ClassVar = "Invalid context"
     name: str
     problem: str
     legal: str
@@ -23,21 +25,19 @@ class PillError(CallerError):
         self.add_note(f"{self.name!r}: {self.problem}; legal: {self.legal}")
 
     def __str__(self) -> str:
-        return "Invalid context"
+        return self.message
 
 
 class InvalidPillNameError(PillError, ValueError):
     """Refuse a name that cannot stand in a pill, or that a resolver may not even look for."""
 
-    def __str__(self) -> str:
-        return "Invalid context name"
+    message = "Invalid context name"
 
 
 class DuplicatePillError(PillError, ValueError):
     """Refuse to attach the same context twice; legal is to update the pill that is there."""
 
-    def __str__(self) -> str:
-        return "Context already attached"
+    message = "Context already attached"
 
 
 class Reason(StrEnum):

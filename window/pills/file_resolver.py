@@ -5,7 +5,9 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -63,15 +65,11 @@ class FileResolver:
     True
     """
 
+    type: ClassVar = PillType.FILE
     roots: tuple[Path, ...] = field(converter=as_paths)
     limit: int = DEFAULT_LIMIT
     most_bytes: int = field(default=MOST_BYTES, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
-
-    @property
-    def type(self) -> PillType:
-        """Return `PillType.FILE`."""
-        return PillType.FILE
 
     def resolve(self, name: str) -> Resolved:
         """Return the text of the file as it is now, cut at a line end where it is longer than the limit.
@@ -123,9 +121,8 @@ class FileResolver:
                 break
             data += piece
         else:
-            raise CannotAttachError(
-                name, f"has more than {self.most_bytes:,} bytes", f"at most {self.most_bytes:,} bytes", Reason.TOO_LARGE
-            )
+            bound = f"{self.most_bytes:,} bytes"
+            raise CannotAttachError(name, f"has more than {bound}", f"at most {bound}", Reason.TOO_LARGE)
         # Whoever writes meanwhile leaves a text that never was.
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
@@ -134,9 +131,8 @@ class FileResolver:
 
 
 def _absent(name: str) -> CannotAttachError:
-    return CannotAttachError(
-        name, "is not beneath the roots", "a file beneath them, or removing or updating the pill", Reason.FILE_NOT_FOUND
-    )
+    legal = "a file beneath them, or removing or updating the pill"
+    return CannotAttachError(name, "is not beneath the roots", legal, Reason.FILE_NOT_FOUND)
 
 
 def _decoded(data: bytes, name: str, fallback: str | None = None) -> str:
@@ -148,19 +144,12 @@ def _decoded(data: bytes, name: str, fallback: str | None = None) -> str:
     marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
     if marked is None and b"\0" in data:
         raise CannotAttachError(name, "has NUL bytes", "a text file", Reason.BINARY)
-    text = _first([marked] if marked else ["utf-8", *([fallback] if fallback else [])], data, name)
-    if "\0" in text:
-        raise CannotAttachError(name, "has NUL characters", "a text file", Reason.BINARY)
-    return text
-
-
-def _first(encodings: list[str], data: bytes, name: str) -> str:
+    encodings = [marked] if marked else ["utf-8", fallback] if fallback else ["utf-8"]
     for encoding in encodings:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    tried = ", ".join(encodings)
-    raise CannotAttachError(
-        name, f"is not {tried}", "UTF-8, UTF-16 or UTF-32 with a byte order mark, or the `encoding` you name", Reason.UNKNOWN_ENCODING
-    )
+        with suppress(UnicodeDecodeError):
+            text = data.decode(encoding)
+            if "\0" in text:
+                raise CannotAttachError(name, "has NUL characters", "a text file", Reason.BINARY)
+            return text
+    legal = "UTF-8, UTF-16 or UTF-32 with a byte order mark, or the `encoding` you name"
+    raise CannotAttachError(name, f"is not {', '.join(encodings)}", legal, Reason.UNKNOWN_ENCODING)

@@ -31,10 +31,7 @@ class Keymap:
     bindings: Mapping[str, PillAction] = field(converter=_bindings, hash=False)
 
 
-DEFAULT_KEYMAP = Keymap(
-    PILL_KEYMAP,
-    {"mouse-1": PillAction.VISIT, "RET": PillAction.VISIT, "DEL": PillAction.REMOVE, "backspace": PillAction.REMOVE},
-)
+DEFAULT_KEYMAP = Keymap(PILL_KEYMAP, {"mouse-1": "visit", "RET": "visit", "DEL": "remove", "backspace": "remove"})
 
 
 def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:

@@ -98,10 +98,6 @@ class TextProperties:
         return cls(name, PILL_FACE, rear_nonsticky=True, keymap=PILL_KEYMAP)
 
 
-def _sound(pill: "Pill") -> TextProperties:
-    return TextProperties.of(pill.name)
-
-
 @frozen
 class Pill:
     """Hold one pill of a document: its name, its type, where it starts (in characters), and its text properties.
@@ -117,7 +113,7 @@ class Pill:
     name: str = field(converter=check_name)
     type: PillType = field(default=PillType.FILE, converter=as_type)
     start: int = 0
-    text_properties: TextProperties = field(default=Factory(_sound, takes_self=True), kw_only=True)
+    text_properties: TextProperties = field(default=Factory(lambda pill: TextProperties.of(pill.name), takes_self=True), kw_only=True)
 
     @property
     def text(self) -> str:
@@ -133,10 +129,6 @@ class Pill:
     def is_sound(self) -> bool:
         """Tell whether the text properties are those that a pill of this name has."""
         return self.text_properties == TextProperties.of(self.name)
-
-    def shifted(self, characters: int) -> "Pill":
-        """Return the same pill so many characters further on."""
-        return evolve(self, start=self.start + characters) if characters else self
 
     def repaired(self) -> "Pill":
         """Return the same pill with its properties made anew."""

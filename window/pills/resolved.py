@@ -11,10 +11,6 @@ DEFAULT_LIMIT = 50_000
 """Characters of one pill that are attached."""
 
 
-def _own_name(resolved: "Resolved") -> str:
-    return resolved.path or f"{resolved.type} {resolved.name}"
-
-
 @frozen
 class Resolved:
     """Hold the content of a pill at the moment it was asked for.
@@ -33,7 +29,7 @@ class Resolved:
     end_line: int | None = None
     total_characters: int = 0
     notice: str | None = None
-    source: str = field(default=Factory(_own_name, takes_self=True), kw_only=True)
+    source: str = field(default=Factory(lambda self: self.path or f"{self.type} {self.name}", takes_self=True), kw_only=True)
 
     @property
     def truncated(self) -> bool:

@@ -1,6 +1,7 @@
 """From a document to what is sent: every pill's content, fetched now, and what could not be had."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -11,8 +12,6 @@ from polycontext.window.pills.errors import CannotAttachError, DuplicatePillErro
 from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
-_ABSENT = {PillType.FILE: Reason.FILE_NOT_FOUND, PillType.SYMBOL: Reason.SYMBOL_NOT_FOUND, PillType.BUFFER: Reason.BUFFER_NOT_FOUND}
-
 
 @frozen
 class BufferResolver:
@@ -22,13 +21,9 @@ class BufferResolver:
     'notes'
     """
 
+    type: ClassVar = PillType.BUFFER
     buffers: Mapping[str, str] = field(hash=False)
     limit: int = DEFAULT_LIMIT
-
-    @property
-    def type(self) -> PillType:
-        """Return `PillType.BUFFER`."""
-        return PillType.BUFFER
 
     def resolve(self, name: str) -> Resolved:
         """Return the text of the buffer as it is now.
@@ -61,10 +56,6 @@ class FunctionResolver:
         return clipped(name, self.type, found, self.limit) if isinstance(found, str) else found
 
 
-def _tuple(resolvers: Iterable[Resolver]) -> tuple[Resolver, ...]:
-    return tuple(resolvers)
-
-
 @frozen
 class Resolvers:
     """Hold resolvers; a pill is resolved by the first of its type that finds it.
@@ -74,7 +65,7 @@ class Resolvers:
     'the text of *scratch*'
     """
 
-    resolvers: tuple[Resolver, ...] = field(default=(), converter=_tuple)
+    resolvers: tuple[Resolver, ...] = field(default=(), converter=tuple[Resolver, ...])
 
     def register(self, pill_type: PillType | str, function: Callable[[str], str | Resolved]) -> "Resolvers":
         """Return these resolvers and, behind them, a function for pills of that type."""
@@ -100,7 +91,7 @@ class Resolvers:
             except Exception as error:
                 raise PluginError("resolver", pill.name, f"{type(error).__name__}: {error}", "content, or a CannotAttachError") from error
         problem = f"has no resolver for type {pill.type}"
-        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", _ABSENT[pill.type])
+        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", Reason(f"{pill.type} not found"))
 
     def __iter__(self) -> Iterator[Resolver]:
         return iter(self.resolvers)

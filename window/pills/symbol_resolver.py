@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
+from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -12,8 +13,6 @@ from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameEr
 from polycontext.window.pills.file_resolver import FileResolver, as_paths
 from polycontext.window.pills.pill import PillType, check_name
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
-
-_SHOWN = 5
 
 
 @frozen
@@ -24,13 +23,9 @@ class SymbolResolver:
     of it (``Agent.run``) will do where nothing else ends so. `limit` is in characters.
     """
 
+    type: ClassVar = PillType.SYMBOL
     roots: tuple[Path, ...] = field(converter=as_paths)
     limit: int = DEFAULT_LIMIT
-
-    @property
-    def type(self) -> PillType:
-        """Return `PillType.SYMBOL`."""
-        return PillType.SYMBOL
 
     def resolve(self, name: str) -> Resolved:
         """Return the source of the definition as it is now; where a file defines a name again, the last one counts, as in Python.
@@ -44,7 +39,9 @@ class SymbolResolver:
         if "/" in name or not name.rpartition(".")[2].isidentifier():
             raise _undefined(name)
         path, definition, text = self._at_its_path(name) or self._anywhere(name)
-        source = "".join(_lines(text)[definition.first_line - 1 : definition.last_line])
+        # The lines that Python counts; form feeds and Unicode's separators end none of them.
+        lines = StringIO(text, newline="").readlines()
+        source = "".join(lines[definition.first_line - 1 : definition.last_line])
         resolved = clipped(name, self.type, source, self.limit, path=path, first_line=definition.first_line)
         return evolve(resolved, source=f"{self.type} {_full_name(path, definition)}")
 
@@ -65,43 +62,31 @@ class SymbolResolver:
         return None
 
     def _anywhere(self, name: str) -> tuple[str, Definition, str]:
-        found = {_full_name(path, each): (path, each, text) for path, each, text in self._all() if _ends_so(_full_name(path, each), name)}
+        named = ((_full_name(path, each), (path, each, text)) for path, each, text in self._all())
+        found = {full_name: place for full_name, place in named if f".{full_name}".endswith(f".{name}")}
         if not found:
             raise _undefined(name)
         if len(found) > 1:
-            shown = ", ".join(sorted(found)[:_SHOWN])
+            shown = ", ".join(sorted(found)[:5])
             raise CannotAttachError(name, f"{len(found)} definitions end so", shown, Reason.AMBIGUOUS)
         return next(iter(found.values()))
 
     def _all(self) -> Iterator[tuple[str, Definition, str]]:
-        for candidate in self._files().entries():
+        for candidate in FileResolver(self.roots).entries():
             if candidate.name.endswith(".py"):
                 yield from self._in_file(candidate.name)
 
     def _in_file(self, path: str) -> Iterator[tuple[str, Definition, str]]:
         """Yield what a file defines; nothing where there is no such file, or one that cannot be read."""
         with suppress(PillError):
-            text, real_path = self._files().read(path)
+            text, real_path = FileResolver(self.roots).read(path)
             for definition in definitions(text) or ():
                 yield real_path, definition, text
 
-    def _files(self) -> FileResolver:
-        return FileResolver(self.roots)
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines that Python counts; form feeds and Unicode's separators end none of them."""
-    return StringIO(text, newline="").readlines()
-
 
 def _undefined(name: str) -> CannotAttachError:
-    return CannotAttachError(
-        name, "is defined nowhere beneath the roots", "a dotted name, or removing or updating the pill", Reason.SYMBOL_NOT_FOUND
-    )
-
-
-def _ends_so(full_name: str, name: str) -> bool:
-    return full_name == name or full_name.endswith(f".{name}")
+    legal = "a dotted name, or removing or updating the pill"
+    return CannotAttachError(name, "is defined nowhere beneath the roots", legal, Reason.SYMBOL_NOT_FOUND)
 
 
 def _full_name(path: str, definition: Definition) -> str:

@@ -9,9 +9,10 @@ as the provider accepts, but not within one.
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
+from polycontext.linearity.json_data import thawed
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
 from polycontext.window.providers.anthropic_write import Writer, with_user_first
-from polycontext.window.providers.blocks import Place, compact, copied_messages, plain_copy, shown, text_and_parts
+from polycontext.window.providers.blocks import Place, compact, copied_messages, shown, text_and_parts
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
@@ -90,9 +91,9 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
     for piece in pieces(parsed, turns, positions):
         match piece:
             case Untouched(start, stop):
-                writer.keep([plain_copy(message) for message in parsed.messages[start:stop]])
+                writer.keep([thawed(message) for message in parsed.messages[start:stop]])
             case Fragment(_, place, ordinal):
-                writer.add_blocks("user", plain_copy(_fragment(parsed.messages[place]["content"], ordinal)))
+                writer.add_blocks("user", thawed(_fragment(parsed.messages[place]["content"], ordinal)))
             case Loose(turn):
                 writer.add_turn(turn)
     return writer.finished()
@@ -109,12 +110,8 @@ def hoist(messages: object) -> Rendered:
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
     entries = checked_entries(copies)
-    head = list(takewhile(_is_plain_system, entries))
+    head = list(takewhile(lambda entry: entry.role == "system" and all(block["type"] == "text" for block in entry.blocks), entries))
     return Rendered(copies[len(head) :], tuple(block for entry in head for block in entry.blocks))
-
-
-def _is_plain_system(entry: Entry) -> bool:
-    return entry.role == "system" and all(block["type"] == "text" for block in entry.blocks)
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
@@ -137,12 +134,11 @@ def _turns(entries: Sequence[Entry], start: int, stop: int) -> list[Turn]:
 def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> None:
     seen: set[str] = set()
     for index in range(start, stop):
-        for block in entries[index].blocks:
-            if block["type"] == "tool_use":
-                if block["id"] in seen:
-                    problem = f"the id {shown(block['id'])} is used twice"
-                    raise Place(Provider.ANTHROPIC, index).refuse("duplicate-call-id", problem, "one id a call within a message")
-                seen.add(block["id"])
+        for call_id in (block["id"] for block in entries[index].blocks if block["type"] == "tool_use"):
+            if call_id in seen:
+                problem = f"the id {shown(call_id)} is used twice"
+                raise Place(Provider.ANTHROPIC, index).refuse("duplicate-call-id", problem, "one id a call within a message")
+            seen.add(call_id)
 
 
 def _split(role: str, blocks: list[Message]) -> list[list[Message]]:
@@ -163,9 +159,7 @@ def _turn(role: str, blocks: list[Message]) -> Turn:
         return _tool_turn(blocks[0])
     calls = [ToolCall(block["id"], block["name"], compact(block["input"])) for block in blocks if block["type"] == "tool_use"]
     content, parts = text_and_parts(Provider.ANTHROPIC, (block for block in blocks if block["type"] != "tool_use"))
-    if content is None and not calls and not parts:
-        content = ""
-    return Turn(Role(role), content, tool_calls=calls, parts=parts)
+    return Turn(Role(role), "" if content is None and not calls and not parts else content, tool_calls=calls, parts=parts)
 
 
 def _tool_turn(block: Message) -> Turn:

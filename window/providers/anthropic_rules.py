@@ -6,6 +6,7 @@ docs/providers.md lists them.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -103,10 +104,9 @@ def _check_call(block: Message, place: Place, where: str) -> None:
 
 
 def _check_result(block: Message, place: Place, where: str) -> None:
-    if not isinstance(block.get("tool_use_id"), str):
-        raise place.refuse(
-            "orphan-result", f"{where}.tool_use_id is {shown(block.get('tool_use_id'))}", "the id of the call that it answers"
-        )
+    call_id = block.get("tool_use_id")
+    if not isinstance(call_id, str):
+        raise place.refuse("orphan-result", f"{where}.tool_use_id is {shown(call_id)}", "the id of the call that it answers")
     if not isinstance(block.get("is_error"), bool | None):
         raise place.refuse("bad-content", f"{where}.is_error is {shown(block.get('is_error'))}", "true or false")
     match block.get("content"):
@@ -119,14 +119,10 @@ def _check_result(block: Message, place: Place, where: str) -> None:
 
 
 def _refuse_late_results(blocks: list[Message], place: Place) -> None:
-    others = False
-    for number, block in enumerate(blocks):
-        if block["type"] != "tool_result":
-            others = True
-        elif others:
-            raise place.refuse(
-                "results-first", f"content[{number}] is a result behind other blocks", "results at the start of a user message"
-            )
+    for number, (before, block) in enumerate(pairwise(blocks), start=1):
+        if before["type"] != "tool_result" and block["type"] == "tool_result":
+            problem = f"content[{number}] is a result behind other blocks"
+            raise place.refuse("results-first", problem, "results at the start of a user message")
 
 
 def refuse_first(parsed: Parsed) -> None:

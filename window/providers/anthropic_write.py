@@ -52,14 +52,12 @@ class Writer:
 
     def add_blocks(self, role: str, blocks: list[Message]) -> None:
         """Append `blocks` to the last message if they may join it, else as a new one."""
-        if self._is_open and self._may_join(self.messages[-1], role):
-            self.messages[-1]["content"].extend(blocks)
+        last = self.messages[-1] if self._is_open else None
+        if last and last["role"] == role and (self.merge or last["content"][-1]["type"] == "tool_result"):
+            last["content"].extend(blocks)
         else:
             self.messages.append({"role": role, "content": list(blocks)})
             self._is_open = True
-
-    def _may_join(self, message: Message, role: str) -> bool:
-        return message["role"] == role and (self.merge or message["content"][-1]["type"] == "tool_result")
 
     def finished(self) -> Rendered:
         """Return what was collected. A final text of the assistant that is no original loses trailing white space."""

@@ -71,24 +71,14 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
         raise whole.refuse("not-a-list", f"{type(messages).__name__} is no list", "a list of messages")
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
-    return [_copied_message(message, Place(provider, index)) for index, message in enumerate(messages)]
-
-
-def _copied_message(message: object, place: Place) -> Message:
-    if not isinstance(message, Mapping):
-        legal = "an object with a role; for an object of an SDK its model_dump(exclude_none=True)"
-        raise place.refuse("not-an-object", f"{type(message).__name__} is no object", legal)
-    copy: Message = copied(message, "", place.no_json, integers=_INTEGERS)
-    return copy
-
-
-def plain_copy(value: Any) -> Any:
-    """Return a deep copy of JSON data that has been judged before."""
-    if isinstance(value, dict):
-        return {key: plain_copy(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain_copy(item) for item in value]
-    return value
+    copies: list[Message] = []
+    for index, message in enumerate(messages):
+        place = Place(provider, index)
+        if not isinstance(message, Mapping):
+            legal = "an object with a role; for an object of an SDK its model_dump(exclude_none=True)"
+            raise place.refuse("not-an-object", f"{type(message).__name__} is no object", legal)
+        copies.append(copied(message, "", place.no_json, integers=_INTEGERS))
+    return copies
 
 
 def compact(value: object) -> str:
@@ -116,17 +106,16 @@ def loaded_object(text: str) -> dict[str, Any] | None:
 
 def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Message]:
     """Return `blocks` if each is an object with a type, and text blocks hold text."""
-    return [_checked(block, place, f"{where}[{index}]") for index, block in enumerate(blocks)]
-
-
-def _checked(block: object, place: Place, where: str) -> Message:
-    if not isinstance(block, dict):
-        raise place.refuse("bad-content", f"{where} is {shown(block)}", "an object with a type")
-    if not isinstance(block.get("type"), str):
-        raise place.refuse("bad-content", f"{where}.type is {shown(block.get('type'))}", "the block's type as text")
-    if block["type"] == "text" and not isinstance(block.get("text"), str):
-        raise place.refuse("bad-content", f"{where}.text is {shown(block.get('text'))}", "text")
-    return block
+    checked: list[Message] = []
+    for index, block in enumerate(blocks):
+        if not isinstance(block, dict):
+            raise place.refuse("bad-content", f"{where}[{index}] is {shown(block)}", "an object with a type")
+        if not isinstance(block.get("type"), str):
+            raise place.refuse("bad-content", f"{where}[{index}].type is {shown(block.get('type'))}", "the block's type as text")
+        if block["type"] == "text" and not isinstance(block.get("text"), str):
+            raise place.refuse("bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text")
+        checked.append(block)
+    return checked
 
 
 def text_and_parts(provider: Provider, blocks: Iterable[Message]) -> tuple[str | None, tuple[Part, ...]]:

@@ -1,9 +1,9 @@
 """The one place that knows all message formats, each loaded when it is first asked for."""
 
+from functools import cache
+
 from polycontext.linearity import UnknownNameError
 from polycontext.window.providers.wire import Provider, WireFormat
-
-_formats: dict[str, WireFormat] = {}
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -16,16 +16,14 @@ def get_format(provider: Provider | str) -> WireFormat:
     <Provider.OPENAI: 'openai'>
     """
     try:
-        return _formats[provider]
-    except KeyError:
-        return _formats.setdefault(provider, _loaded(provider))
-
-
-def _loaded(provider: Provider | str) -> WireFormat:
-    try:
         known = Provider(provider)
     except ValueError:
         raise UnknownNameError("provider", str(provider), tuple(Provider)) from None
+    return _loaded(known)
+
+
+@cache
+def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
             from polycontext.window.providers import openai  # noqa: PLC0415 - most readers need one format only

@@ -9,16 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity.json_data import thawed
-from polycontext.window.providers.blocks import (
-    Place,
-    check_blocks,
-    copied_messages,
-    own_blocks,
-    plain_copy,
-    shown,
-    stand_in,
-    text_and_parts,
-)
+from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, own_blocks, shown, stand_in, text_and_parts
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
@@ -82,7 +73,7 @@ def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int])
     for piece in pieces(parsed, turns, positions):
         match piece:
             case Untouched(start, stop):
-                messages.extend(map(plain_copy, parsed.messages[start:stop]))
+                messages.extend(map(thawed, parsed.messages[start:stop]))
             case Fragment(turn) | Loose(turn):
                 messages.append(render_turn(turn))
     return Rendered(messages)
@@ -92,36 +83,20 @@ def _turn(message: Message, place: Place) -> Turn:
     role = _role(message.get("role"), place)
     calls = _calls(message, role, place)
     content, parts = _content(message, role, calls, place)
+    call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
+    if role is Role.TOOL and not isinstance(call_id, str):
+        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
+    if name is not None and not isinstance(name, str):
+        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
+    metadata = _metadata(message, role)
     with place.turn_errors():
-        return Turn(
-            role,
-            content,
-            tool_calls=calls,
-            tool_call_id=_answered(message, place) if role is Role.TOOL else None,
-            name=_name(message, place),
-            metadata=_metadata(message, role),
-            parts=parts,
-        )
+        return Turn(role, content, tool_calls=calls, tool_call_id=call_id, name=name, metadata=metadata, parts=parts)
 
 
 def _role(value: object, place: Place) -> Role:
     if not isinstance(value, str) or value not in _ROLES:
         raise place.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
     return _ROLES[value]
-
-
-def _name(message: Message, place: Place) -> str | None:
-    name = message.get("name")
-    if name is not None and not isinstance(name, str):
-        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
-    return name
-
-
-def _answered(message: Message, place: Place) -> str:
-    call_id = message.get("tool_call_id")
-    if not isinstance(call_id, str):
-        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
-    return call_id
 
 
 def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> tuple[str | None, tuple[Part, ...]]:
@@ -142,9 +117,8 @@ def _absent(message: Message, role: Role, calls: Sequence[ToolCall], place: Plac
     refusal, audio = message.get("refusal"), message.get("audio")
     if role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
         return refusal if isinstance(refusal, str) else ""
-    raise place.refuse(
-        "missing-content", f"a {message['role']} message without content", "content; only an assistant that calls may do without"
-    )
+    legal = "content; only an assistant that calls may do without"
+    raise place.refuse("missing-content", f"a {message['role']} message without content", legal)
 
 
 def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
@@ -166,9 +140,8 @@ def _call(raw: object, place: Place, where: str) -> ToolCall:
         raise place.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
     kind = raw.get("type")
     if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
-        raise place.refuse(
-            "bad-tool-call", f"{where} of type {shown(kind)} holds no call", "type function or custom, with an object of that name"
-        )
+        legal = "type function or custom, with an object of that name"
+        raise place.refuse("bad-tool-call", f"{where} of type {shown(kind)} holds no call", legal)
     fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(_BODIES[kind])}
     for name, value in fields.items():
         if not isinstance(value, str) or (not value and name != "body"):
@@ -187,31 +160,26 @@ def _metadata(message: Message, role: Role) -> dict[str, Any]:
 
 def render_turn(turn: Turn) -> Message:
     """Write one turn as the one chat message it is."""
-    # Nearly every turn, at a tenth of the price of what follows.
-    if turn.content is not None and not turn.metadata and not turn.parts and not turn.tool_calls:
-        return _plain(turn)
-    further = thawed(turn.metadata.get("openai"))
-    further = further if isinstance(further, dict) else {}
-    developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
-    # A refusal was read as the text; written again it stands in its own field alone.
-    content = None if "refusal" in further else _written(turn)
-    message: Message = {"role": "developer" if developer else str(turn.role), "content": content}
+    message: Message = {"role": turn.role.value, "content": turn.content}
+    # Nearly every turn holds words and nothing else: a tenth of the price.
+    if turn.content is None or turn.metadata or turn.parts or turn.tool_calls:
+        message = _with_further_fields(turn)
     if turn.name is not None:
         message["name"] = turn.name
     if turn.tool_calls:
         message["tool_calls"] = _written_calls(turn)
     if turn.tool_call_id is not None:
         message["tool_call_id"] = turn.tool_call_id
-    return further | message
-
-
-def _plain(turn: Turn) -> Message:
-    message: Message = {"role": turn.role.value, "content": turn.content}
-    if turn.name is not None:
-        message["name"] = turn.name
-    if turn.tool_call_id is not None:
-        message["tool_call_id"] = turn.tool_call_id
     return message
+
+
+def _with_further_fields(turn: Turn) -> Message:
+    further = thawed(turn.metadata.get("openai"))
+    further = further if isinstance(further, dict) else {}
+    is_developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
+    # A refusal was read as the text; written again it stands in its own field alone.
+    content = None if "refusal" in further else _written(turn)
+    return further | {"role": "developer" if is_developer else str(turn.role), "content": content}
 
 
 def _written(turn: Turn) -> str | list[Message] | None:

@@ -70,12 +70,8 @@ class Parse(Protocol):
         ...
 
 
-class Render(Protocol):
-    """Stand for the writer of a format."""
-
-    def __call__(self, turns: Iterable[Turn]) -> Rendered:
-        """Write turns as a provider's messages, from the turns alone."""
-        ...
+Render = Callable[[Iterable[Turn]], Rendered]
+"""Writes turns as a provider's messages, from the turns alone."""
 
 
 class Check(Protocol):
@@ -86,12 +82,8 @@ class Check(Protocol):
         ...
 
 
-class Rebuild(Protocol):
-    """Stand for the writer of views in a format."""
-
-    def __call__(self, parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) -> Rendered:
-        """Write a view of parsed turns back; messages that are kept whole are the very originals."""
-        ...
+Rebuild = Callable[[Parsed, Iterable[Turn], Mapping[str, int]], Rendered]
+"""Writes a view of parsed turns back; messages that are kept whole are the very originals."""
 
 
 @frozen

@@ -5,6 +5,7 @@ all of its turns stand in the view side by side with their own words; then the
 original is written back instead of a rendering of it.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
@@ -38,59 +39,41 @@ class Loose:
     turn: Turn
 
 
-@frozen
-class _Layout:
-    """Know which turns belong to which message of a parsed list."""
-
-    siblings: dict[int, list[int]]
-    ordinals: dict[int, int]
-    stops: dict[int, int]
-
-
-def _layout(parsed: Parsed) -> _Layout:
-    added = set(parsed.repaired)
-    siblings: dict[int, list[int]] = {}
-    ordinals: dict[int, int] = {}
-    for position, place in enumerate(parsed.places):
-        if position not in added:
-            own = siblings.setdefault(place, [])
-            ordinals[position] = len(own)
-            own.append(position)
-    return _Layout(siblings, ordinals, dict(pairwise([*siblings, len(parsed.messages)])))
-
-
 def pieces(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) -> Iterator[Untouched | Fragment | Loose]:
     """Split a view into untouched messages, fragments and loose turns; linear in its length.
 
     `positions` gives for each resource id the position in ``parsed.turns``. A
     turn whose words differ from those it had is loose, whatever its id.
     """
-    layout = _layout(parsed)
+    added = set(parsed.repaired)
+    siblings: dict[int, list[int]] = {}
+    for position, place in enumerate(parsed.places):
+        if position not in added:
+            siblings.setdefault(place, []).append(position)
+    stops = dict(pairwise([*siblings, len(parsed.messages)]))
+    kept = {turn_id: position for turn_id, position in positions.items() if position not in added}
     view = list(turns)
-    found = [_position(parsed, turn, positions, layout) for turn in view]
+    found = [_position(parsed, turn, kept) for turn in view]
     index = 0
     while index < len(view):
-        position = found[index]
-        if position is None:
-            yield Loose(view[index])
-            index += 1
+        at, turn = found[index], view[index]
+        index += 1
+        if at is None:
+            yield Loose(turn)
             continue
-        place = parsed.places[position]
-        own = layout.siblings[place]
+        place = parsed.places[at]
+        own = siblings[place]
         # Side by side and complete, or the message is not what it was.
-        if position == own[0] and found[index : index + len(own)] == own:
-            yield Untouched(place, layout.stops[place])
-            index += len(own)
+        if at == own[0] and found[index : index + len(own) - 1] == own[1:]:
+            yield Untouched(place, stops[place])
+            index += len(own) - 1
         else:
-            yield Fragment(view[index], place, layout.ordinals[position])
-            index += 1
+            yield Fragment(turn, place, bisect_left(own, at))
 
 
-def _position(parsed: Parsed, turn: Turn, positions: Mapping[str, int], layout: _Layout) -> int | None:
+def _position(parsed: Parsed, turn: Turn, positions: Mapping[str, int]) -> int | None:
     position = positions.get(turn.resource_id)
-    if position is None or position not in layout.ordinals:
-        return None
-    return position if _words(turn) == _words(parsed.turns[position]) else None
+    return position if position is not None and _words(turn) == _words(parsed.turns[position]) else None
 
 
 def _words(turn: Turn) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ it little, and it settles as requests come in.
 """
 
 import math
+from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -30,15 +31,11 @@ class CalibratedCounter:
         InvalidOptionError: a factor that is not a finite number above 0.
     """
 
+    exact: ClassVar = False
     counter: TokenCounter
     factor: float = field(default=1.0, validator=lambda _, a, v: _check(a.name, v))
     counted: float = field(default=0.0, kw_only=True)
     reported: float = field(default=0.0, kw_only=True)
-
-    @property
-    def exact(self) -> bool:
-        """Tell that these counts are estimates."""
-        return False
 
     def count(self, text: str) -> int:
         """Return the scaled count in tokens, rounded; at least 1 where the other counter finds any."""

@@ -18,12 +18,12 @@ careful side.
 import json
 import re
 import string
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from attrs import frozen
 
-from polycontext.window.turn import Part, ToolCall, Turn
+from polycontext.window.turn import Turn
 
 REQUEST_OVERHEAD = 3
 """Tokens a request costs beside its turns and tools: the opening of the reply."""
@@ -98,10 +98,7 @@ class EstimatingCounter:
     (7, False)
     """
 
-    @property
-    def exact(self) -> bool:
-        """Tell that these counts are estimates."""
-        return False
+    exact: ClassVar = False
 
     def count(self, text: str) -> int:
         """Return the estimate in tokens: 0 for an empty text only."""
@@ -130,9 +127,11 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     if turn.name:
         tokens += NAME_OVERHEAD + counter.count(turn.name)
     if turn.tool_calls:
-        tokens += _count_calls(counter, turn.tool_calls)
-    if turn.parts:
-        tokens += sum(_count_part(counter, part) for part in turn.parts)
+        each = CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
+        tokens += sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in turn.tool_calls)
+    for part in turn.parts:
+        text, media = part_text(part.data)
+        tokens += media + counter.count(text)
     return max(1, tokens)
 
 
@@ -150,16 +149,6 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     from polycontext.window.tokens.tool_text import tool_text  # noqa: PLC0415 - for those who define tools
 
     return TOOLS_OVERHEAD + counter.count(tool_text(tools)) if tools else 0
-
-
-def _count_calls(counter: TokenCounter, calls: Sequence[ToolCall]) -> int:
-    each = CALL_OVERHEAD if len(calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
-    return sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in calls)
-
-
-def _count_part(counter: TokenCounter, part: Part) -> int:
-    text, media = part_text(part.data)
-    return media + counter.count(text)
 
 
 def part_text(data: str) -> tuple[str, int]:
@@ -188,34 +177,29 @@ def _without_media(value: Any) -> tuple[Any, int]:
             rest, length = _without_payload(value)
             per_token = _CHARACTERS_PER_TOKEN[kind]
             return rest, IMAGE_TOKENS if per_token is None else max(IMAGE_TOKENS, length // per_token)
-        case Mapping():
-            pairs = {key: _without_media(inner) for key, inner in value.items()}
-            return {key: rest for key, (rest, _) in pairs.items()}, sum(tokens for _, tokens in pairs.values())
-        case [*values]:
-            items = [_without_media(inner) for inner in values]
-            return [rest for rest, _ in items], sum(tokens for _, tokens in items)
         case _:
-            return value, 0
+            return _cut(value, _without_media)
 
 
 def _is_plain_text(block: Mapping[str, Any]) -> bool:
-    match block:
-        case {"source": {"type": "text" | "content"}}:
-            return True
-        case _:
-            return False
+    source = block.get("source")
+    return isinstance(source, Mapping) and source.get("type") in ("text", "content")
 
 
 def _without_payload(value: Any) -> tuple[Any, int]:
     """Return `value` with its base64 texts cut out, and how many characters those had."""
+    is_payload = isinstance(value, str) and _BASE64.fullmatch(value)
+    return ("", len(value)) if is_payload else _cut(value, _without_payload)
+
+
+def _cut(value: Any, cut: Callable[[Any], tuple[Any, int]]) -> tuple[Any, int]:
+    """Return `value` after `cut` of all that it holds, and the sum of what `cut` counted."""
     match value:
-        case str() if _BASE64.fullmatch(value):
-            return "", len(value)
         case Mapping():
-            pairs = {key: _without_payload(inner) for key, inner in value.items()}
-            return {key: rest for key, (rest, _) in pairs.items()}, sum(length for _, length in pairs.values())
+            pairs = {key: cut(inner) for key, inner in value.items()}
+            return {key: rest for key, (rest, _) in pairs.items()}, sum(count for _, count in pairs.values())
         case [*values]:
-            items = [_without_payload(inner) for inner in values]
-            return [rest for rest, _ in items], sum(length for _, length in items)
+            items = [cut(inner) for inner in values]
+            return [rest for rest, _ in items], sum(count for _, count in items)
         case _:
             return value, 0

