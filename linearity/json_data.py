@@ -146,8 +146,8 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN)
-    except _FaultError as found:
-        raise found.at(path, fault) from None
+    except InvalidDataError as found:
+        raise _placed(found, path, fault) from None
 
 
 def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH) -> FrozenDict[Any]:
@@ -162,8 +162,8 @@ def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *
         raise fault(path, f"{type(value).__name__} is no object", "a mapping of JSON data")
     try:
         return _frozen_object(_taken_object(value, levels - 1, _FROZEN), value)
-    except _FaultError as found:
-        raise found.at(path, fault) from None
+    except InvalidDataError as found:
+        raise _placed(found, path, fault) from None
 
 
 def copied(value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS) -> Any:
@@ -173,8 +173,8 @@ def copied(value: Any, path: str = "", fault: Fault = InvalidDataError, *, integ
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN._replace(objects=_as_is, lists=_as_is, integers=integers))
-    except _FaultError as found:
-        raise found.at(path, fault) from None
+    except InvalidDataError as found:
+        raise _placed(found, path, fault) from None
 
 
 def thawed(value: Any) -> Any:
@@ -201,8 +201,8 @@ def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) ->
         return text
     try:
         return _text(text)
-    except _FaultError as found:
-        raise found.at(path, fault) from None
+    except InvalidDataError as found:
+        raise _placed(found, path, fault) from None
 
 
 def under(path: str, step: str | int) -> str:
@@ -211,26 +211,23 @@ def under(path: str, step: str | int) -> str:
     >>> under("metadata", "a"), under("", "a"), under("a", 3), under("a", "b c")
     ('metadata.a', 'a', 'a[3]', "a['b c']")
     """
+    return path + _step(step) if path else _step(step).removeprefix(".")
+
+
+def _step(step: str | int) -> str:
     if isinstance(step, int):
-        return f"{path}[{step}]"
+        return f"[{step}]"
     # Long and odd keys are cut and escaped, so that a path can be printed anywhere.
-    if not _PLAIN_KEY.fullmatch(step):
-        return f"{path}[{step[:_SHOWN]!a}]"
-    return f"{path}.{step}" if path else step
+    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f"[{step[:_SHOWN]!a}]"
 
 
-class _FaultError(Exception):
-    """Carry a fault up to the one who knows the path; the steps are found on the way, innermost first."""
+def _fault(what: str, legal: str = _JSON) -> InvalidDataError:
+    """Return a fault whose path is found on the way up, step by step from the innermost, to the one who knows where it begins."""
+    return InvalidDataError("", what, legal)
 
-    def __init__(self, what: str, legal: str = _JSON) -> None:
-        super().__init__(what)
-        self.what, self.legal = what, legal
-        self.steps: list[str | int] = []
 
-    def at(self, path: str, fault: Fault) -> Exception:
-        for step in reversed(self.steps):
-            path = under(path, step)
-        return fault(path, self.what, self.legal)
+def _placed(found: InvalidDataError, path: str, fault: Fault) -> Exception:
+    return fault(path + found.path if path else found.path.removeprefix("."), found.what, found.legal)
 
 
 class _Form(NamedTuple):
@@ -269,9 +266,9 @@ def _taken(value: Any, levels: int, form: _Form) -> Any:
         return _finite(value)
     is_list = isinstance(value, (list, tuple))
     if not is_list and not isinstance(value, (dict, Mapping)):  # naming dict spares most values the slow look at an abstract class
-        raise _FaultError(f"{type(value).__name__} is not JSON data")
+        raise _fault(f"{type(value).__name__} is not JSON data")
     if not levels:
-        raise _FaultError("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
+        raise _fault("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
     if is_list:
         return form.lists(_taken_list(value, levels - 1, form), value)
     return form.objects(_taken_object(value, levels - 1, form), value)
@@ -285,8 +282,8 @@ def _taken_object(value: Mapping[Any, Any], levels: int, form: _Form) -> dict[st
             # Most of what an object holds is plain text: it is not worth a call.
             name = key if type(key) is str and key.isascii() else _key(key)
             items[name] = item if type(item) is str and item.isascii() else _taken(item, levels, form)
-    except _FaultError as found:
-        found.steps.append(key if isinstance(key, str) else f"{type(key).__name__} key")
+    except InvalidDataError as found:
+        found.path = _step(key if isinstance(key, str) else f"{type(key).__name__} key") + found.path
         raise
     return items
 
@@ -296,25 +293,25 @@ def _taken_list(value: list[Any] | tuple[Any, ...], levels: int, form: _Form) ->
     try:
         for item in value:
             items.append(item if type(item) is str and item.isascii() else _taken(item, levels, form))  # noqa: PERF401  the error needs to know how far it came
-    except _FaultError as found:
-        found.steps.append(len(items))
+    except InvalidDataError as found:
+        found.path = f"[{len(items)}]{found.path}"
         raise
     return items
 
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        raise _FaultError(f"a key is {type(key).__name__}, not text", "text")
+        raise _fault(f"a key is {type(key).__name__}, not text", "text")
     return _text(key)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise _FaultError(f"{type(value).__name__} is not text", "str")
+        raise _fault(f"{type(value).__name__} is not text", "str")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise _FaultError(f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}", STORABLE) from None
+        raise _fault(f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}", STORABLE) from None
     return str.__str__(value)
 
 
@@ -322,11 +319,11 @@ def _integer(value: int, legal: range) -> int:
     number = int.__index__(value)  # a subclass would be searched for in the range, one number after the other
     if number not in legal:
         bound = legal.stop.bit_length() - 1
-        raise _FaultError(f"an integer of {number.bit_length()} bits", f"-2**{legal.start.bit_length() - 1}..2**{bound} - 1")
+        raise _fault(f"an integer of {number.bit_length()} bits", f"-2**{legal.start.bit_length() - 1}..2**{bound} - 1")
     return number
 
 
 def _finite(value: float) -> float:
     if not isfinite(value):
-        raise _FaultError(f"{float.__float__(value)!r} is not JSON data", "a finite number")
+        raise _fault(f"{float.__float__(value)!r} is not JSON data", "a finite number")
     return float.__float__(value)

@@ -81,9 +81,7 @@ def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -
 
 def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
     """The warning names the type, what may have been meant and what is there; it points at the caller."""
-    with pytest.warns(
-        UserWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen"
-    ) as caught:
+    with pytest.warns(UserWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen") as caught:
         SHIPPED.build_system_prompt("kagent")
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="'zzz', 'default' stands in; legal: "):
