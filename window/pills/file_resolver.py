@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -65,7 +64,7 @@ class FileResolver:
     True
     """
 
-    type: ClassVar = PillType.FILE
+    type = PillType.FILE
     roots: tuple[Path, ...] = field(converter=as_paths)
     limit: int = DEFAULT_LIMIT
     most_bytes: int = field(default=MOST_BYTES, kw_only=True)

@@ -1,7 +1,6 @@
 """From a document to what is sent: every pill's content, fetched now, and what could not be had."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -21,7 +20,7 @@ class BufferResolver:
     'notes'
     """
 
-    type: ClassVar = PillType.BUFFER
+    type = PillType.BUFFER
     buffers: Mapping[str, str] = field(hash=False)
     limit: int = DEFAULT_LIMIT
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -23,7 +22,7 @@ class SymbolResolver:
     of it (``Agent.run``) will do where nothing else ends so. `limit` is in characters.
     """
 
-    type: ClassVar = PillType.SYMBOL
+    type = PillType.SYMBOL
     roots: tuple[Path, ...] = field(converter=as_paths)
     limit: int = DEFAULT_LIMIT
 

@@ -7,7 +7,6 @@ it little, and it settles as requests come in.
 """
 
 import math
-from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -31,7 +30,7 @@ class CalibratedCounter:
         InvalidOptionError: a factor that is not a finite number above 0.
     """
 
-    exact: ClassVar = False
+    exact = False
     counter: TokenCounter
     factor: float = field(default=1.0, validator=lambda _, a, v: _check(a.name, v))
     counted: float = field(default=0.0, kw_only=True)

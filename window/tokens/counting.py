@@ -19,7 +19,7 @@ import json
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -98,7 +98,7 @@ class EstimatingCounter:
     (7, False)
     """
 
-    exact: ClassVar = False
+    exact = False
 
     def count(self, text: str) -> int:
         """Return the estimate in tokens: 0 for an empty text only."""
