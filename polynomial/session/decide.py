@@ -64,18 +64,22 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> G
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
     draft = yield from _done(Draft(conversation, policy, asked.at), asked.command)
-    return Decision(conversation.revision, draft.events, draft.steps, draft.conversation)
+    taken = draft.taken()
+    return Decision(conversation.revision, tuple(event for event, _ in taken), tuple(step for _, step in taken), draft.conversation)
 
 
 @define
 class Draft:
-    """Hold a decision in the making; never changed, but made at every turn, and a frozen class takes twice as long to make."""
+    """Hold a decision in the making, behind the one it was made from: dropping one costs nothing, however much was decided before.
+
+    Never changed, but made at every turn, and a frozen class takes twice as long to make.
+    """
 
     conversation: Conversation
     policy: ContextPolicy
     at: datetime
-    events: tuple[Event, ...] = ()
-    steps: tuple[Step, ...] = ()
+    before: "Draft | None" = None
+    last: tuple[Event, Step] | None = None
 
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft with one more input, taken through the table."""
@@ -84,8 +88,16 @@ class Draft:
         state = run(TABLE, conversation.state, step)
         event = event_of(step, state, self.at)
         assert step.result is not None
-        after = conversation.after(event, step.result)
-        return Draft(after, self.policy, self.at, (*self.events, event), (*self.steps, step))
+        return Draft(conversation.after(event, step.result), self.policy, self.at, self, (event, step))
+
+    def taken(self) -> list[tuple[Event, Step]]:
+        """Return the events and steps so far, in their order."""
+        found: list[tuple[Event, Step]] = []
+        draft: Draft | None = self
+        while draft is not None and draft.last is not None:
+            found.append(draft.last)
+            draft = draft.before
+        return found[::-1]
 
     def check_direction(self, kind: InputKind) -> None:
         """Refuse what is illegal here before any work is done for it."""
