@@ -44,6 +44,11 @@ class Ticking:
         return self._now
 
 
+DIFFERENT = {
+    5973: "the harshest plan no longer sets a small pointer back to its whole words, which raised a ceiling along the chain",
+}
+"""Seeds whose session goes otherwise on purpose, each with its reason."""
+
 RENAMED = {"target": "TargetError: target pressure {error.value!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"}
 """How the record tells of options that are refused by the one error for all options now: nobody caught these leaves alone."""
 
