@@ -161,9 +161,9 @@ def _log_ids(session: ContextSession) -> tuple[str, ...]:
     return tuple(turn.resource_id for turn in session.log())
 
 
-def _error_of(deed: Callable[[], object]) -> str | None:
+def _error_of(act: Callable[[], object]) -> str | None:
     try:
-        deed()
+        act()
     except PolycontextError as error:
         return told(error)
     return None

@@ -378,3 +378,21 @@ def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
     """An option out of its range is named with what would be legal, instead of meaning something else in silence."""
     with pytest.raises(InvalidOptionError, match=option):
         ContextSession(1000, **{option: value})
+
+
+def _asks_again(session: ContextSession, number: int, result: str) -> ContextState:
+    session.add_assistant_turn(None, [ToolCall(f"c{number}", "read", '{"path": "a.txt"}')])
+    session.add_tool_turn(result, tool_call_id=f"c{number}")
+    return session.state
+
+
+def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
+    """Three identical calls with identical results in a row press a window that stands between both marks; another result does not."""
+    states = []
+    for last in ("no such file", "hello"):
+        session = ContextSession(1000, counter=WORDS, auto=False)
+        session.add_user_turn("read the file")
+        session.add_assistant_turn(words(570))
+        states.append([_asks_again(session, number, "no such file" if number < 2 else last) for number in range(3)])
+        assert 0.6 < session.pressure < 0.7
+    assert states == [["ACCUMULATING", "ACCUMULATING", "PRESSURED"], ["ACCUMULATING"] * 3]

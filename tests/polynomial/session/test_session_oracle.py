@@ -1,4 +1,4 @@
-"""A session beside the replay of its own journal: after every deed, legal or refused, both are in one place."""
+"""A session beside the replay of its own journal: after every act, legal or refused, both are in one place."""
 
 from collections.abc import Callable
 
@@ -29,11 +29,11 @@ class SessionAgainstReplay(RuleBasedStateMachine):
         self.accepted: list[str] = []
         self.add(Turn(Role.USER, "Plan a journey."))
 
-    def attempt(self, deed: Callable[[], object]) -> bool:
+    def attempt(self, act: Callable[[], object]) -> bool:
         """Do it, or be refused and find everything as it was."""
         before = self.session.state, self.session.window, self.session.revision, self.session.log()
         try:
-            deed()
+            act()
         except PolycontextError:
             assert (self.session.state, self.session.window, self.session.revision, self.session.log()) == before
             return False

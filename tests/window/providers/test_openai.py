@@ -19,7 +19,7 @@ from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Part, Role, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
-SPOT = Place(Provider.OPENAI, 3)
+PLACE = Place(Provider.OPENAI, 3)
 USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
 
 
@@ -160,7 +160,10 @@ def test_an_error_names_the_calls_that_wait() -> None:
 
 def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
     """Whatever a turn itself refuses names the message's index and the turn's field."""
-    with pytest.raises(InvalidMessagesError, match=r"messages\[3\] break the openai rule bad-turn: role: unknown role"), SPOT.turn_errors():
+    with (
+        pytest.raises(InvalidMessagesError, match=r"messages\[3\] break the openai rule bad-turn: role: unknown role"),
+        PLACE.turn_errors(),
+    ):
         Turn("poet", "x")
 
 
