@@ -318,3 +318,40 @@ def test_the_room_does_not_load_the_codec() -> None:
     """Importing the room loads no cattrs and no orjson."""
     code = "import sys, polycontext.linearity; print([m for m in ('cattrs', 'orjson', 'polycontext.linearity.codec') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@frozen
+class Shelf:
+    """Hold a list, a table, and JSON data that were frozen."""
+
+    books: list[Inner]
+    places: Mapping[str, int]
+    notes: Mapping[str, Any]
+
+
+SHELVES = strict_converter()
+
+
+@pytest.mark.parametrize(
+    ("field_name", "value", "what", "legal"),
+    [
+        ("books", "abc", "str is not a list", "a list"),
+        ("books", {}, "dict is not a list", "a list"),
+        ("places", [1], "list is not an object", "an object"),
+    ],
+)
+def test_lists_and_tables_take_nothing_else(field_name: str, value: object, what: str, legal: str) -> None:
+    """A text is no list of letters, a list no table; the error says what would be legal."""
+    data = {"books": [], "places": {}, "notes": {}, field_name: value}
+    with pytest.raises(InvalidDataError) as caught:
+        structured(SHELVES, data, Shelf)
+    assert (caught.value.path, caught.value.what, caught.value.legal) == (f"$.{field_name}", what, legal)
+
+
+def test_lists_tables_and_json_data_are_read_and_written_back() -> None:
+    """What is frozen on the way in is plain on the way out."""
+    data = {"books": [{"name": "a"}], "places": {"a": 3}, "notes": {"deep": [1, {"x": None}]}}
+    shelf = structured(SHELVES, data, Shelf)
+    assert (shelf.books[0].name, shelf.places["a"], shelf.notes["deep"][1]) == ("a", 3, {"x": None})
+    written = json.loads(to_text(SHELVES, shelf))
+    assert (written["places"], written["notes"]) == (data["places"], data["notes"])

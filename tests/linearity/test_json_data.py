@@ -349,3 +349,10 @@ def test_a_step_of_a_path_is_short_and_printable(key: str, path: str) -> None:
     step = under(path, key)
     assert len(step) <= 700
     assert step.encode().startswith(path.encode())
+
+
+def test_a_fault_at_the_root_has_no_path() -> None:
+    """Who gives no path is told none."""
+    with pytest.raises(InvalidDataError) as caught:
+        freeze({1, 2})
+    assert (caught.value.path, caught.value.what) == ("", "set is not JSON data")

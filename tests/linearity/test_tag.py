@@ -77,3 +77,10 @@ def test_errors_survive_pickling() -> None:
     error = InvalidDataError("when", "naive", "aware")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
     assert (again.path, str(again)) == ("when", str(error))
+
+
+def test_what_is_no_class_is_told_the_classes() -> None:
+    """The error lists what would be legal."""
+    with pytest.raises(InvalidDataError) as caught:
+        Tag("PRESERVED")  # type: ignore[arg-type]
+    assert caught.value.legal == "ResourceClass.DROPPABLE, ResourceClass.REQUIRED, ResourceClass.PRESERVED"
