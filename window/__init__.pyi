@@ -8,7 +8,8 @@ from .store import Store, StoreComonad
 from .tokens.calibration import CalibratedCounter, calibrate
 from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
 from .tokens.tiktoken_counter import InexactCountWarning, TiktokenCounter, default_counter
-from .turn import Part, Role, ToolCall, Turn
+from .part import Part, PartKind
+from .turn import Role, ToolCall, Turn
 
 __all__ = [
     "REQUEST_OVERHEAD",
@@ -26,6 +27,7 @@ __all__ = [
     "ItemType",
     "OrderError",
     "Part",
+    "PartKind",
     "PillDocument",
     "PluginError",
     "PositionError",

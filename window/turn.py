@@ -16,6 +16,7 @@ from attrs import field, fields, frozen
 from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity.tag import UNIX_EPOCH, in_utc
 from polycontext.window.errors import InvalidTurnError
+from polycontext.window.part import Part, PartKind
 
 
 class Role(StrEnum):
@@ -46,19 +47,6 @@ def _text(value: object, name: str) -> None:
 def _nonempty(value: object, name: str) -> None:
     if not check_text(value, name, InvalidTurnError):
         raise InvalidTurnError(name, "is empty", "a non-empty string")
-
-
-@frozen
-class Part:
-    """Carry an opaque provider block (signed thinking, image, compaction item) byte for byte.
-
-    `provider` names the wire format it belongs to, `data` is its JSON text,
-    `before_text` whether it stands before the turn's text.
-    """
-
-    provider: str
-    data: str = field(validator=lambda _, a, v: _text(v, "parts.data"))
-    before_text: bool = True
 
 
 def _role(value: object) -> Role:
@@ -95,7 +83,13 @@ def _ids(value: Iterable[str]) -> tuple[str, ...]:
 
 
 def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
-    return tuple(value)
+    if value == ():
+        return ()
+    parts = tuple(value) if isinstance(value, Iterable) else (value,)
+    for part in parts:
+        if not isinstance(part, Part):
+            raise InvalidTurnError("parts", f"{type(part).__name__} is no part", "a sequence of Part")
+    return parts
 
 
 @frozen
@@ -152,6 +146,23 @@ class Turn:
         ids = [call.id for call in self.tool_calls] if self.tool_calls else ()
         if len(set(ids)) < len(ids):
             raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
+        if self.parts:
+            self._check_layout()
+
+    def _check_layout(self) -> None:
+        """Refuse parts that place words or calls which the turn has not, or place them twice; each provider has a layout of its own."""
+        said: dict[str, int] = {}
+        called: dict[str, set[int]] = {}
+        for part in self.parts:
+            if part.kind is PartKind.WORDS:
+                if not said.get(part.provider, 0) <= part.start <= part.stop <= len(self.text):
+                    raise InvalidTurnError("parts", f"words {part.start}:{part.stop} of {len(self.text)} characters", "runs of the text in order")
+                said[part.provider] = part.stop
+            elif part.kind is PartKind.CALL:
+                done = called.setdefault(part.provider, set())
+                if part.start >= len(self.tool_calls) or part.start in done:
+                    raise InvalidTurnError("parts", f"call {part.start} of {len(self.tool_calls)}", "each call of the turn at most once")
+                done.add(part.start)
 
     @property
     def text(self) -> str:

@@ -19,7 +19,8 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, copied
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.providers.wire import Message, Provider
-from polycontext.window.turn import Part, Turn
+from polycontext.window.part import Part, PartKind
+from polycontext.window.turn import Turn
 
 EMPTY = "[empty]"
 """What stands where a provider refuses emptiness."""
@@ -121,13 +122,16 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
 def text_and_parts(provider: Provider, blocks: Iterable[Message]) -> tuple[str | None, tuple[Part, ...]]:
     """Return the text of `blocks`, joined by line ends (None where there is none), and all else as parts."""
     texts: list[str] = []
-    parts: list[Part] = []
+    before: list[Part] = []
+    behind: list[Part] = []
     for block in blocks:
         if block["type"] == "text":
             texts.append(block["text"])
         else:
-            parts.append(Part(str(provider), compact(block), before_text=not texts))
-    return "\n".join(texts) if texts else None, tuple(parts)
+            (behind if texts else before).append(Part(str(provider), compact(block)))
+    text = "\n".join(texts) if texts else None
+    words = [Part(str(provider), "{}", PartKind.WORDS, 0, len(text))] if behind and text is not None else []
+    return text, (*before, *words, *behind)
 
 
 def own_blocks(provider: Provider, turn: Turn, *, blank: bool = True) -> list[Message]:
@@ -138,10 +142,18 @@ def own_blocks(provider: Provider, turn: Turn, *, blank: bool = True) -> list[Me
     Raises:
         InvalidTurnError: a part of this provider is no block.
     """
-    own = [(part.before_text, _loaded(part)) for part in turn.parts if part.provider == provider]
+    blocks: list[Message] = []
     has_text = turn.content is not None and (blank or is_visible(turn.content))
-    text: list[Message] = [{"type": "text", "text": turn.content}] if has_text else []
-    return [*(block for before, block in own if before), *text, *(block for before, block in own if not before)]
+    placed = False
+    for part in turn.parts:
+        if part.provider != provider:
+            continue
+        if part.kind is PartKind.BLOCK:
+            blocks.append(_loaded(part))
+        elif part.kind is PartKind.WORDS and has_text and not placed:
+            blocks.append({"type": "text", "text": turn.content})
+            placed = True
+    return blocks if placed or not has_text else [*blocks, {"type": "text", "text": turn.content}]
 
 
 def _loaded(part: Part) -> Message:

@@ -13,7 +13,8 @@ from polycontext.window.providers.blocks import Place, check_blocks, copied_mess
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
-from polycontext.window.turn import Part, Role, ToolCall, Turn
+from polycontext.window.part import Part
+from polycontext.window.turn import Role, ToolCall, Turn
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 _KNOWN = {"role", "content", "name", "tool_calls"}
