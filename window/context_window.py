@@ -17,6 +17,7 @@ from polycontext.linearity.column import Column
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
+from polycontext.window.part import PartKind
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn
@@ -248,7 +249,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             "first_user": not old.has_task and _speaks_for_the_user(turn),
             "gist": bool(turn.sources),
             "has_calls": bool(turn.tool_calls),
-            "has_parts": bool(turn.parts),
+            "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._asked(turn.role),
             "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
             "constraint_tokens": old.constraint_tokens,

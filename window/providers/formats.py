@@ -28,8 +28,8 @@ def _loaded(known: Provider) -> WireFormat:
         case Provider.OPENAI:
             from polycontext.window.providers import openai  # noqa: PLC0415 - most readers need one format only
 
-            return WireFormat(known, openai.parse, openai.render, openai.check, openai.rebuild, openai.render_turn)
+            return WireFormat(known, openai.parse, openai.render, openai.check, openai.Writer, adds_nothing=True)
         case Provider.ANTHROPIC:
             from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
 
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic.rebuild)
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic.Writer)
