@@ -95,7 +95,7 @@ def project(
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
     result = _within(projector, window, room, query)
-    written = wire.render(result.window.all_turns(), strict_first=False).inline()
+    written = wire.render(result.window.all_turns(), readable=True).inline()
     wire.check(written, allow_open_tail=bool(result.window.open_calls), strict_first=False)
     return _projection(parsed, result, written, room)
 

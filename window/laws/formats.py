@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from polycontext.linearity.law import agree, holds, law
+from polycontext.window.atoms import open_calls
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Message, WireFormat
 from polycontext.window.tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
@@ -71,12 +72,17 @@ def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Tu
 
 
 @law("design §5, §7")
-def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn], more: Sequence[Turn]) -> None:
-    """What is written for a conversation begins what is written for all that it grows into (white space at the end of its last text aside)."""
-    before, after = blocks_of(wire.render(turns).inline()), blocks_of(wire.render([*turns, *more]).inline())
-    kept = after[: len(before)]
-    agree(list(map(trimmed, kept[-1:])), list(map(trimmed, before[-1:])), provider=wire.provider)
-    agree(kept[:-1], before[:-1], provider=wire.provider)
+def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn]) -> None:
+    """What is written for the start of a conversation begins what is written for all of it, block for block.
+
+    A start ends on no open calls; white space at the end of its last text may be missing.
+    """
+    whole = blocks_of(wire.render(turns).inline())
+    for stop in range(1, len(turns)):
+        if not open_calls(turns[:stop]):
+            start = blocks_of(wire.render(turns[:stop]).inline())
+            found = [*whole[: len(start) - 1], *map(trimmed, whole[len(start) - 1 : len(start)])] if start else []
+            agree(found, [*start[:-1], *map(trimmed, start[-1:])], provider=wire.provider, stop=stop)
 
 
 def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:

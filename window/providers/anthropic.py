@@ -70,18 +70,19 @@ the first message is the assistant's; legal: a user message first
         refuse_blank_tail(parsed)
 
 
-def render(turns: Iterable[Turn], *, strict_first: bool = True) -> Rendered:
+def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     """Write `turns` as messages: leading system turns as `system`, later ones where they stand, neighbours of one role as one message.
 
     Laws: for turns whose calls are paired and which the user has a part in ``check(render(turns).messages)`` passes; what
-    was parsed is written as it came, ``render(parse(messages).turns).inline() == messages``; and what is written for a
+    was parsed is written as it came, ``render(parse(messages).turns).inline() == messages``; what is written `readable` gives
+    the same turns again, so that nothing is joined, and no user is put before the assistant; and what is written for a
     history stays the beginning of what is written for all that it grows into, block for block.
 
     >>> rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
     >>> rendered.system, rendered.messages[0]["content"]
     (({'type': 'text', 'text': 'Be brief.'},), [{'type': 'text', 'text': 'hi'}])
     """
-    return rendered(Writer(), turns, strict_first=strict_first)
+    return rendered(Writer(readable), turns)
 
 
 def hoist(messages: object) -> Rendered:

@@ -22,6 +22,7 @@ from polycontext.window.turn import Role, Turn
 ASSISTANT_FIRST = "[the conversation begins with the assistant]"
 """What the user says where the provider wants a user message first and there is none."""
 
+_NATURAL = object()
 _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
 
 
@@ -57,8 +58,9 @@ class Written:
 
 @define
 class Writer:
-    """Write turns one after the other."""
+    """Write turns one after the other; see `wire.Writer`."""
 
+    readable: bool = False
     _written: list[Written] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
 
@@ -69,18 +71,18 @@ class Writer:
             self._ids = aliases(call.id for call in turn.tool_calls)
         for written in _tool_message(turn, entries, self._ids) if turn.role is Role.TOOL else _messages(turn, entries, self._ids):
             last = self._written[-1] if self._written else None
-            if last is not None and written.joins(last):
+            if last is not None and written.joins(last) and (not self.readable or last.blocks[-1]["type"] == "tool_result"):
                 last.blocks.extend(written.blocks)
                 last.empty = None
             else:
                 self._written.append(written)
 
-    def finished(self, *, strict_first: bool = True) -> Rendered:
-        """Return what was written: leading system messages of text apart, and with `strict_first` a user message before the assistant."""
+    def finished(self) -> Rendered:
+        """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
         messages = [written.message(final=False) for written in self._written[:-1]]
         messages += [written.message(final=True) for written in self._written[-1:]]
         rendered = hoisted(messages)
-        return with_user_first(rendered) if strict_first else rendered
+        return rendered if self.readable else with_user_first(rendered)
 
 
 def hoisted(messages: Sequence[Message]) -> Rendered:
@@ -156,18 +158,18 @@ def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> 
     is_error = turn.metadata.get("is_error") is True
     call_id = turn.tool_call_id or ""
     own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
-    content = _content(turn, blocks, further.get("content"), "content" in further, is_error=is_error)
+    content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)
     own |= {} if content is MISSING else {"content": content}
     result = {**without(further, "content"), **own, **({"is_error": True} if is_error else {})}
     return [Written("user", [result], anew=any(entry.kind is PartKind.MESSAGE for entry in entries))]
 
 
-def _content(turn: Turn, blocks: list[Message], form: object, is_formed: bool, *, is_error: bool) -> object:
+def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:
     """Return what stands in a result: a text where it is one, in the form in which it came; a failure says something."""
     if not blocks and (is_error or turn.content is None):
         return EMPTY if turn.content is not None else stand_in(turn)
-    if form == [] and is_formed:
+    if form == []:
         return blocks
     if not blocks:
-        return form if is_formed and (form is None or form is MISSING) else ""
+        return form if form is None or form is MISSING else ""
     return blocks[0]["text"] if len(blocks) == 1 and is_plain(blocks[0]) else blocks

@@ -148,7 +148,9 @@ def _loaded(part: Part) -> Message:
         data = None
     is_block = part.kind is PartKind.BLOCK
     if not isinstance(data, dict) or (is_block and not isinstance(data.get("type"), str)):
-        what, legal = ("block", "a JSON object with a type, as text") if is_block else ("object of further fields", "a JSON object, as text")
+        what, legal = (
+            ("block", "a JSON object with a type, as text") if is_block else ("object of further fields", "a JSON object, as text")
+        )
         raise InvalidTurnError("parts.data", f"is no {what} of {part.provider}", legal)
     return data
 

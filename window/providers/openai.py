@@ -50,7 +50,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
         refuse_open_tail(parsed)
 
 
-def render(turns: Iterable[Turn], *, strict_first: bool = True) -> Rendered:
+def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     """Write `turns` as chat messages, from the turns alone.
 
     Law: what was parsed is written as it came, ``render(parse(messages).turns).messages == messages``.
@@ -58,7 +58,7 @@ def render(turns: Iterable[Turn], *, strict_first: bool = True) -> Rendered:
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
     """
-    return rendered(Writer(), turns, strict_first=strict_first)
+    return rendered(Writer(readable), turns)
 
 
 def _turn(message: Message, place: Place) -> Turn:

@@ -23,8 +23,9 @@ MAX_NAME = 64
 
 @define
 class Writer:
-    """Write turns one after the other."""
+    """Write turns one after the other; see `wire.Writer`. Every turn can be read again."""
 
+    readable: bool = False
     _messages: list[Message] = Factory(list)
 
     def add(self, turn: Turn) -> None:
@@ -40,7 +41,7 @@ class Writer:
             message["tool_call_id"] = turn.tool_call_id
         self._messages.append(message)
 
-    def finished(self, *, strict_first: bool = True) -> Rendered:  # noqa: ARG002 - one signature for all
+    def finished(self) -> Rendered:
         """Return what was written."""
         return Rendered(list(self._messages))
 
@@ -89,10 +90,7 @@ def _block(entry: Entry) -> Message:
 def _calls(turn: Turn, entries: Sequence[Entry]) -> list[Message]:
     further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
     names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
-    return [
-        _call(further[number], call.id, names.get(call.name, call.name), call.arguments)
-        for number, call in enumerate(turn.tool_calls)
-    ]
+    return [_call(further[number], call.id, names.get(call.name, call.name), call.arguments) for number, call in enumerate(turn.tool_calls)]
 
 
 def _call(further: Message, call_id: str, name: str, body: str) -> Message:

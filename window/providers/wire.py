@@ -76,8 +76,8 @@ class Parse(Protocol):
 class Render(Protocol):
     """Stand for the writer of a format."""
 
-    def __call__(self, turns: Iterable[Turn], *, strict_first: bool = True) -> Rendered:
-        """Write turns as a provider's messages; `strict_first` as in `Check`."""
+    def __call__(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
+        """Write turns as a provider's messages; `readable` as in `Writer`."""
         ...
 
 
@@ -90,22 +90,25 @@ class Check(Protocol):
 
 
 class Writer(Protocol):
-    """Write turns one after the other; what has been written stays, so that a history that grows costs its new turns only."""
+    """Write turns one after the other; what has been written stays, so that a history that grows costs its new turns only.
+
+    A `readable` one is for lists that are read again rather than sent: turns of one role are not joined, and the assistant may be first.
+    """
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
         ...
 
-    def finished(self, *, strict_first: bool = True) -> Rendered:
+    def finished(self) -> Rendered:
         """Return the messages so far, as they are sent if nothing follows; blocks are shared with the writer."""
         ...
 
 
-def rendered(writer: Writer, turns: Iterable[Turn], *, strict_first: bool) -> Rendered:
+def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
     """Write all `turns` and return the messages."""
     for turn in turns:
         writer.add(turn)
-    return writer.finished(strict_first=strict_first)
+    return writer.finished()
 
 
 @frozen

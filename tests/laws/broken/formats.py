@@ -38,7 +38,7 @@ class Charging(EstimatingCounter):
 
 def writing(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
     """Return OpenAI's format with a change in what it writes."""
-    return evolve(OPENAI, render=lambda turns, *, strict_first=True: Rendered(change(OPENAI.render(turns).messages)))
+    return evolve(OPENAI, render=lambda turns, *, readable=False: Rendered(change(OPENAI.render(turns).messages)))
 
 
 def swapped(messages: list[Message]) -> list[Message]:
@@ -87,7 +87,7 @@ def rewriting(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
     """Return OpenAI's format with a change in what it writes the third time."""
     times = count(1)
 
-    def render(turns: Iterable[Turn], *, strict_first: bool = True) -> Rendered:
+    def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
         messages = OPENAI.render(turns).messages
         return Rendered(change(messages) if next(times) > 2 else messages)
 
@@ -124,11 +124,11 @@ def hoisting(messages: list[Message]) -> list[Message]:
 breaks(
     formats.what_is_written_stays_when_more_is_said,
     "a format that hoists what the system says later, or writes the end anew",
-    lambda law: law(writing(hoisting), [USER, ANSWER], [Turn("system", "Be brief."), USER]),
-    lambda law: law(writing(lambda messages: messages[-1:]), [USER, ANSWER], [USER]),
+    lambda law: law(writing(hoisting), [USER, ANSWER, Turn("system", "Be brief."), USER]),
+    lambda law: law(writing(lambda messages: messages[-1:]), [USER, ANSWER, USER]),
 )
 TURNS = [Turn("system", "Be brief."), USER, CALLS, *RESULTS, ANSWER]
 obeys(formats.what_is_written_is_valid, "the format itself", lambda law: law(OPENAI, TURNS))
 obeys(formats.reading_undoes_writing, "the format itself", lambda law: law(OPENAI, TURNS))
-obeys(formats.what_is_written_stays_when_more_is_said, "the format itself", lambda law: law(OPENAI, TURNS, [Turn("system", "x"), USER]))
+obeys(formats.what_is_written_stays_when_more_is_said, "the format itself", lambda law: law(OPENAI, [*TURNS, Turn("system", "x"), USER]))
 obeys(formats.what_was_read_is_written_back_unchanged, "the format itself", lambda law: law(OPENAI, TURNS))
