@@ -49,14 +49,7 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
                 blocks = list(_blocks(session.request(provider, allow_open=True)))
                 epoch, before = sent.get(provider, (0, []))
                 if epoch == session.epoch.number:
-                    holds(
-                        _begins(blocks, before),
-                        "the last request is a prefix",
-                        before,
-                        blocks,
-                        provider=provider,
-                        context_input=context_input,
-                    )
+                    holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
                 sent[provider] = session.epoch.number, blocks
 
 

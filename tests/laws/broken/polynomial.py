@@ -404,7 +404,7 @@ class Clinging(TableMachine):
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}')
 THOUGHTFUL = [
     ContextInput.user_turn("Look it up."),
-    *(ContextInput.assistant_turn("Looking. " * 30) for _ in range(4)),
+    *(ContextInput.assistant_turn("Looking. " * 60) for _ in range(8)),
     ContextInput.assistant_turn(Turn("assistant", "Found.", parts=[THOUGHT])),
     ContextInput.compress(0.1),
 ]
@@ -426,7 +426,7 @@ class Timeless(ContextSession):
 breaks(
     epochs.requests_only_grow_within_an_epoch,
     "a session that compresses in secret",
-    lambda law: law(Timeless(500, counter=FAST), THOUGHTFUL),
+    lambda law: law(Timeless(2_000, counter=FAST), THOUGHTFUL),
 )
 
 
