@@ -26,6 +26,9 @@ HEADS = (4_096, 131_072, 2_097_152)
 _DATA_URL = re.compile(r"data:([^,;]{0,200})((?:;[^,;]{0,200}){0,8}),", re.IGNORECASE)
 _BLANK = re.compile(r"\s+")
 _SHOWN = 80
+_WAVE_HEAD = 64
+_WAVE_RATES = range(8_000, 384_001)
+"""Bytes a second of recordings that a head is believed: telephone quality to studio quality, two channels."""
 
 
 class MediumKind(StrEnum):
@@ -67,6 +70,7 @@ class Medium:
     width: int | None = None
     height: int | None = None
     pages: int | None = None
+    seconds: float | None = None
     text: str | None = None
     name: str = ""
     detail: str = ""
@@ -92,7 +96,7 @@ def read_medium(block: object) -> Medium | None:
     payload at most, and no more than a head of it is decoded (of a PDF all, up to 32 MB).
 
     >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
-    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, text=None, name='', detail='')
+    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, seconds=None, text=None, name='', detail='')
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
@@ -112,7 +116,9 @@ def read_medium(block: object) -> Medium | None:
             return _image(source, known, size)
         case MediumKind.DOCUMENT:
             return _document(source, known, size)
-        case _:
+        case MediumKind.AUDIO:
+            return Medium(kind, **known, size=size, seconds=_seconds(head(source.data, _WAVE_HEAD), size))
+        case MediumKind.OTHER:
             return Medium(kind, **known, size=size)
 
 
@@ -122,7 +128,7 @@ def read_source(block: Mapping[str, Any]) -> Source:
         case {"source": Mapping() as source}:
             return _anthropic(block, source)
         case {"type": "input_audio" | "audio" as key}:
-            inner = _object(block.get(key))
+            inner = _object(block.get(key)) or block
             form = _text(inner.get("format"))
             return Source(f"audio/{form}" if form else "", _some(inner.get("data")), None, _some(inner.get("id")))
         case {"type": "image_generation_call"}:
@@ -176,6 +182,8 @@ def _title(medium: Medium) -> str:
 def _measures(medium: Medium) -> list[str]:
     if medium.width is not None:
         return [f"{medium.width} x {medium.height}"]
+    if medium.seconds is not None:
+        return [f"{medium.seconds:.0f} s"]
     if medium.pages is not None:
         return [f"{medium.pages} {'page' if medium.pages == 1 else 'pages'}"]
     return [_bytes(medium.size)] if medium.size else []
@@ -208,6 +216,14 @@ def _image(source: Source, known: dict[str, str], size: int) -> Medium:
     return Medium(MediumKind.IMAGE, **(known | {"media_type": found.media_type}), size=size, width=found.width, height=found.height)
 
 
+def _seconds(opening: bytes, size: int) -> float | None:
+    """Return how long an uncompressed recording is, by the bytes a second that its head names."""
+    if opening[:4] != b"RIFF" or opening[8:16] != b"WAVEfmt ":
+        return None
+    rate = int.from_bytes(opening[28:32], "little")
+    return size / rate if rate in _WAVE_RATES else None
+
+
 def _document(source: Source, known: dict[str, str], size: int) -> Medium:
     payload = source.data or ""
     opening = head(payload, 4_096)
@@ -226,9 +242,12 @@ def _document(source: Source, known: dict[str, str], size: int) -> Medium:
 
 def head(payload: str, length: int) -> bytes:
     """Return the bytes that the first `length` characters of a base64 `payload` hold; none where they are no base64."""
-    # Without these the decoder would skip what it does not know, and with them the URL-safe alphabet is read too.
-    start = payload[:length].translate({ord("-"): "+", ord("_"): "/", ord("\n"): None, ord("\r"): None, ord(" "): None})
-    start = start.rstrip("=")
+    start = payload[:length]
+    # What the decoder does not know it would skip: here it reads the URL-safe alphabet, too.
+    if "-" in start or "_" in start:
+        start = start.replace("-", "+").replace("_", "/")
+    start = "".join(start.split()).rstrip("=")
+    start = start[: len(start) - (len(start) % 4 == 1)]
     start += "=" * (-len(start) % 4)
     try:
         return binascii.a2b_base64(start.encode("ascii"))
@@ -279,6 +298,3 @@ def _text(value: object) -> str:
 
 def _some(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-

@@ -69,7 +69,11 @@ def _image(found: Source, media_type: str, target: str) -> Message | None:
         return {"type": "image", "source": {"type": "url", "url": link} if link else _base64(media_type, data or "")}
     url = link or f"data:{media_type};base64,{data}"
     detail = {"detail": found.detail} if found.detail else {}
-    return {"type": "input_image", "image_url": url} | detail if target == RESPONSES else {"type": "image_url", "image_url": {"url": url} | detail}
+    return (
+        {"type": "input_image", "image_url": url} | detail
+        if target == RESPONSES
+        else {"type": "image_url", "image_url": {"url": url} | detail}
+    )
 
 
 def _text(text: str, name: str, target: str) -> Message | None:
