@@ -17,6 +17,7 @@ from polycontext.window.part import Part, PartKind
 from polycontext.window.tokens.media_rules import medium_tokens
 
 _MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
+_PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})
 _NOTHING = "{}"
 
 
@@ -92,13 +93,15 @@ def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:
 
 
 def _without(value: Any, payload: str) -> Any:
-    """Return `value` without the text that is or ends on `payload`."""
+    """Return `value` without the `payload`, as it stands or in a data URL, where a payload may stand."""
     match value:
-        case str():
-            return "" if value.endswith(payload) else value
         case list():
             return [_without(inner, payload) for inner in value]
         case dict():
-            return {key: _without(inner, payload) for key, inner in value.items()}
+            return {key: "" if key in _PAYLOADS and _holds(inner, payload) else _without(inner, payload) for key, inner in value.items()}
         case _:
             return value
+
+
+def _holds(text: object, payload: str) -> bool:
+    return isinstance(text, str) and (text == payload or (text[:5].lower() == "data:" and text.endswith("," + payload)))
