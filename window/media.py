@@ -100,24 +100,25 @@ def read_medium(block: object) -> Medium | None:
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
-    kind = KINDS.get(block["type"]) if isinstance(block, Mapping) and isinstance(block.get("type"), str) else None
-    if kind is None:
+    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str) or block["type"] not in KINDS:
         return None
-    assert isinstance(block, Mapping)
     source = read_source(block)
     known = {"media_type": source.media_type, "name": source.name, "detail": source.detail}
     if source.data is None:
-        return Medium(kind, **known)
+        return Medium(KINDS[block["type"]], **known)
     if source.plain:
-        return Medium(kind, **known, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
-    size = decoded_size(source.data)
+        return Medium(KINDS[block["type"]], **known, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
+    return _opened(KINDS[block["type"]], source, known, decoded_size(source.data))
+
+
+def _opened(kind: MediumKind, source: Source, known: dict[str, str], size: int) -> Medium:
     match kind:
         case MediumKind.IMAGE:
             return _image(source, known, size)
         case MediumKind.DOCUMENT:
             return _document(source, known, size)
         case MediumKind.AUDIO:
-            return Medium(kind, **known, size=size, seconds=_seconds(head(source.data, _WAVE_HEAD), size))
+            return Medium(kind, **known, size=size, seconds=_seconds(head(source.data or "", _WAVE_HEAD), size))
         case MediumKind.OTHER:
             return Medium(kind, **known, size=size)
 

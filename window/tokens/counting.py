@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.window.part import Part, PartKind
 from polycontext.window.turn import Turn
@@ -126,7 +126,7 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
         tokens += _stand_in_tokens(counter, turn)
     if turn.parts:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
-        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(part_tokens(counter, part) for part in turn.parts)
+        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in turn.parts)
     return max(1, tokens)
 
 
@@ -169,12 +169,16 @@ def _is_plain_object(arguments: str) -> bool:
     return len(arguments) < _DEEP or arguments.count("{") + arguments.count("[") < _DEEP
 
 
-def part_tokens(counter: TokenCounter, part: Part) -> int:
-    """Return what `part` adds to its turn: its text, its media, and what a cut in the words may cost.
+def count_part(counter: TokenCounter, part: Part) -> int:
+    """Return what `part` adds to its turn, in tokens: its text, its media, what a cut in the words may cost.
 
-    >>> part_tokens(EstimatingCounter(), Part("anthropic", "{}", PartKind.WORDS, 0, 5))
+    What was counted before is not counted again.
+
+    >>> count_part(EstimatingCounter(), Part("anthropic", "{}", PartKind.WORDS, 0, 5))
     1
     """
+    if part.tokens is not None:
+        return part.tokens
     from polycontext.window.tokens.part_text import part_text  # noqa: PLC0415 - for turns that have parts
 
     text, media = part_text(part)
@@ -186,6 +190,12 @@ def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
     from polycontext.window.providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
 
     return max(0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0))
+
+
+def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
+    """Return `turn` whose parts know what they count, whatever was said before, so that it can yield them without counting again."""
+    uncounted = (evolve(part, tokens=None) for part in turn.parts)
+    return evolve(turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in uncounted))
 
 
 def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> int:

@@ -18,7 +18,7 @@ from polycontext.window.tokens.media_rules import medium_tokens
 
 _MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
 _PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})
-_NOTHING = "{}"
+_NOTHING = frozenset({"", "{}"})
 
 
 def part_text(part: Part) -> tuple[str, int]:
@@ -32,7 +32,7 @@ def part_text(part: Part) -> tuple[str, int]:
     >>> part_text(Part("openai", '{"content":[],"refusal":null}', PartKind.MESSAGE))
     ('{"refusal":null}', 0)
     """
-    if part.data == _NOTHING:
+    if part.kind is not PartKind.BLOCK and part.data in _NOTHING:
         return "", 0
     is_block = part.kind is PartKind.BLOCK
     if is_block and not _MEDIA.search(part.data):

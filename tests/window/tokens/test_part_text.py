@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.counting import TURN_OVERHEAD, count_turn, part_tokens
+from polycontext.window.tokens.counting import TURN_OVERHEAD, count_part, count_turn
 from polycontext.window.tokens.media_rules import AUDIO_TOKENS, IMAGE_TOKENS, PAGE_TOKENS
 from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter
@@ -49,13 +49,13 @@ def test_opaque_parts_cost_their_json(thought: str) -> None:
 def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> None:
     """A picture costs what its size costs, inline or inside a result; its base64 costs nothing."""
     assert part_text(part(block))[1] == PNG_TOKENS
-    assert PNG_TOKENS < part_tokens(default_counter(), part(block)) < PNG_TOKENS + 60
+    assert PNG_TOKENS < count_part(default_counter(), part(block)) < PNG_TOKENS + 60
 
 
 def test_a_small_picture_costs_little() -> None:
     """An icon of a few kilobytes counts as one small tile and not as its base64."""
     icon = part({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(png(120, 90, 4_400))}})
-    assert part_tokens(default_counter(), icon) < 300
+    assert count_part(default_counter(), icon) < 300
 
 
 def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None:
@@ -140,8 +140,8 @@ def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
 @pytest.mark.parametrize("content", ["", [], None])
 def test_the_form_of_a_content_costs_nothing(content: object) -> None:
     """How a message writes that it has no content is no text; what else is said of it is."""
-    assert part_tokens(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
-    assert part_tokens(default_counter(), part({}, PartKind.MESSAGE)) == 0
+    assert count_part(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
+    assert count_part(default_counter(), part({}, PartKind.MESSAGE)) == 0
     assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == ('{"refusal":"no"}', 0)
 
 
@@ -149,7 +149,7 @@ def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     """A recording that is told by its id costs a minute, one that is there its seconds, the transcript its words."""
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
     assert part_text(known)[1] == AUDIO_TOKENS
-    assert part_tokens(default_counter(), known) > AUDIO_TOKENS + default_counter().count(LONG)
+    assert count_part(default_counter(), known) > AUDIO_TOKENS + default_counter().count(LONG)
     text, media = part_text(part({"audio": {"id": "audio_1", "data": b64(wave(5))}}, PartKind.MESSAGE))
     assert (len(text) < 100, media) == (True, 100)
 
