@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import orjson
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.window.image_size import image_size
 from polycontext.window.part import Part
@@ -103,24 +103,25 @@ def read_medium(block: object) -> Medium | None:
     if not isinstance(block, Mapping) or not isinstance(block.get("type"), str) or block["type"] not in KINDS:
         return None
     source = read_source(block)
-    known = {"media_type": source.media_type, "name": source.name, "detail": source.detail}
+    medium = Medium(KINDS[block["type"]], source.media_type, name=source.name, detail=source.detail)
     if source.data is None:
-        return Medium(KINDS[block["type"]], **known)
+        return medium
     if source.plain:
-        return Medium(KINDS[block["type"]], **known, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
-    return _opened(KINDS[block["type"]], source, known, decoded_size(source.data))
+        return evolve(medium, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
+    return _opened(evolve(medium, size=decoded_size(source.data)), source.data)
 
 
-def _opened(kind: MediumKind, source: Source, known: dict[str, str], size: int) -> Medium:
-    match kind:
+def _opened(medium: Medium, payload: str) -> Medium:
+    """Return `medium` with what the head of its base64 `payload` says."""
+    match medium.kind:
         case MediumKind.IMAGE:
-            return _image(source, known, size)
+            return _image(medium, payload)
         case MediumKind.DOCUMENT:
-            return _document(source, known, size)
+            return _document(medium, payload)
         case MediumKind.AUDIO:
-            return Medium(kind, **known, size=size, seconds=_seconds(head(source.data or "", _WAVE_HEAD), size))
+            return evolve(medium, seconds=_seconds(head(payload, _WAVE_HEAD), decoded_size(payload)))
         case MediumKind.OTHER:
-            return Medium(kind, **known, size=size)
+            return medium
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
@@ -206,15 +207,14 @@ def _shown(text: object) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
-def _image(source: Source, known: dict[str, str], size: int) -> Medium:
-    found = None
+def _image(medium: Medium, payload: str) -> Medium:
     for length in HEADS:
-        found = image_size(head(source.data or "", length))
-        if found or length >= len(source.data or ""):
+        found = image_size(head(payload, length))
+        if found:
+            return evolve(medium, kind=MediumKind.IMAGE, media_type=found.media_type, width=found.width, height=found.height)
+        if length >= len(payload):
             break
-    if found is None:
-        return Medium(MediumKind.IMAGE, **known, size=size)
-    return Medium(MediumKind.IMAGE, **(known | {"media_type": found.media_type}), size=size, width=found.width, height=found.height)
+    return medium
 
 
 def _seconds(opening: bytes, size: int) -> float | None:
@@ -225,20 +225,21 @@ def _seconds(opening: bytes, size: int) -> float | None:
     return size / rate if rate in _WAVE_RATES else None
 
 
-def _document(source: Source, known: dict[str, str], size: int) -> Medium:
-    payload = source.data or ""
-    opening = head(payload, 4_096)
+def _document(medium: Medium, payload: str) -> Medium:
+    opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:
-        pages = count_pages(head(payload, len(payload))) if size <= PDF_LIMIT else None
-        return Medium(MediumKind.DOCUMENT, **(known | {"media_type": "application/pdf"}), size=size, pages=pages)
-    if source.media_type.startswith("text/"):
-        try:
-            text = head(payload, len(payload)).decode()
-        except UnicodeDecodeError:
-            text = None
-        return Medium(MediumKind.DOCUMENT, **known, size=size, text=text)
-    pictured = image_size(opening)
-    return _image(source, known, size) if pictured else Medium(MediumKind.DOCUMENT, **known, size=size)
+        pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None
+        return evolve(medium, media_type="application/pdf", pages=pages)
+    if medium.media_type.startswith("text/"):
+        return evolve(medium, text=_decoded(payload))
+    return _image(medium, payload) if image_size(opening) else medium
+
+
+def _decoded(payload: str) -> str | None:
+    try:
+        return head(payload, len(payload)).decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def head(payload: str, length: int) -> bytes:
