@@ -17,38 +17,10 @@ from polycontext.window.tokens.media_rules import (
     medium_tokens,
     openai_image_tokens,
 )
+from tests.window.tokens.published_rules import claude, patches, tiles
 
 sides = st.integers(1, 8_000)
 details = st.sampled_from(["", "auto", "low", "high", "original", "nonsense"])
-
-
-def claude(width: int, height: int, most: int, long_edge: int) -> int:
-    """Resize as Anthropic documents it: the largest size that keeps the shape within both limits, then patches of 28."""
-    scale = 1.0
-    while True:
-        wide, high = max(1, round(width * scale)), max(1, round(height * scale))
-        tokens = ceil(wide / 28) * ceil(high / 28)
-        if tokens <= most and max(wide, high) <= long_edge:
-            return tokens
-        scale *= 0.99
-
-
-def patches(width: int, height: int, budget: int, factor: float) -> float:
-    """Shrink as OpenAI documents it, patch by patch, and multiply."""
-    count = ceil(width / 32) * ceil(height / 32)
-    if count <= budget:
-        return count * factor
-    shrink = (32 * 32 * budget / (width * height)) ** 0.5
-    wide, high = width * shrink / 32, height * shrink / 32
-    shrink *= min(max(1, int(wide)) / wide, max(1, int(high)) / high)
-    return min(budget, ceil(max(1, int(width * shrink)) / 32) * ceil(max(1, int(height * shrink)) / 32)) * factor
-
-
-def tiles(width: int, height: int, base: int, tile: int) -> int:
-    """Scale as OpenAI documents it and count tiles; pictures are never enlarged."""
-    scale = min(1, 2_048 / max(width, height))
-    scale = min(scale, 768 / (min(width, height)))
-    return base + tile * ceil(round(width * scale, 6) / 512) * ceil(round(height * scale, 6) / 512)
 
 
 @given(sides, sides, details)
