@@ -23,6 +23,9 @@ from polycontext.window.pdf_pages import PDF_LIMIT, count_pages
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
 
+TEXT_LIMIT = 32_000_000
+"""Bytes of a text document that are read; providers take no larger request."""
+
 _DATA_URL = re.compile(r"data:([^,;]{0,200})((?:;[^,;]{0,200}){0,8}),", re.IGNORECASE)
 _BLANK = re.compile(r"\s+")
 _SHOWN = 80
@@ -93,7 +96,7 @@ def read_medium(block: object) -> Medium | None:
     """Return what the medium in a provider's `block` is, or None for a block that is no medium.
 
     Takes whatever is given: fields that are missing or of another type are unknown. Time is linear in the
-    payload at most, and no more than a head of it is decoded (of a PDF all, up to 32 MB).
+    payload at most, and no more than a head of it is decoded (of a PDF or a text file all, up to 32 MB).
 
     >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
     Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, seconds=None, text=None, name='', detail='')
@@ -230,14 +233,16 @@ def _document(medium: Medium, payload: str) -> Medium:
     if b"%PDF-" in opening:
         pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None
         return evolve(medium, media_type="application/pdf", pages=pages)
-    if medium.media_type.startswith("text/"):
-        return evolve(medium, text=_decoded(payload))
-    return _image(medium, payload) if image_size(opening) else medium
+    if image_size(opening):
+        return _image(medium, payload)
+    is_text = b"\0" not in opening and decoded_size(payload) <= TEXT_LIMIT
+    return evolve(medium, text=_decoded(payload)) if is_text else medium
 
 
 def _decoded(payload: str) -> str | None:
+    """Return the words of a text file, whatever type it claims; None where it is no text."""
     try:
-        return head(payload, len(payload)).decode()
+        return head(payload, len(payload)).decode() or None
     except UnicodeDecodeError:
         return None
 

@@ -139,7 +139,10 @@ def test_a_pdf_whose_streams_stay_closed_has_unknown_pages() -> None:
         ({"type": "document", "source": {"type": "content", "content": "words"}}, "words"),
         ({"type": "input_file", "filename": "a.txt", "file_data": "data:text/plain;base64," + b64(b"words")}, "words"),
         ({"type": "file", "file": {"file_data": "data:text/plain,two%20words"}}, "two words"),
+        ({"type": "input_file", "filename": "a.json", "file_data": "data:application/json;base64," + b64(b"[1]")}, "[1]"),
+        ({"type": "input_file", "filename": "a.md", "file_data": b64(b"words")}, "words"),
         ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"\xff\xfe")}, None),
+        ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"a\0b")}, None),
         ({"type": "input_file", "file_url": "https://example.org/a.txt"}, None),
     ],
 )

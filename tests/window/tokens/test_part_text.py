@@ -71,6 +71,8 @@ def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
     block = {"type": "image", "title": "x" * 900, "tiles": [b64(PNG)], "source": {"type": "base64", "data": b64(PNG)}}
     text, media = part_text(part(block))
     assert (json.loads(text), media) == (block | {"source": {"type": "base64", "data": ""}}, PNG_TOKENS)
+    beside = {"type": "input_image", "image_url": "data:image/png;base64," + b64(PNG), "url": LONG, "data": "data:," + LONG}
+    assert json.loads(part_text(part(beside))[0]) == beside | {"image_url": ""}
 
 
 @pytest.mark.parametrize(
