@@ -45,12 +45,19 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
             with suppress(PolycontextError):
                 _obey(session, context_input)
         for provider in Provider:
-            with suppress(PolycontextError):
-                blocks = list(_blocks(session.request(provider, allow_open=True)))
-                epoch, before = sent.get(provider, (0, []))
-                if epoch == session.epoch.number:
-                    holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
+            blocks = _requested(session, provider)
+            epoch, before = sent.get(provider, (0, []))
+            if epoch == session.epoch.number:
+                holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
+            if blocks:
                 sent[provider] = session.epoch.number, blocks
+
+
+def _requested(session: ContextSession, provider: Provider) -> list[Any]:
+    """Return the blocks of a request; none where none can be made."""
+    with suppress(PolycontextError):
+        return list(_blocks(session.request(provider, allow_open=True)))
+    return []
 
 
 def _obey(session: ContextSession, context_input: ContextInput) -> None:
@@ -91,7 +98,7 @@ def _unmarked(block: Any) -> Any:
 
 def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
     """Tell whether `blocks` begin with `before`; a final text of the assistant's is one that the reply goes on with."""
-    if not before or list(blocks[: len(before)]) == list(before):
+    if not before or not blocks or list(blocks[: len(before)]) == list(before):
         return True
     if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):
         return False

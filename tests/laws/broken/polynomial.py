@@ -411,7 +411,7 @@ THOUGHTFUL = [
 breaks(
     epochs.what_is_bound_stands_behind_what_it_was_made_on,
     "a machine that keeps signed thinking behind another prefix",
-    lambda law: law(Clinging, EMPTY, ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))), THOUGHTFUL),
+    lambda law: law(Clinging, ContextWindow(2_000, counter=FAST), ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))), THOUGHTFUL),
 )
 
 
