@@ -75,11 +75,20 @@ def judged(messages: Sequence[Message], progress: Progress | None = None) -> Pro
     """
     progress = progress or Progress()
     last = progress.count + len(messages) - 1
-    for index, message in enumerate(messages, progress.count):
-        entry = checked_entry(message, index, final=index == last)
-        check_blocks_of(entry, index)
-        progress = advanced(progress, entry)
+    for message in messages:
+        progress = judged_one(message, progress, final=progress.count == last)
     return progress
+
+
+def judged_one(message: Message, progress: Progress, *, final: bool) -> Progress:
+    """Judge one message, the last one of its list if `final`, and return what holds behind it.
+
+    Raises:
+        InvalidMessagesError: Anthropic would refuse it where it stands.
+    """
+    entry = checked_entry(message, progress.count, final=final)
+    check_blocks_of(entry, progress.count)
+    return advanced(progress, entry)
 
 
 def check_request(request: object, *, betas: Collection[str] = (), prefill: bool = True, most_media: int = MOST_MEDIA) -> None:
