@@ -48,7 +48,14 @@ class LinearityMap:
     _stats: LinearityStats = field(default=LinearityStats(), alias="_stats")
 
     def tag(
-        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = UNIX_EPOCH
+        self,
+        resource_id: str,
+        resource_class: ResourceClass,
+        *,
+        provenance: str = "",
+        rationale: str = "",
+        when: datetime = UNIX_EPOCH,
+        pinned: bool = False,
     ) -> Self:
         """Return a map in which `resource_id` has at least this class.
 
@@ -62,7 +69,7 @@ class LinearityMap:
             InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
         """
         known = self._store.find(check_resource_id(resource_id))
-        tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when)
+        tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned)
         if known is None:
             return type(self)(self._store.append(resource_id, tag), self._stats.tagged(resource_class))
         if known.resource_class is resource_class:
@@ -72,12 +79,15 @@ class LinearityMap:
     def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = UNIX_EPOCH) -> Self:
         """Return a map in which `resource_id` has this higher class; the provenance of its tag stays.
 
+        Whoever promotes to PRESERVED pins: see `Tag.pinned`.
+
         Raises:
             DemotionError: the class is the same or lower.
             UnknownResourceError: the id was never tagged.
         """
         known = self.tag_of(resource_id)
-        tag = Tag(resource_class, provenance=known.provenance, rationale=rationale, when=when)
+        pinned = known.pinned or resource_class is ResourceClass.PRESERVED
+        tag = Tag(resource_class, provenance=known.provenance, rationale=rationale, when=when, pinned=pinned)
         return self._raised(resource_id, known, tag)
 
     def drop(self, resource_id: str) -> Self:
@@ -136,8 +146,8 @@ class LinearityMap:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
-        tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when) for name, tag in self.items())
-        ledger = _WrittenLedger("polycontext.linearity", 1, self._stats.promotions, self._stats.drops, tags)
+        tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned) for name, tag in self.items())
+        ledger = _WrittenLedger("polycontext.linearity", 2, self._stats.promotions, self._stats.drops, tags)
         data: dict[str, Any] = _converter().unstructure(ledger)
         return data
 
@@ -206,12 +216,13 @@ class _WrittenTag:
     provenance: str
     rationale: str
     when: datetime
+    pinned: bool
 
 
 @frozen
 class _WrittenLedger:
     schema: Literal["polycontext.linearity"]
-    version: Literal[1]
+    version: Literal[2]
     promotions: int
     drops: int
     tags: tuple[_WrittenTag, ...]
@@ -227,18 +238,26 @@ def _converter() -> "Converter":
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
     from polycontext.linearity.codec import structured  # noqa: PLC0415  not loaded with the room
 
-    ledger = structured(_converter(), data, _WrittenLedger)
+    ledger = structured(_converter(), _of_version_1(data), _WrittenLedger)
     items: dict[str, Tag] = {}
     for index, written in enumerate(ledger.tags):
         if not written.id or written.id in items:
             what = f"{written.id!r} is the id of an earlier tag" if written.id else "is empty"
             raise InvalidDataError(f"$.tags[{index}].id", what, "a non-empty string, every id once")
         try:
-            tag = Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when)
+            tag = Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when, pinned=written.pinned)
         except InvalidDataError as error:
             raise InvalidDataError(f"$.tags[{index}].{error.path}", error.what, error.legal) from None
         items[written.id] = tag
     return list(items.items()), _read_stats(ledger)
+
+
+def _of_version_1(data: object) -> object:
+    """Return a ledger of version 1 as one of version 2: nothing was pinned then."""
+    if not isinstance(data, dict) or data.get("version") != 1 or not isinstance(data.get("tags"), list):
+        return data
+    tags = [{**tag, "pinned": False} if isinstance(tag, dict) and "pinned" not in tag else tag for tag in data["tags"]]
+    return {**data, "version": 2, "tags": tags}
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:

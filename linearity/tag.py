@@ -55,6 +55,8 @@ def _utc(when: datetime) -> datetime:
 class Tag:
     """Hold the class of a resource, where it came from, why, and when (aware, kept in UTC).
 
+    `pinned` tells that a caller gave the class by name: then nothing of the resource yields, its pictures included.
+
     Raises:
         InvalidDataError: no resource class, text that cannot be stored, a naive `when`; `path` names the field.
 
@@ -66,3 +68,4 @@ class Tag:
     provenance: str = field(default="", kw_only=True, validator=_is_text)
     rationale: str = field(default="", kw_only=True, validator=_is_text)
     when: datetime = field(default=UNIX_EPOCH, kw_only=True, converter=_utc)
+    pinned: bool = field(default=False, kw_only=True)

@@ -1,5 +1,6 @@
 from .atoms import Atom, AtomColumns, open_calls
 from .context_window import ContextWindow
+from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
 from .items import ContextItem, ContextManager, ItemType, context_to_string
 from .pills import FileResolver, PillDocument
@@ -26,6 +27,7 @@ __all__ = [
     "InvalidTurnError",
     "ItemType",
     "OrderError",
+    "Epoch",
     "Part",
     "PartKind",
     "PillDocument",

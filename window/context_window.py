@@ -15,12 +15,15 @@ from attrs import frozen
 from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.linearity.column import Column
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
+from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
+from polycontext.window.part import PartKind
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
-from polycontext.window.tokens.counting import TokenCounter, count_turn
+from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
 from polycontext.window.turn import Role, Turn
+from polycontext.window.yielding import unbound_providers
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
@@ -48,6 +51,7 @@ class _Contents(NamedTuple):
     has_task: bool = False
     constraint_tokens: int = 0
     turns_since_compression: int | None = None
+    epoch: Epoch = FIRST_EPOCH
 
 
 class ContextWindow(StoreComonad[Turn | None]):
@@ -174,6 +178,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.turns_since_compression
 
     @property
+    def epoch(self) -> Epoch:
+        """Return since when the view has only grown, and what its last change took."""
+        return self._contents.epoch
+
+    @property
     def serial(self) -> int:
         """Return how many resource ids this window and its ancestors have given."""
         return self._contents.serial
@@ -207,11 +216,12 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     # --- deriving --------------------------------------------------------
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
         """Return the window with `turn` behind the last one and in focus; amortised O(1).
 
         The turn gets its token count and, where it has none, a resource id. Without a
-        `resource_class` the classifier decides.
+        `resource_class` the classifier decides. `pinned` tells that a caller gave the class: then
+        even pictures of a PRESERVED turn stay.
 
         Law: ``w.append(t).seek(len(w))`` shows the turns of w; ``len(w.append(t)) == len(w) + 1``.
 
@@ -231,12 +241,13 @@ class ContextWindow(StoreComonad[Turn | None]):
         contents = _Contents(
             old.turns.appended(turn),
             old.sums.appended(self.total_tokens + tokens),
-            old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp),
+            old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
             still_open,
             old.serial + 1,
             old.has_task or _speaks_for_the_user(turn),
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
+            old.epoch,
         )
         return self._with(contents, contents.turns.length)
 
@@ -248,7 +259,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             "first_user": not old.has_task and _speaks_for_the_user(turn),
             "gist": bool(turn.sources),
             "has_calls": bool(turn.tool_calls),
-            "has_parts": bool(turn.parts),
+            "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._asked(turn.role),
             "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
             "constraint_tokens": old.constraint_tokens,
@@ -276,12 +287,19 @@ class ContextWindow(StoreComonad[Turn | None]):
         """
         return self._with(self._contents._replace(linearity=self.linearity.promote(resource_id, resource_class, rationale=rationale)))
 
-    def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
+    def splice(
+        self,
+        splices: Sequence[Splice],
+        *,
+        linearity: LinearityMap | None = None,
+        compressed: bool = False,
+        epoch: Epoch | None = None,
+    ) -> Self:
         """Return the window with runs of turns replaced, focus at the end; O(n).
 
         `splices` are disjoint and in order. New turns must carry an id and a count, and
         their classes must stand in `linearity`. `compressed` restarts the count of turns
-        since the last compression.
+        since the last compression. `epoch` is what begins by it, today's where nothing is said.
 
         Raises:
             InvalidOptionError: runs that overlap or lie outside, new turns without id, count or class.
@@ -298,12 +316,14 @@ class ContextWindow(StoreComonad[Turn | None]):
             open_calls=open_calls(turns),
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
+            epoch=old.epoch if epoch is None else epoch,
         )
         return self._with(contents, contents.turns.length)
 
     def cleared(self) -> Self:
-        """Return the empty window; the ledger and the count of ids stay."""
-        return self._with(_Contents(linearity=self.linearity, serial=self.serial), 0)
+        """Return the empty window, in a new epoch; the ledger and the count of ids stay."""
+        epoch = self.epoch.next(0, "clear", unbound=unbound_providers(self.all_turns())) if len(self) else self.epoch
+        return self._with(_Contents(linearity=self.linearity, serial=self.serial, epoch=epoch), 0)
 
     def _asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone else, ends on a question."""
@@ -319,7 +339,11 @@ class ContextWindow(StoreComonad[Turn | None]):
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
         if turn.tokens is not None and turn.resource_id:
             return turn
-        return turn.admitted(resource_id, count_turn(self._rules.counter, turn) if turn.tokens is None else turn.tokens)
+        if turn.tokens is not None:
+            return turn.admitted(resource_id, turn.tokens)
+        if turn.parts:
+            turn = counted_parts(self._rules.counter, turn)
+        return turn.admitted(resource_id, count_turn(self._rules.counter, turn))
 
     def _with(self, contents: _Contents, position: int | None = None) -> Self:
         window = object.__new__(type(self))
@@ -337,7 +361,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def _key(self) -> tuple[object, ...]:
         c = self._contents
-        facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression)
+        facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression, c.epoch)
         return (self._position, self.max_tokens, facts, self.all_turns(), c.linearity)
 
     def __repr__(self) -> str:

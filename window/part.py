@@ -69,6 +69,8 @@ class Part:
     kind: PartKind = field(default=PartKind.BLOCK, converter=lambda v: _kind(v))
     start: int = field(default=0, validator=lambda _, a, v: _place(v))
     stop: int = field(default=0, validator=lambda _, a, v: _place(v))
+    tokens: int | None = field(default=None, eq=False, kw_only=True)
+    """What the part counts within its turn, known once a window has counted it."""
 
     @cached_property
     def type(self) -> str:

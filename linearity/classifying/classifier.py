@@ -21,7 +21,7 @@ class Classifier(Protocol):
     """Give a turn its resource class; any function of this shape will do.
 
     `metadata` holds the turn's own metadata and these facts, each of them optional:
-    `first_user` (bool: the first user turn), `has_calls`, `has_parts`, `gist` (bool),
+    `first_user` (bool: the first user turn), `has_calls`, `has_parts` (blocks of a provider's own), `gist` (bool),
     `answers_question` (bool: the turn before asked something), `tokens` (of this turn),
     `constraint_tokens` (of all constraint turns preserved so far) and
     `preserved_share_tokens` (how many tokens those may take together).
@@ -35,10 +35,10 @@ class Classifier(Protocol):
 def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     """Return the class of a turn by the default rule (design §4).
 
-    Gists are REQUIRED whatever they say. PRESERVED: system turns, turns with
-    parts, the first user turn, and user turns that state a standing constraint
-    while their share lasts. DROPPABLE: acknowledgements that answer no
-    question, blank turns without tool calls, empty results. All else is REQUIRED, an unknown role too.
+    Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
+    turns that state a standing constraint while their share lasts. DROPPABLE, unless they have
+    parts: acknowledgements that answer no question, blank turns without tool calls, empty
+    results. All else is REQUIRED, an unknown role too.
 
     >>> default_classifier("user", "Book a flight to Oslo.", {"first_user": True}).name
     'PRESERVED'
@@ -47,8 +47,13 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     """
     if metadata.get("gist") is True:
         return ResourceClass.REQUIRED
-    if role == "system" or metadata.get("has_parts") is True:
+    if role == "system":
         return ResourceClass.PRESERVED
+    by_words = _class_by_words(role, content, metadata)
+    return max(by_words, ResourceClass.REQUIRED) if metadata.get("has_parts") is True else by_words
+
+
+def _class_by_words(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     if role == "user":
         return _user_class(content, metadata)
     if role == "tool":

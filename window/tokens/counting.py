@@ -21,8 +21,9 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from polycontext.window.part import Part, PartKind
 from polycontext.window.turn import Turn
 
 REQUEST_OVERHEAD = 3
@@ -129,10 +130,24 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     if turn.tool_calls:
         each = CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
         tokens += sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in turn.tool_calls)
-    for part in turn.parts:
-        text, media = part_text(part.data)
-        tokens += media + counter.count(text)
+    if turn.parts:
+        tokens += sum(count_part(counter, part) for part in turn.parts)
     return max(1, tokens)
+
+
+def count_part(counter: TokenCounter, part: Part) -> int:
+    """Return what `part` adds to its turn, in tokens; what was counted before is not counted again."""
+    if part.tokens is not None:
+        return part.tokens
+    if part.kind is not PartKind.BLOCK and part.data in ("{}", ""):
+        return 0
+    text, media = part_text(part.data)
+    return media + counter.count(text)
+
+
+def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
+    """Return `turn` whose parts know what they count, so that it can yield them without counting again."""
+    return evolve(turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in turn.parts))
 
 
 def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> int:

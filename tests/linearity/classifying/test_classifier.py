@@ -73,9 +73,14 @@ def test_a_gist_is_required(role: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-def test_a_turn_with_parts_is_preserved(role: str) -> None:
-    """Opaque provider blocks are kept byte for byte."""
-    assert default_classifier(role, "", {"has_parts": True}) is PRESERVED
+def test_a_turn_with_parts_is_required(role: str) -> None:
+    """A picture without words is not nothing, and yet it yields."""
+    assert default_classifier(role, "", {"has_parts": True}) is REQUIRED
+
+
+def test_parts_lower_no_class() -> None:
+    """The task stays the task when a picture comes with it."""
+    assert default_classifier("user", "Describe this.", {"has_parts": True, "first_user": True}) is PRESERVED
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])

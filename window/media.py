@@ -1,0 +1,284 @@
+"""What a picture, a document or a recording is, read from the block that carries it.
+
+Nothing is decoded but the head of a payload: sizes stand in the first bytes of every picture format. What
+cannot be read stays unknown (None), and whoever counts takes the careful side then. The blocks are those of
+Anthropic (`image`, `document`, `container_upload`), OpenAI's chat (`image_url`, `input_audio`, `file`, `audio`)
+and its Responses (`input_image`, `input_file`, screenshots, generated images).
+"""
+
+import binascii
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from attrs import frozen
+
+from polycontext.window.image_size import image_size
+from polycontext.window.part import Part
+from polycontext.window.pdf_pages import PDF_LIMIT, count_pages
+
+HEADS = (4_096, 131_072, 2_097_152)
+"""Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
+
+_DATA_URL = re.compile(r"data:([^,;]{0,200})((?:;[^,;]{0,200}){0,8}),", re.IGNORECASE)
+_BLANK = re.compile(r"\s+")
+_SHOWN = 80
+
+
+class MediumKind(StrEnum):
+    """Say what sort of medium a block carries."""
+
+    IMAGE = "image"
+    DOCUMENT = "document"
+    AUDIO = "audio"
+    OTHER = "other"
+
+
+KINDS: Mapping[str, MediumKind] = {
+    "image": MediumKind.IMAGE,
+    "image_url": MediumKind.IMAGE,
+    "input_image": MediumKind.IMAGE,
+    "computer_screenshot": MediumKind.IMAGE,
+    "image_generation_call": MediumKind.IMAGE,
+    "document": MediumKind.DOCUMENT,
+    "file": MediumKind.DOCUMENT,
+    "input_file": MediumKind.DOCUMENT,
+    "input_audio": MediumKind.AUDIO,
+    "audio": MediumKind.AUDIO,
+    "container_upload": MediumKind.OTHER,
+}
+"""The types of blocks that are media, whatever the provider."""
+
+
+@frozen
+class Medium:
+    """Hold what is known of a medium; None and empty texts stand for what is not.
+
+    `size` is in bytes, `width` and `height` in pixels. `text` is what a text document says; such a document
+    costs its words and nothing else.
+    """
+
+    kind: MediumKind
+    media_type: str = ""
+    size: int | None = None
+    width: int | None = None
+    height: int | None = None
+    pages: int | None = None
+    text: str | None = None
+    name: str = ""
+    detail: str = ""
+
+
+class Source(NamedTuple):
+    """Where a medium's content is: base64 or plain `data`, a `url`, or the `file_id` of an upload."""
+
+    media_type: str = ""
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+    plain: bool = False
+    """The data are text as it is read, not base64."""
+    name: str = ""
+    detail: str = ""
+
+
+def read_medium(block: object) -> Medium | None:
+    """Return what the medium in a provider's `block` is, or None for a block that is no medium.
+
+    Takes whatever is given: fields that are missing or of another type are unknown. Time is linear in the
+    payload at most, and no more than a head of it is decoded (of a PDF all, up to 32 MB).
+
+    >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
+    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, text=None, name='', detail='')
+    >>> read_medium({"type": "text", "text": "words"}) is None
+    True
+    """
+    kind = KINDS.get(block["type"]) if isinstance(block, Mapping) and isinstance(block.get("type"), str) else None
+    if kind is None:
+        return None
+    assert isinstance(block, Mapping)
+    source = read_source(block)
+    known = {"media_type": source.media_type, "name": source.name, "detail": source.detail}
+    if source.data is None:
+        return Medium(kind, **known)
+    if source.plain:
+        return Medium(kind, **known, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
+    size = decoded_size(source.data)
+    match kind:
+        case MediumKind.IMAGE:
+            return _image(source, known, size)
+        case MediumKind.DOCUMENT:
+            return _document(source, known, size)
+        case _:
+            return Medium(kind, **known, size=size)
+
+
+def read_source(block: Mapping[str, Any]) -> Source:
+    """Return where the content of a medium's `block` is, whichever provider's form it has; data URLs are taken apart."""
+    match block:
+        case {"source": Mapping() as source}:
+            return _anthropic(block, source)
+        case {"type": "input_audio" | "audio" as key}:
+            inner = _object(block.get(key))
+            form = _text(inner.get("format"))
+            return Source(f"audio/{form}" if form else "", _some(inner.get("data")), None, _some(inner.get("id")))
+        case {"type": "image_generation_call"}:
+            form = _text(block.get("output_format")) or "png"
+            return Source(f"image/{form}", _some(block.get("result")))
+        case {"file": Mapping() as inner}:
+            return _openai(inner)
+        case {"image_url": Mapping() as inner}:
+            return _openai({"image_url": inner.get("url"), "detail": inner.get("detail")})
+        case _:
+            return _openai(block)
+
+
+def decoded_size(payload: str) -> int:
+    """Return how many bytes a base64 `payload` holds; white space inside makes it a little too many.
+
+    >>> decoded_size("TWFu"), decoded_size("TWE="), decoded_size("")
+    (3, 2, 0)
+    """
+    return max(0, len(payload) * 3 // 4 - payload.count("=", max(0, len(payload) - 4)))
+
+
+def describe_medium(part: Part) -> str:
+    """Return the line that a medium leaves where it yields: what it was, and how large.
+
+    Whatever the part holds, there is a line: a block of an unknown type gives its type.
+
+    >>> png = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="
+    >>> describe_medium(Part("anthropic", '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "%s"}}' % png))
+    '[image/png, 640 x 480, left out]'
+    >>> describe_medium(Part("openai", '{"type": "sculpture"}'))
+    '[sculpture, left out]'
+    """
+    try:
+        block = orjson.loads(part.data)
+    except ValueError:
+        block = None
+    medium = read_medium(block)
+    if medium is None:
+        kind = block.get("type") if isinstance(block, dict) else None
+        return f"[{_shown(kind) or 'content'}, left out]"
+    title = _shown(_title(medium))
+    facts = [_shown(medium.media_type) or str(medium.kind), *([title] if title else []), *_measures(medium)]
+    return f"[{', '.join(facts)}, left out]"
+
+
+def _title(medium: Medium) -> str:
+    return medium.name if medium.kind is not MediumKind.IMAGE else ""
+
+
+def _measures(medium: Medium) -> list[str]:
+    if medium.width is not None:
+        return [f"{medium.width} x {medium.height}"]
+    if medium.pages is not None:
+        return [f"{medium.pages} {'page' if medium.pages == 1 else 'pages'}"]
+    return [_bytes(medium.size)] if medium.size else []
+
+
+def _bytes(size: int) -> str:
+    for unit, least in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _shown(text: object) -> str:
+    """Return `text` as one short line without brackets, which would end the mark early."""
+    if not isinstance(text, str):
+        return ""
+    line = _BLANK.sub(" ", text[: 2 * _SHOWN].translate({ord("["): None, ord("]"): None})).strip()
+    line = "".join(letter for letter in line if letter.isprintable())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def _image(source: Source, known: dict[str, str], size: int) -> Medium:
+    found = None
+    for length in HEADS:
+        found = image_size(head(source.data or "", length))
+        if found or length >= len(source.data or ""):
+            break
+    if found is None:
+        return Medium(MediumKind.IMAGE, **known, size=size)
+    return Medium(MediumKind.IMAGE, **(known | {"media_type": found.media_type}), size=size, width=found.width, height=found.height)
+
+
+def _document(source: Source, known: dict[str, str], size: int) -> Medium:
+    payload = source.data or ""
+    opening = head(payload, 4_096)
+    if b"%PDF-" in opening:
+        pages = count_pages(head(payload, len(payload))) if size <= PDF_LIMIT else None
+        return Medium(MediumKind.DOCUMENT, **(known | {"media_type": "application/pdf"}), size=size, pages=pages)
+    if source.media_type.startswith("text/"):
+        try:
+            text = head(payload, len(payload)).decode()
+        except UnicodeDecodeError:
+            text = None
+        return Medium(MediumKind.DOCUMENT, **known, size=size, text=text)
+    pictured = image_size(opening)
+    return _image(source, known, size) if pictured else Medium(MediumKind.DOCUMENT, **known, size=size)
+
+
+def head(payload: str, length: int) -> bytes:
+    """Return the bytes that the first `length` characters of a base64 `payload` hold; none where they are no base64."""
+    # Without these the decoder would skip what it does not know, and with them the URL-safe alphabet is read too.
+    start = payload[:length].translate({ord("-"): "+", ord("_"): "/", ord("\n"): None, ord("\r"): None, ord(" "): None})
+    start = start.rstrip("=")
+    start += "=" * (-len(start) % 4)
+    try:
+        return binascii.a2b_base64(start.encode("ascii"))
+    except (ValueError, UnicodeEncodeError):
+        return b""
+
+
+def _anthropic(block: Mapping[str, Any], source: Mapping[str, Any]) -> Source:
+    name = _text(block.get("title"))
+    media_type = _text(source.get("media_type")).lower()
+    match source:
+        case {"type": "text", "data": str(text)}:
+            return Source(media_type or "text/plain", text, plain=True, name=name)
+        case {"type": "content", "content": str(text)}:
+            return Source("text/plain", text, plain=True, name=name)
+        case {"type": "content"}:
+            return Source("text/plain", name=name)
+        case _:
+            pass
+    return Source(media_type, _some(source.get("data")), _some(source.get("url")), _some(source.get("file_id")), name=name)
+
+
+def _openai(inner: Mapping[str, Any]) -> Source:
+    name, detail = _text(inner.get("filename")), _text(inner.get("detail"))
+    file_id = _some(inner.get("file_id"))
+    where = _some(inner.get("image_url")) or _some(inner.get("file_data")) or _some(inner.get("file_url"))
+    if where is None:
+        return Source("", None, None, file_id, name=name, detail=detail)
+    opened = _DATA_URL.match(where)
+    if opened:
+        media_type, options = opened[1].strip().lower(), opened[2].lower()
+        data, plain = where[opened.end() :], not options.endswith(";base64")
+        if plain:
+            data = unquote_to_bytes(data).decode("utf-8", "replace")
+        return Source(media_type or "text/plain", data, None, file_id, plain and media_type.startswith("text/"), name, detail)
+    if inner.get("file_data") == where:
+        return Source("", where, None, file_id, name=name, detail=detail)
+    return Source("", None, where, file_id, name=name, detail=detail)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _some(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+
