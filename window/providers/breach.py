@@ -40,7 +40,7 @@ class Breach:
 
     def error(self, provider: str) -> InvalidMessagesError:
         """Return the breach as the error that callers of a check get."""
-        return InvalidMessagesError(provider, self.index, self.rule, self.message, self.legal)
+        return InvalidMessagesError(provider, self.index, self.rule, self.message, self.legal, wording=self.message)
 
 
 @frozen

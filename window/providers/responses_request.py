@@ -48,17 +48,15 @@ def is_continued(request: Mapping[str, Any]) -> bool:
     return any(request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt"))
 
 
-def request_breach(request: Mapping[str, Any]) -> Breach | None:
-    """Return what the fields of `request` break; of its input only whether it is text or a list."""
-    return (
-        _moved(request)
-        or _model(request)
-        or _input(request)
-        or _continued(request)
-        or _tools(request)
-        or _limits(request)
-        or _context(request)
-    )
+def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
+    """Return what the fields of `request` break; of its input only whether it is text or a list.
+
+    With `foreign` only model and input are looked at: other servers have options of their own.
+    """
+    breach = _moved(request) or _model(request) or _input(request)
+    if breach or foreign:
+        return breach
+    return _continued(request) or _tools(request) or _limits(request) or _context(request)
 
 
 def unstored(request: Mapping[str, Any]) -> Breach | None:
