@@ -37,14 +37,10 @@ def text_field(request: Request, key: str, rule: str) -> Breach | None:
 
 def number(request: Request, key: str, *, least: float | None = None, most: float | None = None) -> Breach | None:
     """Judge the number under `key`, if there is one; without an upper bound it must be a whole one."""
-    value = request.get(key)
+    value: object = request.get(key)
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or (isinstance(least, int) and most is None and isinstance(value, float))
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or (most is None and isinstance(value, float)):
         return Spot(key).wrong_type("bad-option", "an integer" if most is None else "a decimal", value)
     return Spot(key).out_of_range("bad-option", value, least=least, most=most)
 
