@@ -7,7 +7,7 @@ from attrs import define, field, frozen
 
 from polycontext.nodes.models.strict.faults import Break, broken
 from polycontext.nodes.models.strict.openai import OpenAIOptions, pieces, refuse, running, unbroken, without
-from polycontext.nodes.models.strict.prefixes import Prefixes, chain, json_bytes
+from polycontext.nodes.models.strict.prefixes import Recent, chain, json_bytes
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.usage import CacheUse
 from polycontext.window.providers.breach import Breach
@@ -53,7 +53,7 @@ class StrictChat(OpenAIOptions):
     """
 
     reply: Callable[[Request], Answer] = lambda _: "OK"
-    _prefixes: Prefixes[_Learned] = field(init=False, repr=False, factory=Prefixes)
+    _prefixes: Recent[_Learned] = field(init=False, repr=False, factory=Recent)
 
     @property
     def path(self) -> str:

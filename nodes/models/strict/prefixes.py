@@ -5,7 +5,7 @@ and is done once for each message: what came of a prefix is remembered by the di
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -19,31 +19,38 @@ Learned = TypeVar("Learned")
 
 
 @define
-class Prefixes(Generic[Learned]):
-    """Remember what was learned of prefixes, by digest: of the `most` that were asked for or kept last. Safe under threads.
+class Recent(Generic[Learned]):
+    """Remember values by key: the `most` that were asked for or kept last. Safe under threads.
 
     What is kept must not be changed afterwards.
     """
 
     most: int = 1024
-    _known: OrderedDict[bytes, Learned] = field(init=False, repr=False, factory=OrderedDict)
+    _known: OrderedDict[Hashable, Learned] = field(init=False, repr=False, factory=OrderedDict)
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
-    def longest(self, digests: Sequence[bytes]) -> tuple[int, Learned | None]:
-        """Return how many entries of a list are known, and what was learned of them; ``digests[i]`` is that of entries 0 to i."""
+    def get(self, key: Hashable) -> Learned | None:
+        """Return what is kept under `key`, if it is."""
+        return self.longest((key,))[1]
+
+    def longest(self, keys: Sequence[Hashable]) -> tuple[int, Learned | None]:
+        """Return what is kept under the last of `keys` that is known, and how many keys there are up to and with it.
+
+        With the digests of all prefixes of a list these are the entries that are known, and what was learned of them.
+        """
         with self._lock:
-            for index in range(len(digests) - 1, -1, -1):
-                learned = self._known.get(digests[index])
+            for index in range(len(keys) - 1, -1, -1):
+                learned = self._known.get(keys[index])
                 if learned is not None:
-                    self._known.move_to_end(digests[index])
+                    self._known.move_to_end(keys[index])
                     return index + 1, learned
         return 0, None
 
-    def keep(self, digest: bytes, learned: Learned) -> None:
-        """Remember what was learned of the prefix with `digest`."""
+    def keep(self, key: Hashable, learned: Learned) -> None:
+        """Remember `learned` under `key`."""
         with self._lock:
-            self._known[digest] = learned
-            self._known.move_to_end(digest)
+            self._known[key] = learned
+            self._known.move_to_end(key)
             if len(self._known) > self.most:
                 self._known.popitem(last=False)
 
