@@ -146,7 +146,9 @@ class LinearityMap:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
-        tags = tuple(_WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned) for name, tag in self.items())
+        tags = tuple(
+            _WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned) for name, tag in self.items()
+        )
         ledger = _WrittenLedger("polycontext.linearity", 2, self._stats.promotions, self._stats.drops, tags)
         data: dict[str, Any] = _converter().unstructure(ledger)
         return data
@@ -254,7 +256,7 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
 
 def _of_version_1(data: object) -> object:
     """Return a ledger of version 1 as one of version 2: nothing was pinned then."""
-    if not isinstance(data, dict) or data.get("version") != 1 or not isinstance(data.get("tags"), list):
+    if not isinstance(data, dict) or type(version := data.get("version")) is not int or version != 1 or not isinstance(data.get("tags"), list):
         return data
     tags = [{**tag, "pinned": False} if isinstance(tag, dict) and "pinned" not in tag else tag for tag in data["tags"]]
     return {**data, "version": 2, "tags": tags}

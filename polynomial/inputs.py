@@ -9,7 +9,7 @@ from attrs import field, frozen
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
-from polycontext.window import ContextWindow, InvalidTurnError, Role, ToolCall, Turn
+from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
 
 _ROLES = {
@@ -141,6 +141,11 @@ class ContextOutput:
     def pressure(self) -> float:
         """Return tokens used / max tokens."""
         return pressure_of(self.window)
+
+    @property
+    def epoch(self) -> Epoch:
+        """Return since when requests only grow: its number, and what the change that began it took."""
+        return self.window.epoch
 
     @property
     def compressed(self) -> bool:

@@ -8,7 +8,7 @@ from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
 from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, tokens_at
-from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
+from .view import Edit, View, apply_edit, check_floors, fidelities_after, splices_of, view_of
 
 __all__ = [
     "NO_SIGNALS",
@@ -40,6 +40,7 @@ __all__ = [
     "is_gist_text",
     "is_looping",
     "pressure_of",
+    "splices_of",
     "tokens_at",
     "view_of",
 ]

@@ -1,10 +1,12 @@
 """The ladder: all plans for one window, as a chain from gentle to harsh.
 
-Rungs, each oldest first: DROPPABLE atoms to DROPPED; superseded results and attachments to
+Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line, whatever the
+class of their words; superseded results and attachments to
 pointers; REQUIRED atoms to GIST, runs of them as one block, an attachment by itself; then the same for the
 recent tail, atom by atom; then gists that stand side by side fold, and all gists
 tighten; last, everything between two atoms that never yield becomes one gist. PRESERVED
-atoms, open atoms and the last user turn are on no rung. The tokens promised fall
+atoms, open atoms and the last user turn are on no rung; of the open atom, on the last one, its bound parts. Bound parts
+fall with the first change before them, on whatever rung that comes. The tokens promised fall
 strictly from rung to rung (a step without gain is joined to the next), which makes the
 gentlest sufficient plan a binary search, and makes plans and pressures adjoint:
 for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
@@ -48,9 +50,12 @@ class Ladder:
     tokens: list[int] = field(factory=list)
     counts: list[int] = field(factory=list)
     drops: list[int] = field(factory=list)
+    bared: list[int] = field(factory=list)
     pointers: list[int] = field(factory=list)
     blocks: list[list[int]] = field(factory=list)
     block_tokens: list[int] = field(factory=list)
+    tail_drops: list[int] = field(factory=list)
+    tail_bared: list[int] = field(factory=list)
     tail: list[int] = field(factory=list)
     folds: list[Fold] = field(factory=list)
     last_folds: list[Fold] = field(factory=list)
@@ -95,7 +100,7 @@ def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
     ladder = Ladder(window, reach, columns, reach.gist_cap(window.max_tokens, standing))
     crowded = standing > 0.75 * reach.gist_share * window.max_tokens
     ladder.folds = _folds(columns, 2, any_level=True) if crowded else _folds(columns, reach.fan_in + 1)
-    ladder.tokens.append(sum(atoms.tokens))
+    ladder.tokens.append(window.total_tokens)
     ladder.counts.append(0)
     _Climb(ladder).climb()
     return ladder
@@ -108,15 +113,19 @@ class _Climb:
         self.ladder = ladder
         self.columns = ladder.columns
         self.atoms = ladder.columns.atoms
-        self.left = ladder.tokens[0] - sum(fold.gain for fold in ladder.folds)
+        self.left = ladder.tokens[0]
         self.steps = 0
+        self.first = len(self.atoms)
+        self._fold(ladder.folds)
 
     def climb(self) -> None:
         tail = self.columns.tail
-        self._drop(range(tail))
+        self._drop(range(tail), self.ladder.drops)
+        self._bare(range(tail), self.ladder.bared)
         self._point()
         self._block(range(tail))
-        self._drop_tail(range(tail, len(self.atoms)))
+        self._drop(range(tail, len(self.atoms)), self.ladder.tail_drops)
+        self._bare(range(tail, len(self.atoms)), self.ladder.tail_bared)
         self._digest_tail(range(tail, len(self.atoms)))
         self._fold_last()
         self.ladder.comfortable = len(self.ladder.tokens) - 1
@@ -133,12 +142,32 @@ class _Climb:
         kinds = self.columns.kinds
         return [atom for atom in zone if kinds[atom] is Kind.DROPPABLE]
 
-    def _drop(self, zone: Iterable[int]) -> None:
+    def _drop(self, zone: Iterable[int], taken: list[int]) -> None:
         for atom in self._droppable(zone):
-            self._take(self.atoms.tokens[atom])
-            self.ladder.drops.append(atom)
+            self._take(atom, self.atoms.tokens[atom] + self.columns.bared.get(atom, 0))
+            taken.append(atom)
 
-    def _take(self, gain: int) -> None:
+    def _bare(self, zone: range, taken: list[int]) -> None:
+        """Let parts fall before the words beside them do; what is dropped has none left."""
+        kinds = self.columns.kinds
+        for atom, gain in self.columns.bared.items():
+            if atom in zone and kinds[atom] is not Kind.DROPPABLE:
+                self._take(atom, gain)
+                taken.append(atom)
+
+    def _touch(self, atom: int) -> None:
+        """Let bound parts fall behind the first change so far."""
+        if atom < self.first:
+            self.left -= sum(tokens for bound, tokens in self.columns.bound.items() if atom <= bound < self.first)
+            self.first = atom
+
+    def _fold(self, folds: Sequence[Fold]) -> None:
+        for fold in folds:
+            self._touch(fold.start)
+            self.left -= fold.gain
+
+    def _take(self, atom: int, gain: int) -> None:
+        self._touch(atom)
         self.steps += 1
         self.left -= gain
         self._note(self.left)
@@ -151,7 +180,7 @@ class _Climb:
             if gain > 0:
                 self.ladder.pointers.append(atom)
                 self.ladder.pointer_gains[atom] = gain
-                self._take(gain)
+                self._take(atom, gain)
 
     def _block(self, zone: range) -> None:
         tokens, gains = self.atoms.tokens, self.ladder.pointer_gains
@@ -162,6 +191,7 @@ class _Climb:
             if sums[-1] > MIN_GIST_TOKENS:
                 self.ladder.blocks.append(block)
                 self.ladder.block_tokens.append(sums[-1])
+                self._touch(block[0])
                 self._promise(sums)
 
     def _parted(self, runs: list[list[int]]) -> list[list[int]]:
@@ -185,11 +215,6 @@ class _Climb:
         self.ladder.tokens.extend(promised)
         self.ladder.counts.extend(range(steps + first + 1, self.steps + 1))
 
-    def _drop_tail(self, zone: Iterable[int]) -> None:
-        for atom in self._droppable(zone):
-            self._take(self.atoms.tokens[atom])
-            self.ladder.tail.append(atom)
-
     def _digest_tail(self, zone: Iterable[int]) -> None:
         for atom in zone:
             if self.columns.kinds[atom] is not Kind.REQUIRED:
@@ -197,13 +222,13 @@ class _Climb:
             gain = self.atoms.tokens[atom] - lone_allowance(self.atoms.turns_of(atom), self.ladder.cap)
             if gain > 0:
                 self.ladder.tail.append(atom)
-                self._take(gain)
+                self._take(atom, gain)
 
     def _fold_last(self) -> None:
         folded = {atom for fold in self.ladder.folds for atom in range(fold.start, fold.stop)}
         folds = [fold for fold in _folds(self.columns, 2) if folded.isdisjoint(range(fold.start, fold.stop))]
         self.ladder.last_folds = folds
-        self.left -= sum(fold.gain for fold in folds)
+        self._fold(folds)
         self._note(self.left)
 
     def _tighten(self) -> None:
@@ -220,7 +245,7 @@ class _Climb:
             self.ladder.tightenings.append(halvings)
 
     def _collapse(self) -> None:
-        """Make one small gist of each run of whatever may yield, old gists and the recent tail included."""
+        """Make one small gist of each run of whatever may yield, old gists and the recent tail included; nothing bound stays."""
         left = _collapsed_tokens(self.columns) - sum(map(self.ladder.pointer_gains.__getitem__, lasting_pointers(self.ladder)))
         if left < self.ladder.tokens[-1]:
             self.ladder.has_collapse = True
@@ -233,9 +258,8 @@ class _Climb:
         allowances = [fold.allowance for fold in ladder.folds + ladder.last_folds]
         allowances.extend(gist_allowance(tokens, ladder.cap) for tokens in ladder.block_tokens)
         for atom in ladder.tail:
-            if self.columns.kinds[atom] is Kind.REQUIRED:
-                turns = atoms.turns_of(atom)
-                allowances.extend([gist_allowance(atoms.tokens[atom], ladder.cap)] if len(turns) == 1 else _digests(turns, ladder.cap))
+            turns = atoms.turns_of(atom)
+            allowances.extend([gist_allowance(atoms.tokens[atom], ladder.cap)] if len(turns) == 1 else _digests(turns, ladder.cap))
         return allowances
 
 

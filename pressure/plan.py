@@ -65,7 +65,8 @@ class GistJob:
 class Plan:
     """Hold a ceiling for every atom of `window`, and the bill (design §3, §6).
 
-    `lowered` names the atoms whose ceiling is below VERBATIM. Tokens are whole
+    `lowered` names the atoms whose ceiling is below VERBATIM. `bared` are the ids of turns whose parts
+    fall beside their words; bound parts fall behind `first_changed` anyway, and from turn `unbound_from` on. Tokens are whole
     windows; `first_changed` is the index of the first turn that changes (what a
     provider's prompt cache still holds ends there), None if nothing does. `reached`
     tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
@@ -78,6 +79,8 @@ class Plan:
     step: int
     lowered: Mapping[str, Fidelity] = field(hash=False)
     drops: tuple[Splice, ...] = field(repr=False)
+    bared: tuple[str, ...] = field(repr=False)
+    unbound_from: int | None
     jobs: tuple[GistJob, ...] = field(repr=False)
     tokens_wanted: int
     tokens_before: int
@@ -102,16 +105,21 @@ class Plan:
 
 def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
     """Return plan number `step` of the ladder's chain."""
-    drops, pointers, blocks, tail = _collapsed(ladder) if ladder.collapses(step) else _taken(ladder, step)
-    jobs = sorted(_jobs(ladder, step, pointers, blocks, tail), key=lambda job: job.start)
-    kinds_dropped = [atom for atom in chain(drops, tail) if _is_droppable(ladder, atom)]
-    splices = _drop_splices(ladder, kinds_dropped, jobs)
-    changed = [job.start for job in jobs] + [splice.start for splice in splices]
+    taken = _collapsed(ladder) if ladder.collapses(step) else _taken(ladder, step)
+    jobs = sorted(_jobs(ladder, step, taken), key=lambda job: job.start)
+    splices = _drop_splices(ladder, taken.drops, jobs)
+    bounds, bare_turns = ladder.columns.atoms.bounds, ladder.columns.bare_turns
+    bared = [index for atom in taken.bared for index in range(bounds[atom], bounds[atom + 1]) if index in bare_turns]
+    unbound_from = _first_bound(ladder) if ladder.collapses(step) else None
+    changed = [*(job.start for job in jobs), *(splice.start for splice in splices), *bared]
+    changed += [] if unbound_from is None else [unbound_from]
     return Plan(
         window=ladder.window,
         step=step,
-        lowered=_lowered(ladder, kinds_dropped, chain(pointers, *blocks, tail)),
+        lowered=_lowered(ladder, taken.drops, chain(taken.pointers, *taken.blocks, taken.tail)),
         drops=splices,
+        bared=tuple(ladder.window.all_turns()[index].resource_id for index in bared),
+        unbound_from=unbound_from,
         jobs=tuple(jobs),
         tokens_wanted=tokens_wanted,
         tokens_before=ladder.tokens[0],
@@ -121,33 +129,50 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
     )
 
 
-Taken = tuple[list[int], list[int], list[list[int]], list[int]]
+@frozen
+class _Taken:
+    """Hold the atoms that a plan touches, rung by rung."""
+
+    drops: list[int]
+    bared: list[int]
+    pointers: list[int]
+    blocks: list[list[int]]
+    tail: list[int]
 
 
-def _taken(ladder: Ladder, step: int) -> Taken:
-    """Return the atoms that the first counts[step] steps touch, rung by rung."""
+def _taken(ladder: Ladder, step: int) -> _Taken:
+    """Return the atoms that the first counts[step] steps touch."""
     left = ladder.counts[step]
-    drops, left = ladder.drops[:left], left - len(ladder.drops)
-    pointers, left = ladder.pointers[: max(left, 0)], left - len(ladder.pointers)
+
+    def first_of(steps: list[int]) -> list[int]:
+        nonlocal left
+        taken, left = steps[: max(left, 0)], left - len(steps)
+        return taken
+
+    drops, bared, pointers = first_of(ladder.drops), first_of(ladder.bared), first_of(ladder.pointers)
     blocks: list[list[int]] = []
     for block in ladder.blocks:
-        if left <= 0:
-            break
-        blocks.append(block[:left])
+        if left > 0:
+            blocks.append(block[:left])
         left -= len(block)
-    return drops, pointers, blocks, ladder.tail[: max(left, 0)]
+    drops, bared = drops + first_of(ladder.tail_drops), bared + first_of(ladder.tail_bared)
+    return _Taken(drops, bared, pointers, blocks, first_of(ladder.tail))
 
 
-def _collapsed(ladder: Ladder) -> Taken:
-    """Return every DROPPABLE and REQUIRED atom that the last rung touches, and the pointers that it leaves."""
+def _collapsed(ladder: Ladder) -> _Taken:
+    """Return every atom that the last rung touches, and the pointers that it leaves."""
     kinds = ladder.columns.kinds
     drops = [atom for atom, kind in enumerate(kinds) if kind is Kind.DROPPABLE]
     blocks = [[atom for atom in run if kinds[atom] is Kind.REQUIRED] for run in collapsed_runs(ladder.columns)]
-    return drops, lasting_pointers(ladder), blocks, []
+    bared = [atom for atom in ladder.columns.bared if kinds[atom] is not Kind.DROPPABLE]
+    return _Taken(drops, bared, lasting_pointers(ladder), blocks, [])
 
 
-def _is_droppable(ladder: Ladder, atom: int) -> bool:
-    return ladder.columns.kinds[atom] is Kind.DROPPABLE
+def _first_bound(ladder: Ladder) -> int | None:
+    """Return the index of the first turn with bound parts."""
+    if not ladder.columns.bound:
+        return None
+    return next(i for i, turn in enumerate(ladder.window.all_turns()) if turn.parts and any(part.is_bound for part in turn.parts))
 
 
 def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> Mapping[str, Fidelity]:
@@ -157,20 +182,19 @@ def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> 
     return FrozenDict(lowered)
 
 
-def _jobs(ladder: Ladder, step: int, pointers: list[int], blocks: list[list[int]], tail: list[int]) -> list[GistJob]:
+def _jobs(ladder: Ladder, step: int, taken: _Taken) -> list[GistJob]:
     if step == 0:
         return []
     if ladder.collapses(step):
         gists = [_collapse_job(ladder, run) for run in collapsed_runs(ladder.columns)]
-        return gists + [job for atom in pointers for job in _result_jobs(ladder, atom, GistKind.POINTER)]
-    in_blocks = set(chain.from_iterable(blocks)) if pointers else set[int]()
-    jobs = [_block_job(ladder, block) for block in blocks]
-    for atom in pointers:
+        return gists + [job for atom in taken.pointers for job in _result_jobs(ladder, atom, GistKind.POINTER)]
+    in_blocks = set(chain.from_iterable(taken.blocks)) if taken.pointers else set[int]()
+    jobs = [_block_job(ladder, block) for block in taken.blocks]
+    for atom in taken.pointers:
         if atom not in in_blocks:
             jobs.extend(_result_jobs(ladder, atom, GistKind.POINTER))
-    for atom in tail:
-        if not _is_droppable(ladder, atom):
-            jobs.extend(_lone_jobs(ladder, atom))
+    for atom in taken.tail:
+        jobs.extend(_lone_jobs(ladder, atom))
     folds = ladder.folds + (ladder.last_folds if ladder.folds_last(step) else [])
     jobs.extend(_fold_job(ladder, fold) for fold in folds)
     halvings = ladder.tightening(step)

@@ -29,7 +29,7 @@ from polycontext.pressure.ladder import Ladder, ladder_of
 from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach, columns_of
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
-from polycontext.pressure.view import Edit, View, apply_edit, expand_view
+from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
 
@@ -38,7 +38,7 @@ class CompressionResult:
     """Report a compression: the window it made, and what it cost (design §6).
 
     Token counts are whole windows. `dropped` and `gisted` are resource ids of turns;
-    what is neither is kept. `rejections` name summaries that were not taken.
+    what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell. `rejections` name summaries that were not taken.
     """
 
     window: ContextWindow
@@ -84,7 +84,7 @@ class CompressionResult:
 
         None where nothing did. Law: not before what the plan named, and behind it only where a gist was rejected.
         """
-        return min((splice.start for splice in self.edit.splices), default=None)
+        return first_changed(self.plan.window, self.edit)
 
     @property
     def tokens_saved(self) -> int:
@@ -236,7 +236,9 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
         else:
             splices.append(Splice(job.start, job.stop, (gist.turn,)))
             gisted.extend(turn.resource_id for turn in job.sources)
-    edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped))
+    gone = {turn.resource_id for splice in splices for turn in turns[splice.start : splice.stop]}
+    bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
+    edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped), bared, plan.unbound_from)
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
     return CompressionResult(after, plan, reach, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)

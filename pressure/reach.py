@@ -5,11 +5,12 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure.gist import MIN_GIST_TOKENS, attachment_in, is_summary
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
+from polycontext.window.yielding import bare, unbound
 
 if TYPE_CHECKING:
     from polycontext.window.items import Attachment
@@ -63,21 +64,67 @@ class Kind(IntEnum):
 
 @frozen
 class Columns:
-    """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments."""
+    """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments.
+
+    `atoms` are as they stand once their parts have fallen. `bound` gives for atoms that hold some the tokens of their
+    bound parts, which fall with the first change before them, `bared` the tokens that all other parts are worth;
+    those are parts of the turns with the indices `bare_turns`.
+    """
 
     atoms: AtomColumns
     kinds: list[Kind]
     tail: int
     attachments: "Mapping[int, Attachment]"
+    bound: Mapping[int, int] = {}
+    bared: Mapping[int, int] = {}
+    bare_turns: frozenset[int] = frozenset()
 
 
 def columns_of(window: ContextWindow, reach: Reach) -> Columns:
     """Look at every atom of `window` once; O(n)."""
     atoms = window.atom_columns()
     kinds = _kinds(window, atoms)
-    for fixed in _fixed(window, atoms):
-        kinds[fixed] = Kind.FIXED
-    return Columns(atoms, kinds, _tail_start(atoms, reach), _attachments(atoms))
+    fixed = _fixed(window, atoms)
+    for atom in fixed:
+        kinds[atom] = Kind.FIXED
+    tail = _tail_start(atoms, reach)
+    if any(turn.parts for turn in atoms.turns):
+        return _without_parts(window, Columns(atoms, kinds, tail, _attachments(atoms)), fixed)
+    return Columns(atoms, kinds, tail, _attachments(atoms))
+
+
+def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
+    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do the open atom and the last user turn."""
+    atoms, counter = columns.atoms, window.counter
+    turns, tokens = list(atoms.turns), list(atoms.tokens)
+    bound: dict[int, int] = {}
+    bared: dict[int, int] = {}
+    bare_turns: set[int] = set()
+    for atom, (start, stop) in enumerate(pairwise(atoms.bounds)):
+        for index in range(start, stop):
+            turn = turns[index]
+            if not turn.parts:
+                continue
+            loose = unbound(turn, counter)
+            turns[index] = loose if atom in fixed or _is_pinned(window, turn) else bare(turn, counter)
+            saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
+            tokens[atom] -= saved + more
+            if saved:
+                bound[atom] = bound.get(atom, 0) + saved
+            if more:
+                bared[atom] = bared.get(atom, 0) + more
+                bare_turns.add(index)
+    without = AtomColumns(turns, atoms.bounds, tokens)
+    return evolve(columns, atoms=without, bound=bound, bared=bared, bare_turns=frozenset(bare_turns))
+
+
+def _is_pinned(window: ContextWindow, turn: Turn) -> bool:
+    tag = window.linearity.tag_of(turn.resource_id)
+    return tag.pinned and tag.resource_class is ResourceClass.PRESERVED
+
+
+def _tokens(turn: Turn) -> int:
+    return turn.tokens or 0
 
 
 _KIND_OF = {

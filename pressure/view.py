@@ -10,13 +10,14 @@ idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.errors import FloorError
 from polycontext.pressure.fidelity import Fidelity, floor_of
-from polycontext.window import Atom, ContextWindow, PositionError, Role, Splice, Turn
+from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
+from polycontext.window.yielding import bare, fell, unbound, unbound_providers
 
 _SHOWN = 9
 """How many ids an error lists."""
@@ -91,17 +92,63 @@ def _fidelity(atom: Atom, standing: set[str], summarised: set[str]) -> Fidelity:
 
 @frozen
 class Edit:
-    """Hold the runs of turns replaced (disjoint, in order) and the ids of the DROPPABLE turns that left."""
+    """Hold the runs of turns replaced (disjoint, in order), and the ids of the DROPPABLE turns that left.
+
+    `bared` are the ids of turns that stand and whose parts fall. Bound parts fall from the first change on, and
+    from turn `unbound_from` (an index) even where nothing before them changes.
+    """
 
     splices: tuple[Splice, ...] = ()
     dropped: tuple[str, ...] = ()
+    bared: tuple[str, ...] = ()
+    unbound_from: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing changes."""
+        return not self.splices and not self.bared and self.unbound_from is None
+
+
+def first_changed(window: ContextWindow, edit: Edit) -> int | None:
+    """Return the index of the first turn that `edit` changes: what a provider holds of the view ends there. None where nothing changes."""
+    bound = () if edit.unbound_from is None else (edit.unbound_from,)
+    return min((*(splice.start for splice in edit.splices[:1]), *_indices(window, edit.bared), *bound), default=None)
+
+
+def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
+    """Return all that `edit` replaces: its own runs, the turns that are bared, and behind the first change what is bound there.
+
+    A bound part is valid only behind the prefix it was made on, so it falls with the first change before it.
+    """
+    first = first_changed(window, edit)
+    if first is None:
+        return ()
+    turns, counter = window.all_turns(), window.counter
+    own = [evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns)) for splice in edit.splices]
+    replaced = {index for splice in own for index in range(splice.start, splice.stop)}
+    bared = _indices(window, edit.bared)
+    falling: list[Splice] = []
+    for index in (index for index in range(first, len(turns)) if turns[index].parts and index not in replaced):
+        less = (bare if index in bared else unbound)(turns[index], counter)
+        if less is not turns[index]:
+            falling.append(Splice(index, index + 1, (less,)))
+    # An insertion stands before the turn at whose place it is made.
+    return tuple(sorted([*own, *falling], key=lambda splice: (splice.start, splice.stop)))
+
+
+def _indices(window: ContextWindow, resource_ids: Sequence[str]) -> set[int]:
+    if not resource_ids:
+        return set()
+    wanted = set(resource_ids)
+    return {index for index, turn in enumerate(window.all_turns()) if turn.resource_id in wanted}
 
 
 def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> ContextWindow:
-    """Return `window` edited, gists and drops entered in its ledger.
+    """Return `window` edited, gists and drops entered in its ledger, and the epoch that begins by it.
 
     Law: the same edit on the same window gives the same window.
     """
+    splices = splices_of(window, edit)
     ledger: LinearityMap = window.linearity
     for splice in edit.splices:
         for turn in splice.turns:
@@ -109,7 +156,18 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
                 ledger = ledger.tag(turn.resource_id, ResourceClass.REQUIRED, provenance="gist", when=turn.timestamp)
     for resource_id in edit.dropped:
         ledger = ledger.drop(resource_id)
-    return window.splice(edit.splices, linearity=ledger, compressed=compressed)
+    return window.splice(splices, linearity=ledger, compressed=compressed, epoch=_epoch_after(window, splices, compressed=compressed))
+
+
+def _epoch_after(window: ContextWindow, splices: Sequence[Splice], *, compressed: bool) -> Epoch:
+    if not splices:
+        return window.epoch
+    first, turns = splices[0].start, window.turns_from(splices[0].start)
+    standing = {turn.resource_id: turn for turn in turns if turn.parts}
+    lost = [
+        turn.resource_id for s in splices for turn in s.turns if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
+    ]
+    return window.epoch.next(first, "compress" if compressed else "recall", lost, unbound_providers(turns))
 
 
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
@@ -136,6 +194,10 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
         FloorError: names the first such atom, its class, what would be left of it, and its floor.
         PositionError: the edit reaches outside of `window`.
     """
+    for resource_id in edit.bared:
+        tag = window.linearity.tag_of(resource_id)
+        if tag.pinned and tag.resource_class is ResourceClass.PRESERVED:
+            raise FloorError(resource_id, tag.resource_class, Fidelity.GIST, floor_of(tag.resource_class))
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
         if fidelity < floor_of(resource_class):

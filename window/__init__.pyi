@@ -3,13 +3,13 @@ from .context_window import ContextWindow
 from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
 from .items import ContextItem, ContextManager, ItemType, context_to_string
+from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
 from .splice import Splice
 from .store import Store, StoreComonad
 from .tokens.calibration import CalibratedCounter, calibrate
 from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
 from .tokens.tiktoken_counter import InexactCountWarning, TiktokenCounter, default_counter
-from .part import Part, PartKind
 from .turn import Role, ToolCall, Turn
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ContextItem",
     "ContextManager",
     "ContextWindow",
+    "Epoch",
     "EstimatingCounter",
     "FileResolver",
     "InexactCountWarning",
@@ -27,7 +28,6 @@ __all__ = [
     "InvalidTurnError",
     "ItemType",
     "OrderError",
-    "Epoch",
     "Part",
     "PartKind",
     "PillDocument",

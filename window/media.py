@@ -279,6 +279,3 @@ def _text(value: object) -> str:
 
 def _some(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-

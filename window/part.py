@@ -49,6 +49,15 @@ MEDIA = frozenset(
 """Types of blocks that carry a picture, a document or a recording."""
 
 
+def _kind(value: object) -> PartKind:
+    if type(value) is PartKind:
+        return value
+    try:
+        return PartKind(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidTurnError("parts.kind", f"unknown kind {value!r}", ", ".join(PartKind)) from None
+
+
 @frozen
 class Part:
     """Hold one entry of a message's layout: a block, or where words and calls stand and what else is said of them.
@@ -66,7 +75,7 @@ class Part:
 
     provider: str
     data: str = field(validator=lambda _, a, v: _data(v))
-    kind: PartKind = field(default=PartKind.BLOCK, converter=lambda v: _kind(v))
+    kind: PartKind = field(default=PartKind.BLOCK, converter=_kind)
     start: int = field(default=0, validator=lambda _, a, v: _place(v))
     stop: int = field(default=0, validator=lambda _, a, v: _place(v))
     tokens: int | None = field(default=None, eq=False, kw_only=True)
@@ -97,15 +106,6 @@ class Part:
 
 def _data(value: object) -> None:
     check_text(value, "parts.data", InvalidTurnError)
-
-
-def _kind(value: object) -> PartKind:
-    if type(value) is PartKind:
-        return value
-    try:
-        return PartKind(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise InvalidTurnError("parts.kind", f"unknown kind {value!r}", ", ".join(PartKind)) from None
 
 
 def _place(value: object) -> None:

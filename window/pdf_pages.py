@@ -42,7 +42,7 @@ def count_pages(data: bytes) -> int | None:
         more, told = _found(inner)
         pages, promised = pages + more, max(promised, told)
     found = max(pages, promised)
-    return found if 0 < found else None
+    return found if found > 0 else None
 
 
 def _found(data: bytes) -> tuple[int, int]:

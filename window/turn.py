@@ -141,13 +141,21 @@ class Turn:
             _text(self.name, "name")
         if self.resource_id != "":
             _text(self.resource_id, "resource_id")
-        if self.tokens is not None and (isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0):
-            raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
-        ids = [call.id for call in self.tool_calls] if self.tool_calls else ()
-        if len(set(ids)) < len(ids):
-            raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
+        if self.tokens is not None:
+            self._check_tokens()
+        if self.tool_calls:
+            self._check_ids()
         if self.parts:
             self._check_layout()
+
+    def _check_tokens(self) -> None:
+        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0:
+            raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
+
+    def _check_ids(self) -> None:
+        ids = [call.id for call in self.tool_calls]
+        if len(set(ids)) < len(ids):
+            raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
 
     def _check_layout(self) -> None:
         """Refuse parts that place words or calls which the turn has not, or place them twice; each provider has a layout of its own."""
@@ -156,7 +164,9 @@ class Turn:
         for part in self.parts:
             if part.kind is PartKind.WORDS:
                 if not said.get(part.provider, 0) <= part.start <= part.stop <= len(self.text):
-                    raise InvalidTurnError("parts", f"words {part.start}:{part.stop} of {len(self.text)} characters", "runs of the text in order")
+                    raise InvalidTurnError(
+                        "parts", f"words {part.start}:{part.stop} of {len(self.text)} characters", "runs of the text in order"
+                    )
                 said[part.provider] = part.stop
             elif part.kind is PartKind.CALL:
                 done = called.setdefault(part.provider, set())

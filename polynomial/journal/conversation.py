@@ -79,13 +79,14 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
     window = conversation.window
     match event:
         case TurnEvent():
-            after = window.append(event.turn, event.resource_class)
+            after = window.append(event.turn, event.resource_class, pinned=event.pinned)
             if after.extract() != event.turn:
                 raise InvalidDataError(".turn", "a turn without its id or token count", "the turn as it was accepted")
             return after
         case CompressEvent():
             _check_gists(window, event.edit)
             _check_dropped(window, event.edit)
+            _check_bared(window, event.edit)
             check_floors(window, event.edit)
             return apply_edit(window, event.edit, compressed=True)
         case RecallEvent():
@@ -118,6 +119,16 @@ def _check_dropped(window: ContextWindow, edit: Edit) -> None:
     for resource_id in edit.dropped:
         if resource_id not in replaced:
             raise InvalidDataError(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
+
+
+def _check_bared(window: ContextWindow, edit: Edit) -> None:
+    """Refuse to take parts of turns that do not stand afterwards, or from a place where no turn is."""
+    left = {turn.resource_id for turn in window.all_turns()}.difference(turn.resource_id for turn in _replaced(window, edit))
+    for resource_id in edit.bared:
+        if resource_id not in left:
+            raise InvalidDataError(".edit.bared", f"turn {resource_id!r} does not stand", "ids of turns that stand before and after")
+    if edit.unbound_from is not None and not 0 <= edit.unbound_from < len(window):
+        raise InvalidDataError(".edit.unbound_from", f"{edit.unbound_from} is no place in the view", f"0..{len(window) - 1}")
 
 
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:

@@ -19,11 +19,12 @@ from polycontext.window import Turn
 
 @frozen
 class TurnEvent:
-    """Record that `turn` came in with its class."""
+    """Record that `turn` came in with its class; `pinned` if the caller gave it."""
 
     state: ContextState
     turn: Turn
     resource_class: ResourceClass
+    pinned: bool = False
 
 
 @frozen
@@ -75,7 +76,8 @@ def event_of(step: Step, state: ContextState, at: datetime) -> Event:
         case InputKind.USER_TURN | InputKind.ASSISTANT_TURN | InputKind.TOOL_TURN | InputKind.SYSTEM:
             turn = after.peek(len(after))
             assert turn is not None
-            return TurnEvent(state, turn, after.class_of(turn))
+            tag = after.linearity.tag_of(turn.resource_id)
+            return TurnEvent(state, turn, tag.resource_class, tag.pinned)
         case InputKind.COMPRESS:
             assert step.compression is not None
             return CompressEvent(state, step.compression.edit, at)

@@ -27,6 +27,7 @@ from polycontext.pressure import (
     check_floors,
     is_looping,
     pressure_of,
+    splices_of,
     tokens_at,
 )
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow
@@ -125,7 +126,7 @@ class Step:
         if not self._holds_floors:
             result = self.compressed
             check_floors(self.window, result.edit)
-            if result.window.all_turns() != tuple(spliced(self.window.all_turns(), result.edit.splices)):
+            if result.window.all_turns() != tuple(spliced(self.window.all_turns(), splices_of(self.window, result.edit))):
                 # The journal repeats the edit: a window that it does not make would be lost by a restart.
                 raise InvalidOptionError("compression", result, "a window that its own edit makes")
             self._holds_floors = True
@@ -178,7 +179,8 @@ class Step:
     def appended(self) -> ContextWindow:
         """Return the window with the input's turn; raise `OrderError` if the turn may not come now."""
         if self._appended is None:
-            self._appended = self.window.append(self.input.turn, self.input.resource_class)
+            pinned = self.input.resource_class is ResourceClass.PRESERVED
+            self._appended = self.window.append(self.input.turn, self.input.resource_class, pinned=pinned)
         return self._appended
 
     @property

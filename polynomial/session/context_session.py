@@ -26,7 +26,7 @@ from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold, pressure_of
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools
+from polycontext.window import ContextItem, ContextWindow, Epoch, Role, TokenCounter, ToolCall, Turn, count_tools
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.providers import Provider, Rendered, get_format
 
@@ -128,6 +128,11 @@ class ContextSession:
     def pressure(self) -> float:
         """Return tokens used / max tokens of the window."""
         return pressure_of(self.conversation.window)
+
+    @property
+    def epoch(self) -> Epoch:
+        """Return since when requests only grow: its number, and what the change that began it took."""
+        return self.window.epoch
 
     @property
     def revision(self) -> int:

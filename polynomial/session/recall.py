@@ -12,6 +12,7 @@ from attrs import frozen
 from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
+from polycontext.window.yielding import unbound
 
 
 @frozen
@@ -33,7 +34,7 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
     atoms = {atom[0].resource_id: atom for atom in (log.atom(i) for i in _logged(view, log, resource_ids))}
     splices: dict[int, list[Splice]] = {}
     for atom in sorted(atoms.values(), key=lambda atom: log.place(atom[0].resource_id)):
-        if not all(turn.resource_id in view.standing for turn in atom):
+        if not all(_stands(window, view, turn) for turn in atom):
             splice = _splice(view, log, atom)
             splices.setdefault(splice.start, []).append(splice)
     return Edit(tuple(_joined(same) for _, same in sorted(splices.items())))
@@ -43,6 +44,12 @@ def _view(window: ContextWindow, log: Log) -> _View:
     turns = window.all_turns()
     keys = [log.place(next((i for i in turn.sources if log.knows(i)), turn.resource_id)) for turn in turns]
     return _View(turns, keys, {turn.resource_id: index for index, turn in enumerate(turns)})
+
+
+def _stands(window: ContextWindow, view: _View, logged: Turn) -> bool:
+    """Tell whether a turn of the log is all there; what was bound to another prefix cannot come back."""
+    index = view.standing.get(logged.resource_id)
+    return index is not None and view.turns[index] in (logged, unbound(logged, window.counter))
 
 
 def _logged(view: _View, log: Log, resource_ids: Iterable[str]) -> Iterable[str]:

@@ -9,6 +9,7 @@ import pytest
 from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
+NEVER = "1970-01-01T00:00:00+00:00"
 
 
 def written() -> dict[str, Any]:
@@ -21,12 +22,12 @@ def test_the_form_is_fixed() -> None:
     """The written form is part of the interface: names of classes, ISO moments, a schema and its version."""
     assert written() == {
         "schema": "polycontext.linearity",
-        "version": 1,
+        "version": 2,
         "promotions": 1,
         "drops": 1,
         "tags": [
-            {"id": "a", "class": "DROPPABLE", "provenance": "default", "rationale": "", "when": "1970-01-01T00:00:00+00:00"},
-            {"id": "b", "class": "PRESERVED", "provenance": "", "rationale": "why", "when": "1970-01-01T00:00:00+00:00"},
+            {"id": "a", "class": "DROPPABLE", "provenance": "default", "rationale": "", "when": NEVER, "pinned": False},
+            {"id": "b", "class": "PRESERVED", "provenance": "", "rationale": "why", "when": NEVER, "pinned": True},
         ],
     }
 
@@ -36,6 +37,17 @@ def test_a_restored_ledger_can_be_derived_from() -> None:
     ledger = LinearityMap.from_json(written())
     assert ledger.tag("c", REQUIRED).promote("a", REQUIRED).stats().promotions == 2
     assert json.loads(json.dumps(ledger.to_json())) == written()
+
+
+def test_a_ledger_of_version_1_is_read() -> None:
+    """It knew of no pins."""
+    data = written()
+    data["version"] = 1
+    for tag in data["tags"]:
+        del tag["pinned"]
+    ledger = LinearityMap.from_json(data)
+    assert [tag.pinned for _, tag in ledger.items()] == [False, False]
+    assert ledger.get("b") is PRESERVED
 
 
 def test_a_moment_of_another_zone_is_read_as_utc() -> None:
@@ -51,7 +63,7 @@ def _tag(key: str, value: object) -> Callable[[dict[str, Any]], None]:
 
 FAULTS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "another schema": ("$.schema", lambda data: data.update(schema="other")),
-    "a newer version": ("$.version", lambda data: data.update(version=2)),
+    "a newer version": ("$.version", lambda data: data.update(version=3)),
     "a version as text": ("$.version", lambda data: data.update(version="1")),
     "a version as a truth value": ("$.version", lambda data: data.update(version=True)),
     "a missing field": ("$.drops", lambda data: data.pop("drops")),

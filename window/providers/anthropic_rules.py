@@ -150,13 +150,17 @@ def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, sile
                 says, whole = "cache_control cannot be set for empty text blocks", False
             else:
                 says, whole = "messages: text content blocks must be non-empty", True
-            raise inner.into("!text").refuse("empty-text", "is an empty text block", "text blocks with text, or no such block", says, whole=whole)
+            raise inner.into("!text").refuse(
+                "empty-text", "is an empty text block", "text blocks with text, or no such block", says, whole=whole
+            )
     if not blocks and not silent and not (final and role == "assistant"):
         legal = "content; only a final assistant message may be empty"
         says = "all messages must have non-empty content except for the optional final assistant message"
         raise at.refuse("empty-message", f"is a {role} message without content", legal, says)
     if blocks and all(block["type"] == "text" and not is_visible(block["text"]) for block in blocks):
-        raise at.refuse("empty-message", f"is a {role} message of nothing but white space", "at least one visible character", BLANK, whole=True)
+        raise at.refuse(
+            "empty-message", f"is a {role} message of nothing but white space", "at least one visible character", BLANK, whole=True
+        )
 
 
 BLANK = "messages: text content blocks must contain non-whitespace text"
@@ -210,8 +214,10 @@ def _refuse_late_results(blocks: list[Message], at: At) -> None:
         if before["type"] != "tool_result" and block["type"] == "tool_result":
             # The vendor takes no result behind other blocks for one, and misses it in the call's place.
             says = (
-                f"messages.{(at.index or 0) - 1}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
             )
             spot = at.into("content", number)
-            raise spot.refuse("results-first", "is a result behind other blocks", "results at the start of a user message", says, whole=True)
+            raise spot.refuse(
+                "results-first", "is a result behind other blocks", "results at the start of a user message", says, whole=True
+            )

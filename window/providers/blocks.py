@@ -18,8 +18,8 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, copied
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
-from polycontext.window.providers.wire import Message, Provider
 from polycontext.window.part import Part, PartKind
+from polycontext.window.providers.wire import Message, Provider
 from polycontext.window.turn import Turn
 
 EMPTY = "[empty]"

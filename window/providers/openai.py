@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity.json_data import thawed
+from polycontext.window.part import Part
 from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, own_blocks, shown, stand_in, text_and_parts
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
-from polycontext.window.part import Part
 from polycontext.window.turn import Role, ToolCall, Turn
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}

@@ -146,8 +146,9 @@ def count_part(counter: TokenCounter, part: Part) -> int:
 
 
 def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
-    """Return `turn` whose parts know what they count, so that it can yield them without counting again."""
-    return evolve(turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in turn.parts))
+    """Return `turn` whose parts know what they count, whatever was said before, so that it can yield them without counting again."""
+    uncounted = (evolve(part, tokens=None) for part in turn.parts)
+    return evolve(turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in uncounted))
 
 
 def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> int:

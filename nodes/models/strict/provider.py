@@ -23,7 +23,7 @@ class Event:
     r"""Hold one server-sent event: its name, if it has one, and its data, JSON or a plain text such as ``[DONE]``.
 
     >>> Event("ping", {"type": "ping"}).encoded()
-    b'event: ping\\ndata: {"type":"ping"}\\n\\n'
+    b'event: ping\ndata: {"type":"ping"}\n\n'
     """
 
     name: str | None
