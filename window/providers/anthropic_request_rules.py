@@ -188,8 +188,10 @@ def _check_max_tokens(value: object) -> None:
 
 def _check_system(system: object) -> None:
     at = At("system")
-    if isinstance(system, str | None):
+    if system is None or system == "":
         return
+    if isinstance(system, str):
+        system = [{"type": "text", "text": system}]
     if not isinstance(system, list):
         raise at.refuse("bad-system", f"is {shown(system)}", "text, or a list of text blocks", "Input should be a valid list")
     for number, block in enumerate(system):

@@ -240,7 +240,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         drops = self.drops if asked is None else asked == "drop_block"
         # The binding compares system and tools, whichever model reads them.
         head = digest(len(tools).to_bytes(4), *contents)
-        frame = Frame(head, model, frozenset({model, *self.reads.get(model, ())}), betas, drops, self.binding)
+        frame = Frame(head, chain[-1], model, frozenset({model, *self.reads.get(model, ())}), betas, drops, self.binding)
         blocks = tuple(zip(chain[1:], self._tokens.head(system, tools), strict=True))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in marks if isinstance(mark, Mapping)), size)
 

@@ -31,7 +31,9 @@ class Frame:
     """Hold what all messages of a request are judged under."""
 
     head: bytes
-    """Digest of system and tools."""
+    """Digest of system and tools, which thinking is bound to."""
+    cached: bytes
+    """Digest of model, tools and system, which the prompt cache goes by."""
     model: str
     readable: frozenset[str]
     betas: frozenset[str]
@@ -42,7 +44,7 @@ class Frame:
     def key(self) -> bytes:
         """Return the digest that every prefix begins with."""
         flags = orjson.dumps([self.model, sorted(self.readable), COMPACTION_BETA in self.betas, self.drops, self.binding])
-        return digest(self.head, flags)
+        return digest(self.head, self.cached, flags)
 
 
 @frozen
@@ -108,18 +110,18 @@ class PrefixJudge:
                     reason = self._dropped(block, bound, frame, f"messages.{index}.content.{number}", _is_latest(messages, index))
                     if reason is not None:
                         dropped.append((f"messages.{index}.content.{number}", reason))
-                        blocks.append((digest(frame.head, cached), 0))
+                        blocks.append((digest(frame.cached, cached), 0))
                         continue
                 case "compaction" if block.get("signature"):
                     bound = self._resumed(block, bound, frame, index)
                     cached = digest(cached, content)
-                    blocks.append((digest(frame.head, cached), self.tokens.block(block)))
+                    blocks.append((digest(frame.cached, cached), self.tokens.block(block)))
                     continue
                 case _:
                     pass
             bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
             marks.extend((number, seconds) for seconds in _marked(block))
-            blocks.append((digest(frame.head, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
+            blocks.append((digest(frame.cached, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
         return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw))
 
     def _dropped(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, latest: bool) -> str | None:  # noqa: FBT001
