@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from polycontext.linearity.json_data import thawed
-from polycontext.window.providers.anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
+from polycontext.window.providers.anthropic_request_rules import check_messages
+from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, with_user_first
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown, text_and_parts
-from polycontext.window.providers.pairing import Pairing, refuse_open_tail
+from polycontext.window.providers.pairing import Pairing
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
 from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
 from polycontext.window.turn import Role, ToolCall, Turn
@@ -57,12 +58,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
 the first message is the assistant's; legal: a user message first
     """
-    parsed = parse(messages)
-    if strict_first:
-        refuse_first(parsed)
-    if not allow_open_tail:
-        refuse_open_tail(parsed)
-        refuse_blank_tail(parsed)
+    check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 
 
 def render(turns: Iterable[Turn]) -> Rendered:
