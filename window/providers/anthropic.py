@@ -8,11 +8,12 @@ as the provider accepts, but not within one.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from polycontext.window.providers.anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
+from polycontext.window.providers.anthropic_request_rules import check_messages
+from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
 from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.pairing import Pairing, refuse_open_tail
+from polycontext.window.providers.pairing import Pairing
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, ToolCall, Turn
 
@@ -62,12 +63,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
 the first message is the assistant's; legal: a user message first
     """
-    parsed = parse(messages)
-    if strict_first:
-        refuse_first(parsed)
-    if not allow_open_tail:
-        refuse_open_tail(parsed)
-        refuse_blank_tail(parsed)
+    check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:

@@ -91,7 +91,8 @@ def test_a4_call_ids_are_unique_within_a_message_only() -> None:
 def test_a7_an_empty_text_block_is_refused() -> None:
     """Text that was emptied must go together with its block; what a tool returned may be empty."""
     assert refused([ASK, assistant(text(""), call("a")), user(result("a"))]) == ("empty-text", 1)
-    check([ASK, assistant(text("\n"), call("a")), user(result("a", ""))])
+    assert refused([ASK, assistant(text("\n"), call("a")), user(result("a"))]) == ("blank-text", 1)
+    check([ASK, assistant(call("a")), user(result("a", ""))])
 
 
 @pytest.mark.parametrize("content", ["", [], " \n", [{"type": "text", "text": " "}]])
