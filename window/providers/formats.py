@@ -39,6 +39,10 @@ def _loaded(known: Provider) -> WireFormat:
             from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
 
             return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer)
+        case Provider.RESPONSES:
+            from polycontext.window.providers import responses, responses_write  # noqa: PLC0415 - as above
+
+            return WireFormat(known, responses.parse, responses.render, responses.check, responses_write.Writer)
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:

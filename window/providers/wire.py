@@ -22,6 +22,7 @@ class Provider(StrEnum):
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+    RESPONSES = "openai-responses"
 
 
 @frozen
