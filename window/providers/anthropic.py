@@ -131,10 +131,11 @@ def _turns(messages: Sequence[Message], entries: Sequence[Entry], start: int, st
 
 def _further(messages: Sequence[Message], index: int) -> Message | None:
     """Return what is to be said of a message: its form where it is no list of blocks, and that it stands behind one of the same role."""
-    content = messages[index]["content"]
+    content, further = messages[index]["content"], without(messages[index], *_MESSAGE)
     if not content or isinstance(content, str):
-        return {"content": "" if isinstance(content, str) else []}
-    return {} if index and messages[index - 1]["role"] == messages[index]["role"] else None
+        return {**further, "content": "" if isinstance(content, str) else []}
+    is_anew = index > 0 and messages[index - 1]["role"] == messages[index]["role"]
+    return further if further or is_anew else None
 
 
 def _said(role: Role, messages: Sequence[tuple[Message | None, Sequence[Message]]]) -> Turn:
