@@ -1,7 +1,7 @@
 """What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn
 
@@ -32,6 +32,10 @@ def _window(_instance: object, _attribute: object, value: object) -> None:
         raise InvalidOptionError("window", value, "a number of tokens, at least 1")
 
 
+def _names(given: Iterable[str]) -> frozenset[str]:
+    return frozenset(given)
+
+
 def _faults(given: Faults | Mapping[int, Fault]) -> Faults:
     return given if isinstance(given, Faults) else Faults(given)
 
@@ -50,7 +54,7 @@ class OpenAIOptions:
 
     window: int = field(default=400_000, validator=_window, kw_only=True)
     counter: TokenCounter = field(factory=default_counter, kw_only=True)
-    models: frozenset[str] = field(default=frozenset(), converter=frozenset, kw_only=True)
+    models: frozenset[str] = field(default=frozenset(), converter=_names, kw_only=True)
     faults: Faults = field(factory=dict, converter=_faults, kw_only=True)
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
