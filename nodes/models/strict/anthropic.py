@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.models.strict.anthropic_events import error_event, message_events
-from polycontext.nodes.models.strict.anthropic_prefix import INVALID, Frame, Prefix, PrefixJudge, mark_seconds
+from polycontext.nodes.models.strict.anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
 from polycontext.nodes.models.strict.anthropic_tokens import BlockTokens, text_blocks
 from polycontext.nodes.models.strict.binding import Bound, Signer, canonical
 from polycontext.nodes.models.strict.faults import Break, Fault, Faults, broken
@@ -30,9 +30,6 @@ from polycontext.window.tokens.tiktoken_counter import default_counter
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""
-
-MOST_BYTES = 32 * 2**20
-"""Bytes that a request may have."""
 
 _SMALL_WINDOW, _MEDIA_OF_SMALL = 200_000, 100
 
@@ -202,11 +199,8 @@ non-empty content except for the optional final assistant message (rule empty-me
             check_whole(request, progress, prefill=self.prefill, most_media=most)
         except InvalidMessagesError as error:
             raise RequestRefusedError(400, INVALID, error.wording or str(error), error.rule, error.index, error.legal) from error
-        size = head.size + prefixes[-1].size
-        if size > MOST_BYTES:
-            raise RequestRefusedError(
-                413, "request_too_large", "Request exceeds the maximum size", "request-size", None, f"{MOST_BYTES} bytes"
-            )
+        if head.size + prefixes[-1].size > MOST_BYTES:
+            raise too_large()
         tokens = sum(tokens for _, tokens in head.blocks) + sum(tokens for prefix in prefixes for _, tokens in prefix.blocks)
         if tokens > self.window and not counting:
             message = f"prompt is too long: {tokens} tokens > {self.window} maximum"

@@ -22,6 +22,9 @@ from polycontext.window.providers.blocks import copied_messages
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
 """Why a thinking block was dropped, in the vendor's words."""
 
+MOST_BYTES = 32 * 2**20
+"""Bytes that a request may have."""
+
 _FLAT = 90
 """Brackets in a message below which it cannot be nested too deep."""
 
@@ -98,6 +101,8 @@ class PrefixJudge:
 
     def _judged(self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool) -> Prefix:
         index = before.progress.count
+        if before.size + len(raw) > MOST_BYTES:
+            raise too_large()
         message = _read(raw, messages[index], index)
         progress = judged_one(message, before.progress, final=final)
         role = message["role"]
@@ -153,6 +158,12 @@ class PrefixJudge:
             message = f"messages.{index}.content.0: the `compaction` block's `content` differs from the text its `signature` recorded"
             raise RequestRefusedError(400, INVALID, message, "compaction-content", index, _UNCHANGED, code="compaction_content_mismatch")
         return place
+
+
+def too_large() -> RequestRefusedError:
+    """Return what the vendor says of a request of too many bytes."""
+    legal = f"at most {MOST_BYTES} bytes"
+    return RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal)
 
 
 INVALID = "invalid_request_error"
