@@ -8,12 +8,7 @@ from struct import pack
 
 from attrs import frozen
 
-_WORDS = """
-    the a of to and in for with on from by at train station night ticket seat coach window platform Vienna Graz Linz Oslo Bergen
-    depart arrive book cancel change refund price euro minute hour day customer order number confirmed failed retry index table
-    column commit branch test module src/app.py src/train/seat.py error warning value result path list search page id UA100 HAT271
-    ZX-4471 0.75 1,204 2026-11-22 please never always must check again because therefore however first next last
-""".split()
+_WORDS = ["the", "a", "of", "to", "and", "in", "for", "with", "on", "from", "by", "at", "train", "station", "night", "ticket", "seat", "coach", "window", "platform", "Vienna", "Graz", "Linz", "Oslo", "Bergen", "depart", "arrive", "book", "cancel", "change", "refund", "price", "euro", "minute", "hour", "day", "customer", "order", "number", "confirmed", "failed", "retry", "index", "table", "column", "commit", "branch", "test", "module", "src/app.py", "src/train/seat.py", "error", "warning", "value", "result", "path", "list", "search", "page", "id", "UA100", "HAT271", "ZX-4471", "0.75", "1,204", "2026-11-22", "please", "never", "always", "must", "check", "again", "because", "therefore", "however", "first", "next", "last"]
 _TOOLS = ("search", "read_file", "book_seat", "run_tests")
 _LONG = 100
 

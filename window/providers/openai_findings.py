@@ -46,7 +46,9 @@ def responses_findings(request: Given, *, allow_open_tail: bool = False, foreign
         body = copied_request(NAME, request) if isinstance(request, Mapping) else {}
         breach = responses_request.request_breach(body, foreign=foreign) or responses_request.unstored(body) if body else None
         items = body.get("input") if isinstance(request, Mapping) else request
-        copies = copied_messages(cast("Provider", NAME), items) if isinstance(items, list | tuple) and items else []
+        # A text for an input is one message; what else is no list, or an empty one, a whole request was told already.
+        told = isinstance(items, str) or (isinstance(request, Mapping) and (not items or not isinstance(items, list)))
+        copies = [] if told else copied_messages(cast("Provider", NAME), items)
     except InvalidMessagesError as error:
         return [error]
     judge = InputJudge(continued=responses_request.is_continued(body), foreign=foreign)
