@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import orjson
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.window.image_size import image_size
 from polycontext.window.part import Part
@@ -23,9 +23,15 @@ from polycontext.window.pdf_pages import PDF_LIMIT, count_pages
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
 
+TEXT_LIMIT = 32_000_000
+"""Bytes of a text document that are read; providers take no larger request."""
+
 _DATA_URL = re.compile(r"data:([^,;]{0,200})((?:;[^,;]{0,200}){0,8}),", re.IGNORECASE)
 _BLANK = re.compile(r"\s+")
 _SHOWN = 80
+_WAVE_HEAD = 64
+_WAVE_RATES = range(8_000, 384_001)
+"""Bytes a second of recordings that a head is believed: telephone quality to studio quality, two channels."""
 
 
 class MediumKind(StrEnum):
@@ -67,6 +73,7 @@ class Medium:
     width: int | None = None
     height: int | None = None
     pages: int | None = None
+    seconds: float | None = None
     text: str | None = None
     name: str = ""
     detail: str = ""
@@ -89,31 +96,35 @@ def read_medium(block: object) -> Medium | None:
     """Return what the medium in a provider's `block` is, or None for a block that is no medium.
 
     Takes whatever is given: fields that are missing or of another type are unknown. Time is linear in the
-    payload at most, and no more than a head of it is decoded (of a PDF all, up to 32 MB).
+    payload at most, and no more than a head of it is decoded (of a PDF or a text file all, up to 32 MB).
 
     >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
-    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, text=None, name='', detail='')
+    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, seconds=None, text=None, name='', detail='')
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
-    kind = KINDS.get(block["type"]) if isinstance(block, Mapping) and isinstance(block.get("type"), str) else None
-    if kind is None:
+    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str) or block["type"] not in KINDS:
         return None
-    assert isinstance(block, Mapping)
     source = read_source(block)
-    known = {"media_type": source.media_type, "name": source.name, "detail": source.detail}
+    medium = Medium(KINDS[block["type"]], source.media_type, name=source.name, detail=source.detail)
     if source.data is None:
-        return Medium(kind, **known)
+        return medium
     if source.plain:
-        return Medium(kind, **known, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
-    size = decoded_size(source.data)
-    match kind:
+        return evolve(medium, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
+    return _opened(evolve(medium, size=decoded_size(source.data)), source.data)
+
+
+def _opened(medium: Medium, payload: str) -> Medium:
+    """Return `medium` with what the head of its base64 `payload` says."""
+    match medium.kind:
         case MediumKind.IMAGE:
-            return _image(source, known, size)
+            return _image(medium, payload)
         case MediumKind.DOCUMENT:
-            return _document(source, known, size)
-        case _:
-            return Medium(kind, **known, size=size)
+            return _document(medium, payload)
+        case MediumKind.AUDIO:
+            return evolve(medium, seconds=_seconds(head(payload, _WAVE_HEAD), decoded_size(payload)))
+        case MediumKind.OTHER:
+            return medium
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
@@ -122,7 +133,7 @@ def read_source(block: Mapping[str, Any]) -> Source:
         case {"source": Mapping() as source}:
             return _anthropic(block, source)
         case {"type": "input_audio" | "audio" as key}:
-            inner = _object(block.get(key))
+            inner = _object(block.get(key)) or block
             form = _text(inner.get("format"))
             return Source(f"audio/{form}" if form else "", _some(inner.get("data")), None, _some(inner.get("id")))
         case {"type": "image_generation_call"}:
@@ -176,6 +187,8 @@ def _title(medium: Medium) -> str:
 def _measures(medium: Medium) -> list[str]:
     if medium.width is not None:
         return [f"{medium.width} x {medium.height}"]
+    if medium.seconds is not None:
+        return [f"{medium.seconds:.0f} s"]
     if medium.pages is not None:
         return [f"{medium.pages} {'page' if medium.pages == 1 else 'pages'}"]
     return [_bytes(medium.size)] if medium.size else []
@@ -197,38 +210,51 @@ def _shown(text: object) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
-def _image(source: Source, known: dict[str, str], size: int) -> Medium:
-    found = None
+def _image(medium: Medium, payload: str) -> Medium:
     for length in HEADS:
-        found = image_size(head(source.data or "", length))
-        if found or length >= len(source.data or ""):
+        found = image_size(head(payload, length))
+        if found:
+            return evolve(medium, kind=MediumKind.IMAGE, media_type=found.media_type, width=found.width, height=found.height)
+        if length >= len(payload):
             break
-    if found is None:
-        return Medium(MediumKind.IMAGE, **known, size=size)
-    return Medium(MediumKind.IMAGE, **(known | {"media_type": found.media_type}), size=size, width=found.width, height=found.height)
+    return medium
 
 
-def _document(source: Source, known: dict[str, str], size: int) -> Medium:
-    payload = source.data or ""
-    opening = head(payload, 4_096)
+def _seconds(opening: bytes, size: int) -> float | None:
+    """Return how long an uncompressed recording is, by the bytes a second that its head names."""
+    if opening[:4] != b"RIFF" or opening[8:16] != b"WAVEfmt ":
+        return None
+    rate = int.from_bytes(opening[28:32], "little")
+    return size / rate if rate in _WAVE_RATES else None
+
+
+def _document(medium: Medium, payload: str) -> Medium:
+    opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:
-        pages = count_pages(head(payload, len(payload))) if size <= PDF_LIMIT else None
-        return Medium(MediumKind.DOCUMENT, **(known | {"media_type": "application/pdf"}), size=size, pages=pages)
-    if source.media_type.startswith("text/"):
-        try:
-            text = head(payload, len(payload)).decode()
-        except UnicodeDecodeError:
-            text = None
-        return Medium(MediumKind.DOCUMENT, **known, size=size, text=text)
-    pictured = image_size(opening)
-    return _image(source, known, size) if pictured else Medium(MediumKind.DOCUMENT, **known, size=size)
+        pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None
+        return evolve(medium, media_type="application/pdf", pages=pages)
+    if image_size(opening):
+        return _image(medium, payload)
+    is_text = b"\0" not in opening and decoded_size(payload) <= TEXT_LIMIT
+    return evolve(medium, text=_decoded(payload)) if is_text else medium
+
+
+def _decoded(payload: str) -> str | None:
+    """Return the words of a text file, whatever type it claims; None where it is no text."""
+    try:
+        return head(payload, len(payload)).decode() or None
+    except UnicodeDecodeError:
+        return None
 
 
 def head(payload: str, length: int) -> bytes:
     """Return the bytes that the first `length` characters of a base64 `payload` hold; none where they are no base64."""
-    # Without these the decoder would skip what it does not know, and with them the URL-safe alphabet is read too.
-    start = payload[:length].translate({ord("-"): "+", ord("_"): "/", ord("\n"): None, ord("\r"): None, ord(" "): None})
-    start = start.rstrip("=")
+    start = payload[:length]
+    # What the decoder does not know it would skip: here it reads the URL-safe alphabet, too.
+    if "-" in start or "_" in start:
+        start = start.replace("-", "+").replace("_", "/")
+    start = "".join(start.split()).rstrip("=")
+    start = start[: len(start) - (len(start) % 4 == 1)]
     start += "=" * (-len(start) % 4)
     try:
         return binascii.a2b_base64(start.encode("ascii"))

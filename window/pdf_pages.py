@@ -11,15 +11,13 @@ from itertools import islice
 PDF_LIMIT = 32_000_000
 """Bytes of a document that are looked at; providers take no larger request."""
 
-MAX_PAGES = 600
-"""Pages that a provider takes at most; a larger number is read as unknown."""
-
 _PAGE = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
-_COUNT = re.compile(rb"/Count\s{1,8}(\d{1,7})")
+_TREE = re.compile(rb"/Type\s{0,8}/Pages(?![A-Za-z])")
+_COUNT = re.compile(rb"/Count\s{1,8}(\d{1,4})(?!\d)")
 _PACKED = re.compile(rb"/Type\s{0,8}/ObjStm")
 _STREAM = re.compile(rb"stream\r?\n")
-_STREAMS = 2_000
-_INFLATED = 4_000_000
+_STREAMS, _TREES = 2_000, 2_000
+_INFLATED = 8_000_000
 _NEAR = 2_000
 
 
@@ -33,26 +31,34 @@ def count_pages(data: bytes) -> int | None:
     """
     pages, promised = _found(data)
     budget = _INFLATED
-    for packed in islice(_PACKED.finditer(data), _STREAMS):
+    all_read = True
+    for number, packed in enumerate(_PACKED.finditer(data)):
         stream = _STREAM.search(data, packed.end(), packed.end() + _NEAR)
-        if stream is None or budget <= 0:
-            continue
-        inner = _inflated(data, stream.end(), budget)
+        inner = _inflated(data, stream.end(), budget) if stream and number < _STREAMS else b""
+        if not inner:
+            all_read = False
+            break
         budget -= len(inner)
         more, told = _found(inner)
         pages, promised = pages + more, max(promised, told)
-    found = max(pages, promised)
-    return found if found > 0 else None
+    # Where a stream stayed closed the page tree's own word is needed.
+    return max(pages, promised) or None if all_read or promised else None
 
 
 def _found(data: bytes) -> tuple[int, int]:
     """Return how many page objects stand in `data`, and the largest number of pages that a page tree promises."""
     pages = sum(1 for _ in _PAGE.finditer(data))
-    return pages, 0
+    trees = (data[max(0, tree.start() - _NEAR // 4) : tree.end() + _NEAR // 4] for tree in islice(_TREE.finditer(data), _TREES))
+    return pages, max((int(count[1]) for near in trees for count in _COUNT.finditer(near)), default=0)
 
 
 def _inflated(data: bytes, start: int, most: int) -> bytes:
+    """Return what a compressed stream holds, nothing where it cannot be opened or is larger than `most` bytes."""
+    if most <= 0:
+        return b""
+    opened = zlib.decompressobj()
     try:
-        return zlib.decompressobj().decompress(data[start : start + most], most)
+        inner = opened.decompress(data[start : start + most], most)
     except zlib.error:
         return b""
+    return inner if opened.eof else b""

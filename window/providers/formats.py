@@ -32,13 +32,13 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
-            from polycontext.window.providers import openai  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers import openai, openai_write  # noqa: PLC0415 - most readers need one format only
 
-            return WireFormat(known, openai.parse, openai.render, openai.check, openai.rebuild, openai.render_turn)
+            return WireFormat(known, openai.parse, openai.render, openai.check, openai_write.Writer, adds_nothing=True)
         case Provider.ANTHROPIC:
-            from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
+            from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
 
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic.rebuild)
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer)
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:

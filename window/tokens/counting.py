@@ -9,18 +9,18 @@ a turn is counted once, when it is appended, and never again.
 The constants are fitted to recorded usage of gpt-4o and gpt-4.1 and lean to the
 careful side (``docs/decisions/2026-11-21-token-framing.md``).
 
-An image, a document or a recording travels as base64, but no provider bills
-the base64: counted as text, one photo would fill a window. Pixels, pages and
-seconds are not known without decoding, so media cost a flat estimate on the
-careful side.
+A turn does not know which provider it will be sent to, and one writes longer than another. The count is
+an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost the
+most that a provider charges by its published rules (`media_rules`).
 """
 
 import json
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import orjson
 from attrs import evolve, frozen
 
 from polycontext.window.part import Part, PartKind
@@ -44,20 +44,11 @@ PARALLEL_CALL_OVERHEAD = 9
 TOOLS_OVERHEAD = 4
 """Tokens around the tool definitions as a whole."""
 
-IMAGE_TOKENS = 1_600
-"""Cost of one image: what Claude charges at most for one of ordinary size; gpt-4o stays below (1,445)."""
+_CUT = 1
+"""Tokens that words may cost more where they are cut into two blocks."""
 
-_CHARACTERS_PER_TOKEN: Mapping[str, int | None] = {
-    "image": None,
-    "image_url": None,
-    "input_image": None,
-    "document": 16,
-    "file": 16,
-    "input_file": 16,
-    "input_audio": 500,
-}
-_MEDIA = re.compile("|".join(f'"{kind}"' for kind in _CHARACTERS_PER_TOKEN))
-_BASE64 = re.compile(r"(?:data:[^,]*,)?[A-Za-z0-9+/_-]{200,}={0,2}")
+_GROWING = re.compile(r"[0-9][eE][-+0-9]")
+_DEEP = 60
 
 _LETTERS = (string.ascii_letters + " \t\r\n").encode() + bytes(range(128, 256))
 
@@ -116,11 +107,11 @@ def is_exact(counter: TokenCounter) -> bool:
 def count_turn(counter: TokenCounter, turn: Turn) -> int:
     """Return what `turn` costs within a request, in tokens: always 1 or more.
 
-    Counts content, name, calls with their arguments, opaque parts by their JSON
-    text (media by a flat estimate) and the framing around them. Ids of calls are
+    Counts content, name, calls with their arguments, parts by their JSON text
+    (media by the providers' rules) and the framing around them. Ids of calls are
     not billed. Takes time in proportion to the text.
 
-    Law: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`.
+    Laws: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`; no provider is sent more than that.
     """
     tokens = TURN_OVERHEAD
     if turn.content:
@@ -129,20 +120,76 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
         tokens += NAME_OVERHEAD + counter.count(turn.name)
     if turn.tool_calls:
         each = CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
-        tokens += sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in turn.tool_calls)
+        for call in turn.tool_calls:
+            tokens += each + 2 * counter.count(call.name) + arguments_tokens(counter, call.arguments)
+    elif not turn.content or turn.content.isspace():
+        tokens += _stand_in_tokens(counter, turn)
     if turn.parts:
-        tokens += sum(count_part(counter, part) for part in turn.parts)
+        messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
+        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in turn.parts)
     return max(1, tokens)
 
 
+def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
+    """Return what a call's arguments cost: as they stand, or as the provider writes them that wants an object, whichever is more.
+
+    >>> arguments_tokens(EstimatingCounter(), '{"city": "Paris"}'), arguments_tokens(EstimatingCounter(), "Paris")
+    (6, 9)
+    """
+    tokens = counter.count(arguments)
+    if _is_plain_object(arguments):
+        return tokens
+    from polycontext.window.providers.blocks import compact, loaded_object  # noqa: PLC0415 - for what few calls have
+
+    if loaded_object(arguments) is None:
+        return max(tokens, counter.count(compact({"raw_arguments": arguments})))
+    return tokens + _growth(arguments)
+
+
+def _growth(arguments: str) -> int:
+    """Return how many characters numbers gain that are read and written anew: 1e15 is 1000000000000000.0 then."""
+    gained: list[int] = []
+
+    def read(literal: str) -> float:
+        number = float(literal)
+        gained.append(max(0, len(repr(number)) - len(literal)))
+        return number
+
+    json.loads(arguments, parse_float=read)
+    return sum(gained)
+
+
+def _is_plain_object(arguments: str) -> bool:
+    """Tell whether `arguments` are a JSON object that is not longer when it is written anew."""
+    try:
+        if type(orjson.loads(arguments)) is not dict or _GROWING.search(arguments):
+            return False
+    except ValueError:
+        return False
+    return len(arguments) < _DEEP or arguments.count("{") + arguments.count("[") < _DEEP
+
+
 def count_part(counter: TokenCounter, part: Part) -> int:
-    """Return what `part` adds to its turn, in tokens; what was counted before is not counted again."""
+    """Return what `part` adds to its turn, in tokens: its text, its media, what a cut in the words may cost.
+
+    What was counted before is not counted again.
+
+    >>> count_part(EstimatingCounter(), Part("anthropic", "{}", PartKind.WORDS, 0, 5))
+    1
+    """
     if part.tokens is not None:
         return part.tokens
-    if part.kind is not PartKind.BLOCK and part.data in ("{}", ""):
-        return 0
-    text, media = part_text(part.data)
-    return media + counter.count(text)
+    from polycontext.window.tokens.part_text import part_text  # noqa: PLC0415 - for turns that have parts
+
+    text, media = part_text(part)
+    return (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
+
+
+def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
+    """Return what the words cost that stand where a provider refuses emptiness, beyond what the blank content costs."""
+    from polycontext.window.providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
+
+    return max(0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0))
 
 
 def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
@@ -165,57 +212,3 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     from polycontext.window.tokens.tool_text import tool_text  # noqa: PLC0415 - for those who define tools
 
     return TOOLS_OVERHEAD + counter.count(tool_text(tools)) if tools else 0
-
-
-def part_text(data: str) -> tuple[str, int]:
-    """Return the text of a part's JSON that counts as text, and the tokens of the media in it.
-
-    Signed thinking, encrypted items and whatever is not JSON count as they stand.
-
-    >>> part_text('{"type": "thinking", "thinking": "so", "signature": "c2ln"}')[1]
-    0
-    >>> part_text('{"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}')[1]
-    1600
-    """
-    if not _MEDIA.search(data):
-        return data, 0
-    try:
-        rest, tokens = _without_media(json.loads(data))
-    except (ValueError, RecursionError):
-        return data, 0
-    return (json.dumps(rest, ensure_ascii=False), tokens) if tokens else (data, 0)
-
-
-def _without_media(value: Any) -> tuple[Any, int]:
-    """Return `value` with the payload of every medium cut out, and what the media cost in tokens."""
-    match value:
-        case {"type": str(kind)} if kind in _CHARACTERS_PER_TOKEN and not _is_plain_text(value):
-            rest, length = _without_payload(value)
-            per_token = _CHARACTERS_PER_TOKEN[kind]
-            return rest, IMAGE_TOKENS if per_token is None else max(IMAGE_TOKENS, length // per_token)
-        case _:
-            return _cut(value, _without_media)
-
-
-def _is_plain_text(block: Mapping[str, Any]) -> bool:
-    source = block.get("source")
-    return isinstance(source, Mapping) and source.get("type") in ("text", "content")
-
-
-def _without_payload(value: Any) -> tuple[Any, int]:
-    """Return `value` with its base64 texts cut out, and how many characters those had."""
-    is_payload = isinstance(value, str) and _BASE64.fullmatch(value)
-    return ("", len(value)) if is_payload else _cut(value, _without_payload)
-
-
-def _cut(value: Any, cut: Callable[[Any], tuple[Any, int]]) -> tuple[Any, int]:
-    """Return `value` after `cut` of all that it holds, and the sum of what `cut` counted."""
-    match value:
-        case Mapping():
-            pairs = {key: cut(inner) for key, inner in value.items()}
-            return {key: rest for key, (rest, _) in pairs.items()}, sum(count for _, count in pairs.values())
-        case [*values]:
-            items = [cut(inner) for inner in values]
-            return [rest for rest, _ in items], sum(count for _, count in items)
-        case _:
-            return value, 0

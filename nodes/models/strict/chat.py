@@ -6,8 +6,9 @@ from typing import Any
 from attrs import define, field, frozen
 
 from polycontext.nodes.models.strict.faults import Break, broken
+from polycontext.nodes.models.strict.memory import Memory
 from polycontext.nodes.models.strict.openai import OpenAIOptions, pieces, refuse, running, unbroken, without
-from polycontext.nodes.models.strict.prefixes import Recent, chain, json_bytes
+from polycontext.nodes.models.strict.prefixes import MOST_PREFIXES, chain, json_bytes, longest
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.usage import CacheUse
 from polycontext.window.providers.breach import Breach
@@ -38,7 +39,7 @@ class _Turned:
     usage: dict[str, Any]
 
 
-@define(kw_only=True, eq=False)
+@define(eq=False)
 class StrictChat(OpenAIOptions):
     """Answer requests to ``/v1/chat/completions`` as OpenAI does, and refuse what it refuses. Safe under threads.
 
@@ -47,13 +48,13 @@ class StrictChat(OpenAIOptions):
 
     Source: the vendor's reference of chat completions; the rules are those of `polycontext.window.providers.chat_rules`.
 
-    >>> chat = StrictChat(reply=lambda request: f"{len(request['messages'])} messages")
+    >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
     >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]
     '1 messages'
     """
 
-    reply: Callable[[Request], Answer] = lambda _: "OK"
-    _prefixes: Recent[_Learned] = field(init=False, repr=False, factory=Recent)
+    reply: Callable[[Request], Answer]
+    _prefixes: Memory[_Learned] = field(init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES))
 
     @property
     def path(self) -> str:
@@ -103,19 +104,20 @@ class StrictChat(OpenAIOptions):
         start = json_bytes([request.get("model"), request.get("tools"), request.get("prompt_cache_key")])
         texts = [json_bytes(message) for message in request["messages"]]
         digests = chain(start, texts)
-        tokens = self._learn(request["messages"], texts, digests, REQUEST_OVERHEAD + self.count_tools(request))
-        if tokens[-1] > self.context_window:
+        tokens = self._learn(request, texts, digests)
+        if tokens[-1] > self.window:
             refuse(self._overflow(tokens[-1]))
         return self._cache.automatic(digests, tokens), tokens[-1]
 
-    def _learn(self, messages: Sequence[Any], texts: Sequence[bytes], digests: Sequence[bytes], before: int) -> list[int]:
+    def _learn(self, request: Request, texts: Sequence[bytes], digests: Sequence[bytes]) -> list[int]:
         """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
-        known, learned = self._prefixes.longest(digests)
+        known, learned = longest(self._prefixes, digests)
         judge, counted = (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
-        for message in messages[known:]:
+        new = request["messages"][known:]
+        for message in new:
             _heard(judge.add(message))
-        new = [self.count_seen(*pair) + TURN_OVERHEAD for pair in zip(messages[known:], texts[known:], strict=True)]
-        tokens = counted + running(new, counted[-1] if counted else before)
+        before = counted[-1] if counted else REQUEST_OVERHEAD + self.count_tools(request)
+        tokens = counted + running([self.count_seen(*pair) + TURN_OVERHEAD for pair in zip(new, texts[known:], strict=True)], before)
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
         _heard(judge.end())
@@ -123,10 +125,10 @@ class StrictChat(OpenAIOptions):
 
     def _overflow(self, tokens: int) -> Breach:
         message = (
-            f"This model's maximum context length is {self.context_window} tokens. However, your messages resulted in {tokens} tokens. "
+            f"This model's maximum context length is {self.window} tokens. However, your messages resulted in {tokens} tokens. "
             "Please reduce the length of the messages."
         )
-        return Breach("overflow", message, f"at most {self.context_window} tokens", None, "messages", "context_length_exceeded")
+        return Breach("overflow", message, f"at most {self.window} tokens", None, "messages", "context_length_exceeded")
 
     def _frame(self, request: Request, turned: _Turned, kind: str) -> dict[str, Any]:
         made = int(self.clock())

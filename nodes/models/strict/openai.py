@@ -1,7 +1,7 @@
 """What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn
 
@@ -9,13 +9,14 @@ import orjson
 from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.models.strict.faults import Break, Faults
+from polycontext.nodes.models.strict.faults import Break, Fault, Faults
 from polycontext.nodes.models.strict.prefixes import json_bytes
 from polycontext.nodes.models.strict.provider import Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.nodes.models.strict.usage import PrefixCache
 from polycontext.window.providers.breach import Breach
-from polycontext.window.tokens.counting import EstimatingCounter, TokenCounter, part_text
+from polycontext.window.tokens.counting import TokenCounter, part_text
+from polycontext.window.tokens.tiktoken_counter import default_counter
 
 PIECE = 24
 """Characters of a text or of arguments that one event of a stream holds."""
@@ -28,26 +29,34 @@ _UNSEEN = frozenset(
 
 def _window(_instance: object, _attribute: object, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError("context_window", value, "a number of tokens, at least 1")
+        raise InvalidOptionError("window", value, "a number of tokens, at least 1")
 
 
-@define(kw_only=True, eq=False)
+def _names(given: Iterable[str]) -> frozenset[str]:
+    return frozenset(given)
+
+
+def _faults(given: Faults | Mapping[int, Fault]) -> Faults:
+    return given if isinstance(given, Faults) else Faults(given)
+
+
+@define(eq=False)
 class OpenAIOptions:
     """Hold what a strict provider of OpenAI's can be told.
 
     Args:
-        context_window: tokens that a request may have; more is refused as an overflow.
-        counter: counts the tokens of texts. The default estimates, which is fast; media cost what the window's counting says.
+        window: tokens that a request may have; more is refused as an overflow.
+        counter: counts the tokens of texts; o200k_base unless said. Media cost what the window's counting says.
         models: names that are known; any, if there are none.
-        faults: what goes wrong by script.
+        faults: what goes wrong, by the number of the request, from 1.
         clock: tells the time in seconds, for the cache and for what answers say of their making.
     """
 
-    context_window: int = field(default=400_000, validator=_window)
-    counter: TokenCounter = field(factory=EstimatingCounter)
-    models: frozenset[str] = field(default=frozenset(), converter=frozenset)
-    faults: Faults = field(factory=Faults)
-    clock: Callable[[], float] = time.time
+    window: int = field(default=400_000, validator=_window, kw_only=True)
+    counter: TokenCounter = field(factory=default_counter, kw_only=True)
+    models: frozenset[str] = field(default=frozenset(), converter=_names, kw_only=True)
+    faults: Faults = field(factory=dict, converter=_faults, kw_only=True)
+    clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
     _numbers: "count[int]" = field(init=False, repr=False, factory=lambda: count(1))
 

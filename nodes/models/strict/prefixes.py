@@ -4,55 +4,28 @@ An agent sends its whole conversation with each request. Reading it is cheap and
 and is done once for each message: what came of a prefix is remembered by the digest of all that it holds.
 """
 
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import orjson
-from attrs import define, field
 
+from polycontext.nodes.models.strict.memory import Memory
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 
 Learned = TypeVar("Learned")
 
+MOST_PREFIXES = 1024
+"""Prefixes that a provider remembers: about as many conversations can grow side by side."""
 
-@define
-class Recent(Generic[Learned]):
-    """Remember values by key: the `most` that were asked for or kept last. Safe under threads.
 
-    What is kept must not be changed afterwards.
-    """
-
-    most: int = 1024
-    _known: OrderedDict[Hashable, Learned] = field(init=False, repr=False, factory=OrderedDict)
-    _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
-
-    def get(self, key: Hashable) -> Learned | None:
-        """Return what is kept under `key`, if it is."""
-        return self.longest((key,))[1]
-
-    def longest(self, keys: Sequence[Hashable]) -> tuple[int, Learned | None]:
-        """Return what is kept under the last of `keys` that is known, and how many keys there are up to and with it.
-
-        With the digests of all prefixes of a list these are the entries that are known, and what was learned of them.
-        """
-        with self._lock:
-            for index in range(len(keys) - 1, -1, -1):
-                learned = self._known.get(keys[index])
-                if learned is not None:
-                    self._known.move_to_end(keys[index])
-                    return index + 1, learned
-        return 0, None
-
-    def keep(self, key: Hashable, learned: Learned) -> None:
-        """Remember `learned` under `key`."""
-        with self._lock:
-            self._known[key] = learned
-            self._known.move_to_end(key)
-            if len(self._known) > self.most:
-                self._known.popitem(last=False)
+def longest(memory: Memory[Learned], digests: Sequence[bytes]) -> tuple[int, Learned] | tuple[int, None]:
+    """Return how many entries of a list are known, and what was learned of them; ``digests[i]`` is that of entries 0 to i."""
+    for index in range(len(digests) - 1, -1, -1):
+        learned = memory.get(digests[index])
+        if learned is not None:
+            return index + 1, learned
+    return 0, None
 
 
 def json_bytes(value: Any) -> bytes:

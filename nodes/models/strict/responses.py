@@ -7,14 +7,15 @@ import orjson
 from attrs import define, evolve, field, frozen
 
 from polycontext.nodes.models.strict.faults import broken
+from polycontext.nodes.models.strict.memory import Memory
 from polycontext.nodes.models.strict.openai import OpenAIOptions, refuse, unbroken, without
-from polycontext.nodes.models.strict.prefixes import Recent, chain, json_bytes
+from polycontext.nodes.models.strict.prefixes import MOST_PREFIXES, chain, json_bytes, longest
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.responses_binding import Binding, Secrets, family_of, start_of
 from polycontext.nodes.models.strict.responses_stream import events
 from polycontext.nodes.models.strict.usage import CacheUse
-from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.responses_items import ID_STARTS, type_of
+from polycontext.window.providers.breach import Breach, Spot
+from polycontext.window.providers.responses_items import ID_STARTS, item_breach, type_of
 from polycontext.window.providers.responses_request import not_found, request_breach, unstored
 from polycontext.window.providers.responses_rules import InputJudge
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
@@ -63,7 +64,7 @@ class _Made:
     reasoning: int
 
 
-@define(kw_only=True, eq=False)
+@define(eq=False)
 class StrictResponses(OpenAIOptions):
     """Answer requests to ``/v1/responses`` as OpenAI does, and refuse what it refuses. Safe under threads.
 
@@ -73,29 +74,31 @@ class StrictResponses(OpenAIOptions):
 
     Args:
         reply: what the model says to a request: a text, or output items. It sees the whole input where a request goes on with a stored response.
-        key: signs the encrypted contents; they are valid for every provider with the same key.
+        binding: whether reasoning is bound to what came before it; without, an encrypted content only shows that it is the provider's.
+        secret: providers with one secret take each other's encrypted contents back.
         stored: responses that are kept for ``previous_response_id``.
 
     Source: the vendor's reference of responses and its guides on reasoning and compaction; the rules are those of
     `polycontext.window.providers.responses_rules`.
 
-    >>> responses = StrictResponses(reply=lambda request: "hello")
+    >>> responses = StrictResponses(lambda request: "hello")
     >>> responses.create({"model": "gpt-5.6", "input": "hi"})["output"][0]["content"][0]["text"]
     'hello'
     """
 
-    reply: Callable[[Request], Answer] = lambda _: "OK"
-    key: bytes = b"polycontext strict provider"
-    stored: int = 1000
+    reply: Callable[[Request], Answer]
+    binding: bool = field(default=True, kw_only=True)
+    secret: bytes = field(default=b"strict", kw_only=True)
+    stored: int = field(default=1000, kw_only=True)
     _secrets: Secrets = field(init=False, repr=False)
-    _prefixes: Recent[_Learned] = field(init=False, repr=False, factory=Recent)
-    _responses: Recent[tuple[bytes, ...]] = field(init=False, repr=False)
-    _items: Recent[bytes] = field(init=False, repr=False)
+    _prefixes: Memory[_Learned] = field(init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES))
+    _responses: Memory[tuple[bytes, ...]] = field(init=False, repr=False)
+    _items: Memory[bytes] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._secrets = Secrets(self.key)
-        self._responses, self._items = Recent(self.stored), Recent(self.stored * 16)
+        self._secrets = Secrets(self.secret)
+        self._responses, self._items = Memory(self.stored), Memory(self.stored * 16)
 
     @property
     def path(self) -> str:
@@ -175,9 +178,9 @@ class StrictResponses(OpenAIOptions):
         learned = self._learn(request, items, texts, len(before))
         _heard(learned.judge.end())
         tokens = learned.shown[-1][1] if learned.shown else 0
-        if tokens > self.context_window and request.get("truncation") != "auto":
+        if tokens > self.window and request.get("truncation") != "auto":
             message = "Your input exceeds the context window of this model. Please adjust your input and try again."
-            refuse(Breach("overflow", message, f"at most {self.context_window} tokens", None, "input", "context_length_exceeded"))
+            refuse(Breach("overflow", message, f"at most {self.window} tokens", None, "input", "context_length_exceeded"))
         return _Read(items, learned.texts, learned.binding, learned.shown, tokens)
 
     def _learn(self, request: Request, items: Sequence[dict[str, Any]], texts: Sequence[bytes], before: int) -> _Learned:
@@ -185,9 +188,11 @@ class StrictResponses(OpenAIOptions):
         family = family_of(str(request.get("model")))
         start = start_of(request.get("instructions"), request.get("tools"))
         digests = chain(start + family.encode() + b"%d" % before, texts)
-        known, learned = self._prefixes.longest(digests)
+        known, learned = longest(self._prefixes, digests)
         if learned is None:
-            learned = _Learned(InputJudge(required=self._secrets.required, count=-before), Binding(self._secrets, family, start), [], [])
+            learned = _Learned(
+                InputJudge(required=self._secrets.required, count=-before), Binding(self._secrets, family, start, self.binding), [], []
+            )
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item, text in zip(items[known:], texts[known:], strict=True):
             index = judge.count
@@ -228,7 +233,7 @@ class StrictResponses(OpenAIOptions):
             refuse(Breach("unknown-conversation", message, "no conversation: this provider holds none", None, "conversation", None, 404))
         if previous is None:
             return []
-        texts = self._responses.get(previous)
+        texts = self._responses.get(previous.encode())
         if texts is None:
             message, legal = f"Previous response with id '{previous}' not found.", "the id of a response that was stored"
             refuse(Breach("unknown-response", message, legal, None, "previous_response_id", "previous_response_not_found"))
@@ -241,7 +246,10 @@ class StrictResponses(OpenAIOptions):
         kind = type_of(item)
         if kind != "item_reference" and (kind != "reasoning" or item.get("encrypted_content")):
             return item
-        text = self._items.get(item["id"])
+        # What is misshapen is refused for that, later.
+        if item_breach(item, Spot("input", index)) is not None:
+            return item
+        text = self._items.get(item["id"].encode())
         if text is None:
             refuse(evolve(not_found(item["id"], index), message=f"Item with id '{item['id']}' not found.", legal="an item that was stored"))
         return orjson.loads(text)
@@ -296,9 +304,9 @@ class StrictResponses(OpenAIOptions):
 
     def _store(self, own: str, texts: Sequence[bytes], output: Sequence[Item]) -> None:
         made = [json_bytes(item) for item in output]
-        self._responses.keep(own, (*texts, *made))
+        self._responses.keep(own.encode(), (*texts, *made))
         for item, text in zip(output, made, strict=True):
-            self._items.keep(item["id"], text)
+            self._items.keep(item["id"].encode(), text)
 
 
 _DEFAULTS: Mapping[str, Any] = {

@@ -90,11 +90,13 @@ class Binding:
         secrets: reads the encrypted contents.
         family: the family of the model that reads.
         start: the digest of instructions and tools.
+        checked: whether reasoning is withheld behind another prefix than its own.
     """
 
     secrets: Secrets
     family: str
     start: bytes
+    checked: bool = True
     prefix: bytes = b""
     removed: list[dict[str, str]] = field(factory=list)
 
@@ -138,7 +140,7 @@ class Binding:
     def _mismatch(self, secret: Secret) -> str | None:
         if secret.family != self.family:
             return "model_mismatch"
-        return None if secret.prefix == self.prefix else "prefix_mismatch"
+        return None if secret.prefix == self.prefix or not self.checked else "prefix_mismatch"
 
     def _pass(self, text: bytes) -> None:
         self.prefix = blake2b(text, key=self.prefix, digest_size=_SIZE).digest()

@@ -1,0 +1,66 @@
+"""What a session tells is never less than what leaves, over recorded conversations and requests, whichever provider they go to."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.window import REQUEST_OVERHEAD, TiktokenCounter
+from polycontext.window.providers import Provider
+from tests.house import DATA
+from tests.polynomial.conversations import Remembering
+from tests.window.tokens.what_leaves import tokens_leaving
+
+WIRE = DATA / "wire_pydantic_ai_tools.jsonl"
+TALKS = ("tau_airline_gpt4o", "swebench_mini", "bfcl_memory", "qmsum")
+KINDS = {
+    "openai_chat": ("openai", "messages"),
+    "anthropic_messages": ("anthropic", "messages"),
+    "openai_responses": ("openai-responses", "input"),
+}
+COUNTER = Remembering(TiktokenCounter())
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+
+
+def talks(name: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the message lists of one recording."""
+    with (DATA / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        yield from (json.loads(line)["messages"] for line in lines)
+
+
+def requests(kind: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the message lists of the recorded requests of `kind` that their provider accepted."""
+    with WIRE.open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            messages = row["request"].get(KINDS[kind][1]) if row["kind"] == kind and row["status"] == 200 else None
+            if isinstance(messages, list):
+                yield messages
+
+
+def check(messages: list[dict[str, Any]], provider: str) -> None:
+    """Take `messages` in and compare what is told with what leaves, for every provider."""
+    session = ContextSession(max_tokens=10**9, counter=COUNTER)
+    session.extend(messages, provider)
+    told = session.window.total_tokens + REQUEST_OVERHEAD
+    for target in Provider:
+        leaving = session.request(target, allow_open=True).inline()
+        assert tokens_leaving(COUNTER, target, leaving) <= told, target
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_recorded_conversations_leave_with_no_more_than_is_told(name: str) -> None:
+    """Agents' runs, monologues and meetings cost no provider more than was told of them."""
+    for messages in talks(name):
+        check(messages, "openai")
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (provider, _) in KINDS.items() if provider in tuple(Provider)])
+def test_recorded_requests_leave_with_no_more_than_is_told(kind: str) -> None:
+    """Requests that a provider accepted, with their server tools, thinking and files, cost no other provider more than was told."""
+    taken = list(requests(kind))
+    assert len(taken) > 50
+    for messages in taken:
+        check(messages, KINDS[kind][0])
