@@ -64,7 +64,7 @@ def _steps(random: Random, count: int) -> Iterator[Step]:
         last = number == count - 1
         answers = last or random.random() < 0.15
         thinking = _words(random, 3, 120) if random.random() < 0.8 else None
-        calls = () if answers else tuple(_call(random) for _ in range(random.choice([1, 1, 1, 1, 2, 3])))
+        calls = () if answers else tuple(_call(random) for _ in range(random.choice([1, 1, 1, 1, 1, 2, 2, 3])))
         text = _words(random, 3, 60) if answers or random.random() < 0.5 else None
         user = _words(random, 2, 60) if answers and not last else None
         yield Step(thinking, text, calls, user, _edge(random) if user else 0)
@@ -73,11 +73,11 @@ def _steps(random: Random, count: int) -> Iterator[Step]:
 def _call(random: Random) -> Call:
     arguments = json.dumps({"query": _words(random, 1, 12), "number": random.randint(0, 99)})
     failed = random.random() < 0.1
-    return Call(random.choice(_TOOLS), arguments, _words(random, 0 if random.random() < 0.1 else 3, 150), failed, _edge(random))
+    return Call(random.choice(_TOOLS), arguments, _words(random, 0 if random.random() < 0.1 else 3, random.choice([20, 60, 150])), failed, _edge(random))
 
 
 def _edge(random: Random) -> int:
-    return random.choice([100, 300, 500]) if random.random() < 0.08 else 0
+    return random.choice([60, 150, 300]) if random.random() < 0.08 else 0
 
 
 def _words(random: Random, least: int, most: int) -> str:
