@@ -91,7 +91,7 @@ class StrictChat(OpenAIOptions):
     def _turn(self, request: Request) -> _Turned:
         use, tokens = self._judge(request)
         message, finish = _message(self.reply(request), next(self._numbers))
-        said = self.count_seen(message, json_bytes(message))
+        said = self._tokens.of(message)
         own = f"chatcmpl-strict{next(self._numbers):012d}"
         return _Turned(own, message, finish, _usage(tokens, said, use))
 
@@ -102,22 +102,21 @@ class StrictChat(OpenAIOptions):
             refuse(breach)
         self.known_model(request, _UNKNOWN, None)
         start = json_bytes([request.get("model"), request.get("tools"), request.get("prompt_cache_key")])
-        texts = [json_bytes(message) for message in request["messages"]]
-        digests = chain(start, texts)
-        tokens = self._learn(request, texts, digests)
+        digests = chain(start, map(json_bytes, request["messages"]))
+        tokens = self._learn(request, digests)
         if tokens[-1] > self.window:
             refuse(self._overflow(tokens[-1]))
         return self._cache.automatic(digests, tokens), tokens[-1]
 
-    def _learn(self, request: Request, texts: Sequence[bytes], digests: Sequence[bytes]) -> list[int]:
+    def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
         """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
         known, learned = longest(self._prefixes, digests)
         judge, counted = (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
         new = request["messages"][known:]
         for message in new:
             _heard(judge.add(message))
-        before = counted[-1] if counted else REQUEST_OVERHEAD + self.count_tools(request)
-        tokens = counted + running([self.count_seen(*pair) + TURN_OVERHEAD for pair in zip(new, texts[known:], strict=True)], before)
+        before = counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
+        tokens = counted + running([self._tokens.of(message) + TURN_OVERHEAD for message in new], before)
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
         _heard(judge.end())

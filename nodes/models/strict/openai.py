@@ -1,32 +1,26 @@
 """What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn
 
-import orjson
 from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.models.strict.faults import Break, Fault, Faults
-from polycontext.nodes.models.strict.prefixes import json_bytes
+from polycontext.nodes.models.strict.openai_tokens import SeenTokens
 from polycontext.nodes.models.strict.provider import Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.nodes.models.strict.usage import PrefixCache
 from polycontext.window.providers.breach import Breach
-from polycontext.window.part import Part
 from polycontext.window.tokens.counting import TokenCounter
-from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
 PIECE = 24
 """Characters of a text or of arguments that one event of a stream holds."""
 
 _TOO_MANY = 429
-_UNSEEN = frozenset(
-    {"type", "role", "id", "tool_call_id", "call_id", "status", "detail", "phase", "format", "encrypted_content", "annotations"}
-)
 
 
 def _window(_instance: object, _attribute: object, value: object) -> None:
@@ -60,23 +54,15 @@ class OpenAIOptions:
     faults: Faults = field(factory=dict, converter=_faults, kw_only=True)
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
+    _tokens: SeenTokens = field(init=False, repr=False)
     _numbers: "count[int]" = field(init=False, repr=False, factory=lambda: count(1))
 
     def __attrs_post_init__(self) -> None:
-        self._cache = PrefixCache(self.clock)
+        self._cache, self._tokens = PrefixCache(self.clock), SeenTokens(self.counter)
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
         return {"error": {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}}
-
-    def count_seen(self, value: Any, text: bytes) -> int:
-        """Return the tokens of what the model is shown of `value`, a message or an item that reads `text` as JSON."""
-        words, media = part_text(Part("openai", text.decode()))
-        return self.counter.count("\n".join(_seen(orjson.loads(words) if media else value))) + media
-
-    def count_tools(self, request: Request) -> int:
-        """Return the tokens of the tools that `request` defines."""
-        return self.counter.count(json_bytes(request["tools"]).decode()) if request.get("tools") else 0
 
     def known_model(self, request: Request, message: str, param: str | None) -> None:
         """Refuse a model that there is not, with the vendor's `message` of ``{model}``."""
@@ -85,19 +71,6 @@ class OpenAIOptions:
             refuse(
                 Breach("unknown-model", message.format(model=model), ", ".join(sorted(self.models)), None, param, "model_not_found", 404)
             )
-
-
-def _seen(value: Any) -> Iterator[str]:
-    """Yield the texts in `value` that a model reads: no ids, types or secrets."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _seen(inner)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key not in _UNSEEN:
-                yield from _seen(inner)
 
 
 def refuse(breach: Breach) -> NoReturn:

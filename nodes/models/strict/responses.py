@@ -194,30 +194,32 @@ class StrictResponses(OpenAIOptions):
                 InputJudge(required=self._secrets.required, count=-before), Binding(self._secrets, family, start, self.binding), [], []
             )
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
-        for item, text in zip(items[known:], texts[known:], strict=True):
+        for item in items[known:]:
             index = judge.count
             _heard(judge.add(item) or binding.add(item, index))
-            self._show(request, item, text, binding, shown)
+            self._show(request, item, binding, shown)
         # The very texts that are known already: what is kept of a growing input shares them.
         learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
         if digests:
             self._prefixes.keep(digests[-1], learned)
         return learned
 
-    def _show(self, request: Request, item: Item, text: bytes, binding: Binding, shown: list[tuple[bytes, int]]) -> None:
+    def _show(self, request: Request, item: Item, binding: Binding, shown: list[tuple[bytes, int]]) -> None:
         if item.get("type") == "compaction":
             shown.clear()
         if not shown:
             instructions = request.get("instructions") or ""
             before = (
-                REQUEST_OVERHEAD + self.count_tools(request) + (TURN_OVERHEAD + self.counter.count(instructions) if instructions else 0)
+                REQUEST_OVERHEAD
+                + self._tokens.tools(request.get("tools"))
+                + (TURN_OVERHEAD + self.counter.count(instructions) if instructions else 0)
             )
         else:
             before = shown[-1][1]
         # Withheld from the model: it is no part of what it sees.
         if binding.prefix == (shown[-1][0] if shown else binding.start):
             return
-        tokens = binding.tokens_of(item) or self.count_seen(item, text) + TURN_OVERHEAD
+        tokens = binding.tokens_of(item) or self._tokens.of(item) + TURN_OVERHEAD
         shown.append((binding.prefix, before + tokens))
 
     def _use(self, request: Request, shown: Sequence[tuple[bytes, int]]) -> CacheUse:
@@ -264,7 +266,7 @@ class StrictResponses(OpenAIOptions):
             items.append(self._compaction(binding, tokens, number, 0))
         for given in said:
             items.append(self._item(given, binding, items, number, stored=request.get("store") is not False))
-            tokens += binding.tokens_of(items[-1]) or self.count_seen(items[-1], json_bytes(items[-1])) + TURN_OVERHEAD
+            tokens += binding.tokens_of(items[-1]) or self._tokens.of(items[-1]) + TURN_OVERHEAD
         if tokens >= threshold and not compact_first:
             items.append(self._compaction(binding, tokens, number, len(items)))
         reasoning = sum(binding.tokens_of(item) for item in items if item["type"] == "reasoning")
