@@ -256,7 +256,12 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
 
 def _of_version_1(data: object) -> object:
     """Return a ledger of version 1 as one of version 2: nothing was pinned then."""
-    if not isinstance(data, dict) or type(version := data.get("version")) is not int or version != 1 or not isinstance(data.get("tags"), list):
+    if (
+        not isinstance(data, dict)
+        or type(version := data.get("version")) is not int
+        or version != 1
+        or not isinstance(data.get("tags"), list)
+    ):
         return data
     tags = [{**tag, "pinned": False} if isinstance(tag, dict) and "pinned" not in tag else tag for tag in data["tags"]]
     return {**data, "version": 2, "tags": tags}

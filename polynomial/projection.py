@@ -1,6 +1,7 @@
 """`project`: a provider's message list in, a valid one within budget out. What most people call first."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -8,7 +9,7 @@ from attrs import evolve, field, frozen
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, count_tools
-from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
+from polycontext.window.providers import Parsed, Provider, get_format
 
 GIST_SHARE = 0.3
 """A projection is made once, so its gists may take more room than a session's."""
@@ -18,15 +19,13 @@ GIST_SHARE = 0.3
 class Projection:
     """Hold the projected messages and the report on what became of the others.
 
-    `system` holds Anthropic's system blocks, which travel outside of the list (empty for
-    OpenAI). Ids name turns by their place: ``t1`` is the first turn of the input. Tokens count
+    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is the first turn of the input. Tokens count
     the whole request. `first_changed` is the index of the first message that differs from the
     input (what a prompt cache still holds ends there), None if none does. `floor` is the least
     the request could have been cut to. `repaired` are ids of results that ``repair=True`` added.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
-    system: tuple[dict[str, Any], ...] = field(repr=False)
     tokens_before: int
     tokens_after: int
     max_tokens: int
@@ -36,6 +35,7 @@ class Projection:
     gisted: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
+    system: tuple[dict[str, Any], ...] = ()
 
     @property
     def reached(self) -> bool:
@@ -95,8 +95,9 @@ def project(
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
     result = _within(projector, window, room, query)
-    rendered = _rendered(wire, parsed, window, result.window)
-    return _projection(parsed, result, rendered, room)
+    written = wire.render(result.window.all_turns(), readable=True).inline()
+    wire.check(written, allow_open_tail=bool(result.window.open_calls), strict_first=False)
+    return _projection(parsed, result, written, room)
 
 
 def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
@@ -124,31 +125,22 @@ def _within(projector: ContextProjector, window: ContextWindow, room: int, query
     raise ContextOverflowError(least + window.max_tokens - room, window.max_tokens, "the conversation")
 
 
-def _rendered(wire: WireFormat, parsed: Parsed, before: ContextWindow, after: ContextWindow) -> Rendered:
-    positions = {turn.resource_id: position for position, turn in enumerate(before.all_turns())}
-    rendered = wire.rebuild(parsed, after.all_turns(), positions)
-    wire.check(rendered.messages, allow_open_tail=bool(after.open_calls), strict_first=False)
-    return rendered
+def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the index of the first message that differs from what came in, None where none does and none is gone or added."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    return None if same == len(before) == len(after) else same
 
 
-def _first_changed(parsed: Parsed, result: CompressionResult) -> int | None:
-    """Return the index of the first message that differs; an added result stands behind the message of its place."""
-    cut = () if result.first_changed is None else (parsed.places[result.first_changed],)
-    added = (parsed.places[position] + 1 for position in parsed.repaired[:1])
-    return min((*cut, *added), default=None)
-
-
-def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int) -> Projection:
+def _projection(parsed: Parsed, result: CompressionResult, written: list[dict[str, Any]], room: int) -> Projection:
     max_tokens = result.window.max_tokens
     besides = max_tokens - room
     return Projection(
-        messages=rendered.messages,
-        system=rendered.system,
+        messages=written,
         tokens_before=result.tokens_before + besides,
         tokens_after=result.tokens_after + besides,
         max_tokens=max_tokens,
         floor=result.floor + besides,
-        first_changed=_first_changed(parsed, result),
+        first_changed=_first_changed(parsed.messages, written),
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,

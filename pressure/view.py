@@ -17,7 +17,8 @@ from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.errors import FloorError
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
-from polycontext.window.yielding import bare, fell, unbound, unbound_providers
+from polycontext.window.part import bound_providers
+from polycontext.window.yielding import bare, fell, unbound
 
 _SHOWN = 9
 """How many ids an error lists."""
@@ -167,7 +168,9 @@ def _epoch_after(window: ContextWindow, splices: Sequence[Splice], *, compressed
     lost = [
         turn.resource_id for s in splices for turn in s.turns if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
     ]
-    return window.epoch.next(first, "compress" if compressed else "recall", lost, unbound_providers(turns))
+    return window.epoch.next(
+        first, "compress" if compressed else "recall", lost, bound_providers(part for turn in turns for part in turn.parts)
+    )
 
 
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:

@@ -18,12 +18,11 @@ from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after
 from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
-from polycontext.window.part import PartKind
+from polycontext.window.part import PartKind, bound_providers
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
 from polycontext.window.turn import Role, Turn
-from polycontext.window.yielding import unbound_providers
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
@@ -322,7 +321,11 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def cleared(self) -> Self:
         """Return the empty window, in a new epoch; the ledger and the count of ids stay."""
-        epoch = self.epoch.next(0, "clear", unbound=unbound_providers(self.all_turns())) if len(self) else self.epoch
+        epoch = (
+            self.epoch.next(0, "clear", unbound=bound_providers(part for turn in self.all_turns() for part in turn.parts))
+            if len(self)
+            else self.epoch
+        )
         return self._with(_Contents(linearity=self.linearity, serial=self.serial, epoch=epoch), 0)
 
     def _asked(self, role: Role) -> bool:

@@ -22,7 +22,8 @@ class InvalidMessagesError(CallerError, ValueError):
     """Refuse a message list that breaks a rule of its provider.
 
     `index` is the place in the list (None for the list as a whole), `rule` a
-    short stable name such as ``orphan-result``.
+    short stable name such as ``orphan-result``, `wording` what the provider itself
+    says to it, where that is known.
     """
 
     provider: str
@@ -30,6 +31,7 @@ class InvalidMessagesError(CallerError, ValueError):
     rule: str
     problem: str
     legal: str
+    wording: str = ""
 
     def __str__(self) -> str:
         where = "messages" if self.index is None else f"messages[{self.index}]"

@@ -5,6 +5,7 @@ A turn says what was said: text, calls. Its parts say how a provider wrote that 
 without parts is written in the provider's natural shape: one message, text before calls.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 
@@ -111,3 +112,8 @@ def _data(value: object) -> None:
 def _place(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidTurnError("parts", f"{value!r} is no place", "a whole number, at least 0")
+
+
+def bound_providers(parts: Iterable[Part]) -> set[str]:
+    """Return the providers of which bound parts are among `parts`."""
+    return {part.provider for part in parts if part.is_bound}

@@ -131,8 +131,8 @@ class Turn:
             check_text(self.content, "content", InvalidTurnError)
         elif not self.tool_calls and not self.parts:
             raise InvalidTurnError("content", "None without tool calls", "text, or tool calls on an assistant turn")
-        if self.tool_calls and self.role is not Role.ASSISTANT:
-            raise InvalidTurnError("tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only")
+        if self.tool_calls:
+            self._check_calls()
         if (self.tool_call_id is None) == (self.role is Role.TOOL):
             raise InvalidTurnError("tool_call_id", f"{self.tool_call_id!r} on a {self.role} turn", "an id on tool turns and only there")
         if self.tool_call_id is not None:
@@ -143,8 +143,6 @@ class Turn:
             _text(self.resource_id, "resource_id")
         if self.tokens is not None:
             self._check_tokens()
-        if self.tool_calls:
-            self._check_ids()
         if self.parts:
             self._check_layout()
 
@@ -152,7 +150,9 @@ class Turn:
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0:
             raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
 
-    def _check_ids(self) -> None:
+    def _check_calls(self) -> None:
+        if self.role is not Role.ASSISTANT:
+            raise InvalidTurnError("tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only")
         ids = [call.id for call in self.tool_calls]
         if len(set(ids)) < len(ids):
             raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import orjson
 from attrs import evolve
 
-from polycontext.window.media import describe_medium
 from polycontext.window.part import Part, PartKind
 from polycontext.window.tokens.counting import TokenCounter, count_part, count_turn
 from polycontext.window.turn import Turn
@@ -51,14 +50,25 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
     return cut if _tokens(cut) < _tokens(least) else least
 
 
+def says_all_of(turn: Turn, before: Turn) -> bool:
+    """Tell whether `turn` is `before` with all its words and calls, whatever became of its parts: lines may have come behind the words."""
+    same = (turn.resource_id, turn.role, turn.tool_calls, turn.tool_call_id, turn.name, turn.sources, turn.metadata, turn.timestamp)
+    then = (
+        before.resource_id,
+        before.role,
+        before.tool_calls,
+        before.tool_call_id,
+        before.name,
+        before.sources,
+        before.metadata,
+        before.timestamp,
+    )
+    return same == then and turn.text.startswith(before.text)
+
+
 def fell(before: Turn, after: Turn) -> bool:
     """Tell whether `after` is `before` with fewer parts."""
     return before is not after and len(after.parts) < len(before.parts) and before.resource_id == after.resource_id
-
-
-def unbound_providers(turns: Iterable[Turn]) -> set[str]:
-    """Return the providers that `turns` hold bound parts of."""
-    return {part.provider for turn in turns if turn.parts for part in turn.parts if part.is_bound}
 
 
 def _less(turn: Turn, fallen: Sequence[Part], counter: TokenCounter) -> int:
@@ -76,6 +86,8 @@ def _tokens(turn: Turn) -> int:
 
 def _lines(turn: Turn, blocks: Sequence[Part]) -> Iterable[str]:
     """Return one line for each kind of block that falls; equal ones share it."""
+    from polycontext.window.media import describe_medium  # noqa: PLC0415 - for those who send media
+
     seen: dict[str, int] = {}
     for part in blocks:
         if not part.is_bound:

@@ -1,10 +1,10 @@
-"""The command line: `polycontext replay`, `polycontext project`, `polycontext diagram`, `polycontext laws`, `polycontext pills`.
+"""The command line: `polycontext replay`, `polycontext project`, `polycontext check`, `polycontext diagram`, `polycontext laws`, `polycontext pills`.
 
 This module holds the options, the help (what a function's docstring says) and the exit codes; each
 command's work is in a module of its own, loaded when it is asked for, so that `--help` is quick.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
-met, `--strict` met a refused turn, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
+met, `--strict` met a refused turn, a provider would refuse, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
 interrupted; 141 nobody reads the output any more.
 """
 
@@ -127,6 +127,32 @@ def project(
     from polycontext.nodes.commands.project import project_file
 
     return project_file(file, budget, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
+
+
+@_command(
+    app,
+    "polycontext check request.json --provider anthropic",
+    "polycontext check requests.jsonl --json | jq .findings",
+    "polycontext check - --provider openai < messages.json",
+)
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON or JSONL file, or - for standard input.")],
+    provider: Annotated[
+        Literal["auto", "anthropic", "openai", "openai-responses"], typer.Option(help="Who would get it; auto finds out.")
+    ] = "auto",
+    beta: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A value of the header anthropic-beta; may be given again.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell what a provider would refuse, where, in which words, and what would be legal instead.
+
+    Reads requests, or lists of messages alone: one, a list of them, or one a line (JSONL). What needs the provider's memory
+    (signatures, what is uploaded) is not judged here. Exit code 1 says that something would be refused.
+    """
+    from polycontext.nodes.commands.check import check_file
+
+    return check_file(file, None if provider == "auto" else provider, betas=beta or (), as_json=as_json)
 
 
 @_command(app, "polycontext diagram", "polycontext diagram --format dot --output machine.dot", "polycontext diagram --into README.md")

@@ -12,7 +12,20 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.nodes.testing.shown import Named
-from polycontext.nodes.testing.talk import BUDGETS, CLASSES, FAST, PROSE, TARGETS, TEXTS, Head, Move, conversations, filled, reaches
+from polycontext.nodes.testing.talk import (
+    BUDGETS,
+    CLASSES,
+    FAST,
+    PROSE,
+    TARGETS,
+    TEXTS,
+    Head,
+    Move,
+    conversations,
+    filled,
+    reaches,
+    with_parts,
+)
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextInput,
@@ -107,8 +120,10 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
     plain = st.builds(ContextInput, kinds, TEXTS, CLASSES)
     calling = st.builds(ContextInput.assistant_turn, st.none() | PROSE, _CALLS)
     answers = st.builds(ContextInput.tool_turn, PROSE, st.sampled_from(["call_1", "call_2", "unknown"]))
+    thinking = with_parts(Turn("assistant", "Let me look.")) | with_parts(Turn("user", "What is this?"))
+    carrying = thinking.map(ContextInput.of_turn)
     named = st.just(ContextInput.of_turn(Turn("user", "mine", resource_id="t1")))
-    return st.one_of(plain, plain, plain, calling, answers, answers, named)
+    return st.one_of(plain, plain, plain, calling, answers, answers, carrying, named)
 
 
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:

@@ -5,15 +5,17 @@ the classifier decides). Every conversation drawn here is legal: whatever refuse
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from struct import pack
 
 from attrs import evolve
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.window import Atom, ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import Atom, ContextWindow, Part, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import ContextItem, ItemType, item_turn
 from polycontext.window.tokens.counting import EstimatingCounter
 
@@ -82,6 +84,33 @@ ITEMS = st.builds(
 """Few ids and file names, so that attachments supersede one another."""
 
 
+def _thought(provider: str, kind: str, words: int) -> Part:
+    return Part(provider, json.dumps({"type": kind, "thinking": "so " * words, "signature": "c2ln", "encrypted_content": "ZW5j"}))
+
+
+def _picture(provider: str, width: int, payload: int) -> Part:
+    # The head of a PNG file: what it measures is read off it, and nothing else is.
+    data = b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", width, width) + bytes(payload)).decode()
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    block = {"image": {"source": source}, "image_url": {"image_url": {"url": f"data:image/png;base64,{data}"}}}
+    kind = "image" if provider == "anthropic" else "image_url"
+    return Part(provider, json.dumps({"type": kind, **block[kind]}))
+
+
+THOUGHTS = st.builds(
+    _thought, st.sampled_from(["anthropic", "openai-responses"]), st.sampled_from(["thinking", "reasoning"]), st.sampled_from([1, 20, 200])
+)
+PICTURES = st.builds(_picture, st.sampled_from(["anthropic", "openai"]), st.sampled_from([1, 300, 1500]), st.sampled_from([4, 2_000]))
+
+
+@st.composite
+def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
+    """Draw whether pictures or thoughts come with `turn`; most have none."""
+    if turn.role is Role.SYSTEM or turn.metadata or draw(st.integers(0, 3)):
+        return turn
+    return evolve(turn, parts=tuple(draw(st.lists(THOUGHTS if turn.role is Role.ASSISTANT else PICTURES, min_size=1, max_size=3))))
+
+
 @st.composite
 def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw a turn that is an atom by itself."""
@@ -108,16 +137,16 @@ def atoms(draw: st.DrawFn, moment: datetime = START, *, may_stay_open: bool = Fa
     """Draw the turns of one atom: a plain turn, or calls with their results in any order."""
     kind = draw(st.sampled_from(["plain", "plain", "calls", "the same call again"]))
     if kind == "plain":
-        return [draw(plain_turns(moment))]
+        return [draw(with_parts(draw(plain_turns(moment))))]
     if kind == "the same call again":
         again = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("call_1", "search"),), timestamp=moment)
         return [again, Turn(Role.TOOL, draw(PROSE), tool_call_id="call_1", timestamp=moment)]
-    turns = [draw(calling_turns(moment))]
+    turns = [draw(with_parts(draw(calling_turns(moment))))]
     order = draw(st.permutations(turns[0].tool_calls))
     answered = draw(st.integers(0, len(order))) if may_stay_open else len(order)
     for call in order[:answered]:
         content, name = draw(TEXTS | st.sampled_from(EMPTY_RESULTS)), draw(st.sampled_from([None, call.name]))
-        turns.append(Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment))
+        turns.append(draw(with_parts(Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment))))
     return turns
 
 

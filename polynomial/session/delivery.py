@@ -1,14 +1,13 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
-from collections.abc import Callable, Iterable
-from copy import deepcopy
+from collections.abc import Iterable
 from threading import Lock
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Turn, count_turn
-from polycontext.window.providers import Message, Provider, Rendered, WireFormat, get_format
-
-Copier = Callable[[Message], Message]
+from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
+from polycontext.window.providers.layout import fresh
+from polycontext.window.providers.wire import Writer
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -24,56 +23,38 @@ def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *
 
 
 class Delivery:
-    """Deliver again and again: what a turn looks like is written once, while it stands in the view.
+    """Deliver again and again, for each provider: what a turn looks like is written once, while it stands in the view.
 
     Law: the same as rendering every turn anew. What is handed out is the caller's own.
     """
 
-    __slots__ = ("_lock", "_messages", "_window", "_wire")
+    __slots__ = ("_lock", "_written")
 
     def __init__(self) -> None:
-        self._window: ContextWindow | None = None
-        self._wire: WireFormat | None = None
-        self._messages: list[tuple[Copier, Message]] = []
+        self._written: dict[Provider, tuple[ContextWindow, Writer]] = {}
         self._lock = Lock()
 
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
         """Return the view as the provider's messages; see the function `deliver`."""
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
-        if wire.render_turn is not None:
-            # Such a list is valid by the order in which the window takes turns: nothing to check again.
-            return Rendered(self._written(window, wire))
-        rendered = wire.render(window.all_turns())
-        wire.check(rendered.messages, allow_open_tail=allow_open)
-        _check_budget(_tokens_written(window, wire.parse(rendered.inline()).turns), window, f"the view as {wire.provider} takes it")
+        rendered = self._rendered(window, wire)
+        if not wire.adds_nothing:
+            wire.check(rendered.messages, allow_open_tail=allow_open)
+            _check_budget(_tokens_written(window, wire.parse(rendered.inline()).turns), window, f"the view as {wire.provider} takes it")
         return rendered
 
-    def _written(self, window: ContextWindow, wire: WireFormat) -> list[Message]:
-        assert wire.render_turn is not None
+    def _rendered(self, window: ContextWindow, wire: WireFormat) -> Rendered:
         with self._lock:
-            if self._window is None or self._wire is not wire or not window.extends(self._window):
-                self._messages = []
-            for message in map(wire.render_turn, window.turns_from(len(self._messages))):
-                self._messages.append((_copier(message), message))
-            self._window, self._wire = window, wire
-            return [copy(message) for copy, message in self._messages]
-
-
-def _copier(message: Message) -> Copier:
-    """Return how to copy `message` so that nothing is shared that a caller could change; most need one plain copy."""
-    if all(isinstance(value, str) for value in message.values()):
-        return dict.copy
-    if message.keys() == _CALLING and (message["content"] is None or isinstance(message["content"], str)):
-        return _copy_calling
-    return deepcopy
-
-
-def _copy_calling(message: Message) -> Message:
-    return {**message, "tool_calls": [{**call, call["type"]: {**call[call["type"]]}} for call in message["tool_calls"]]}
-
-
-_CALLING = {"role", "content", "tool_calls"}
+            # Taken out while it is written to: one that stopped half-way is not gone on with.
+            before, writer = self._written.pop(wire.provider, (None, None))
+            if before is None or writer is None or not window.extends(before):
+                before, writer = None, wire.writer()
+            for turn in window.turns_from(0 if before is None else len(before)):
+                writer.add(turn)
+            self._written[wire.provider] = window, writer
+            rendered = writer.finished()
+            return Rendered(fresh(rendered.messages), tuple(map(fresh, rendered.system)), tuple(map(fresh, rendered.leading)))
 
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:

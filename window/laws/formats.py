@@ -1,14 +1,17 @@
 """The laws of what a window is given: token counters and message formats."""
 
+import re
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from polycontext.linearity.law import agree, holds, law
+from polycontext.window.atoms import open_calls
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Message, WireFormat
 from polycontext.window.tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
 from polycontext.window.turn import Role, Turn
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider takes as the name of a tool."""
 
 
 @law("design §5")
@@ -48,26 +51,59 @@ def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: 
 def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes it reads back: texts in order (white space at their ends aside), calls in order, each with its result.
 
-    A format may cut a tool's name short and may spell call ids anew; system texts may be taken apart from the others.
+    A format may spell names of tools and ids of calls anew; system texts may be taken apart from the others.
     """
     again = wire.parse(wire.render(turns).inline()).turns
     for system in (False, True):
         lost = missing(spoken(turns, system=system), spoken(again, system=system))
         agree(lost, [], provider=wire.provider, read=again)
     calls, read = called(turns), called(again)
-    kept = len(calls) == len(read) and all(name and call.startswith(name) for call, name in zip(calls, read, strict=True))
+    kept = len(calls) == len(read) and all(name == call or not _NAME.fullmatch(call) for call, name in zip(calls, read, strict=True))
     holds(kept, f"the calls {calls}", read, provider=wire.provider)
     agree(answered(again), answered(turns), provider=wire.provider, read=again)
 
 
-@law("design §5")
+@law("design §5, §7")
 def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Turn]) -> None:
-    """A message list that was read is written back as it was when all its turns are kept, and reading it did not change it."""
+    """A message list that was read is written back as it was, from its turns alone, and reading it did not change it."""
     messages, untouched = wire.render(turns).inline(), wire.render(turns).inline()
     parsed = wire.parse(messages)
-    kept = [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(parsed.turns)]
-    positions = {turn.resource_id: index for index, turn in enumerate(kept)}
-    agree((wire.rebuild(parsed, kept, positions).messages, messages), (untouched, untouched), provider=wire.provider)
+    agree((wire.render(parsed.turns).inline(), messages), (untouched, untouched), provider=wire.provider)
+
+
+@law("design §5, §7")
+def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn]) -> None:
+    """What is written for the start of a conversation begins what is written for all of it, block for block.
+
+    A start ends on no open calls; white space at the end of its last text may be missing.
+    """
+    whole = blocks_of(wire.render(turns).inline())
+    for stop in range(1, len(turns)):
+        if not open_calls(turns[:stop]):
+            start = blocks_of(wire.render(turns[:stop]).inline())
+            found = [*whole[: len(start) - 1], *map(trimmed, whole[len(start) - 1 : len(start)])] if start else []
+            agree(found, [*start[:-1], *map(trimmed, start[-1:])], provider=wire.provider, stop=stop)
+
+
+def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
+    """Return what stands in messages, block by block with its role: where one message ends, and in which form it is, is left out.
+
+    >>> blocks_of([{"role": "user", "content": "hi"}, {"role": "user", "content": [{"type": "text", "text": "there"}]}])
+    [('user', {'type': 'text', 'text': 'hi'}), ('user', {'type': 'text', 'text': 'there'})]
+    """
+    found: list[tuple[str, object]] = []
+    for message in messages:
+        role, content = str(message.get("role", "")), message.get("content")
+        further = {name: value for name, value in message.items() if name not in {"role", "content"}}
+        found += [(role, {"type": "text", "text": content})] if isinstance(content, str) else [(role, each) for each in content or ()]
+        found += [(role, further)] if further else []
+    return found
+
+
+def trimmed(block: tuple[str, object]) -> tuple[str, object]:
+    """Return a block without the white space at the end of its text."""
+    role, what = block
+    return role, {**what, "text": what["text"].rstrip()} if isinstance(what, dict) and isinstance(what.get("text"), str) else what
 
 
 # --- what turns say, freed of how a format spells it: the words that must survive being written and read ---

@@ -6,17 +6,20 @@ messages is one turn from its first call on. Ids may return in later messages,
 as the provider accepts, but not within one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Sequence
 
-from polycontext.linearity.json_data import thawed
-from polycontext.window.providers.anthropic_rules import Entry, checked_entries, refuse_blank_tail, refuse_first
-from polycontext.window.providers.anthropic_write import Writer, with_user_first
-from polycontext.window.providers.blocks import Place, compact, copied_messages, shown, text_and_parts
-from polycontext.window.providers.pairing import Pairing, refuse_open_tail
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
-from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
+from polycontext.window.providers.anthropic_request_rules import check_messages
+from polycontext.window.providers.anthropic_rules import Entry, checked_entries
+from polycontext.window.providers.anthropic_write import Writer, hoisted
+from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
+from polycontext.window.providers.layout import MISSING, Collector, without
+from polycontext.window.providers.pairing import Pairing
+from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, ToolCall, Turn
+
+_MESSAGE = ("role", "content")
+_CALL = ("type", "id", "name", "input")
+_RESULT = ("type", "tool_use_id", "content")
 
 
 def parse(messages: object, *, repair: bool = False) -> Parsed:
@@ -33,13 +36,16 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages)
+    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
     entries = checked_entries(copies)
     pairing = Pairing(Provider.ANTHROPIC, repair=repair)
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
-        for turn in _turns(entries, start, stop):
+        _refuse_repeated_ids(entries, start, stop)
+        with Place(Provider.ANTHROPIC, start).turn_errors():
+            turns = list(_turns(copies, entries, start, stop))
+        for turn in turns:
             pairing.add(turn, start)
         start = stop
     return pairing.parsed(copies)
@@ -57,46 +63,22 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
 the first message is the assistant's; legal: a user message first
     """
-    parsed = parse(messages)
-    if strict_first:
-        refuse_first(parsed)
-    if not allow_open_tail:
-        refuse_open_tail(parsed)
-        refuse_blank_tail(parsed)
+    check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 
 
-def render(turns: Iterable[Turn]) -> Rendered:
-    """Write `turns` as messages, from the turns alone: roles alternate, system turns are hoisted in order.
+def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
+    """Write `turns` as messages: leading system turns as `system`, later ones where they stand, neighbours of one role as one message.
 
-    Law: ``check(render(turns).messages)`` passes for turns whose calls are paired and which the user has a part in.
+    Laws: for turns whose calls are paired and which the user has a part in ``check(render(turns).messages)`` passes; what
+    was parsed is written as it came, ``render(parse(messages).turns).inline() == messages``; what is written `readable` gives
+    the same turns again, so that nothing is joined, and no user is put before the assistant; and what is written for a
+    history stays the beginning of what is written for all that it grows into, block for block.
 
     >>> rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
     >>> rendered.system, rendered.messages[0]["content"]
     (({'type': 'text', 'text': 'Be brief.'},), [{'type': 'text', 'text': 'hi'}])
     """
-    writer = Writer(merge=True)
-    for turn in turns:
-        writer.add_turn(turn)
-    return with_user_first(writer.finished())
-
-
-def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) -> Rendered:
-    """Write a view of `parsed` back: messages kept whole are copies of the very originals.
-
-    A message of which only some turns are kept is rebuilt from its own blocks; all
-    other turns are rendered. `positions` gives for each resource id the position
-    in ``parsed.turns``. Law: with all turns kept the messages equal the originals.
-    """
-    writer = Writer(merge=False)
-    for piece in pieces(parsed, turns, positions):
-        match piece:
-            case Untouched(start, stop):
-                writer.keep([thawed(message) for message in parsed.messages[start:stop]])
-            case Fragment(_, place, ordinal):
-                writer.add_blocks("user", thawed(_fragment(parsed.messages[place]["content"], ordinal)))
-            case Loose(turn):
-                writer.add_turn(turn)
-    return writer.finished()
+    return rendered(Writer(readable), turns)
 
 
 def hoist(messages: object) -> Rendered:
@@ -108,10 +90,9 @@ def hoist(messages: object) -> Rendered:
     >>> hoist([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]).system
     ({'type': 'text', 'text': 'Be brief.'},)
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages)
-    entries = checked_entries(copies)
-    head = list(takewhile(lambda entry: entry.role == "system" and all(block["type"] == "text" for block in entry.blocks), entries))
-    return Rendered(copies[len(head) :], tuple(block for entry in head for block in entry.blocks))
+    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
+    checked_entries(copies)
+    return hoisted(copies)
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
@@ -121,14 +102,6 @@ def _group_end(entries: Sequence[Entry], start: int) -> int:
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop
-
-
-def _turns(entries: Sequence[Entry], start: int, stop: int) -> list[Turn]:
-    _refuse_repeated_ids(entries, start, stop)
-    blocks = [block for entry in entries[start:stop] for block in entry.blocks]
-    role = entries[start].role
-    with Place(Provider.ANTHROPIC, start).turn_errors():
-        return [_turn(role, own) for own in _split(role, blocks)]
 
 
 def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> None:
@@ -141,31 +114,79 @@ def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> Non
             seen.add(call_id)
 
 
-def _split(role: str, blocks: list[Message]) -> list[list[Message]]:
-    """Return the blocks of each turn: of the user every result alone, then all others together."""
-    results = sum(block["type"] == "tool_result" for block in blocks) if role == "user" else 0
-    if results == len(blocks) > 0:
-        return [[block] for block in blocks]
-    return [*([block] for block in blocks[:results]), blocks[results:]]
+def _turns(messages: Sequence[Message], entries: Sequence[Entry], start: int, stop: int) -> Iterator[Turn]:
+    """Yield the turns of the messages ``start:stop``: of the user each result alone, then all else; of others one."""
+    role = Role(entries[start].role)
+    head = [_further(messages, index) for index in range(start, stop)]
+    if role is not Role.USER:
+        yield _said(role, list(zip(head, (entry.blocks for entry in entries[start:stop]), strict=True)))
+        return
+    blocks = entries[start].blocks
+    results = sum(block["type"] == "tool_result" for block in blocks)
+    for number, block in enumerate(blocks[:results]):
+        yield _result(block, head[0] if number == 0 else None)
+    if len(blocks) > results:
+        yield _said(role, [(None if results else head[0], blocks[results:])])
 
 
-def _fragment(blocks: list[Message], ordinal: int) -> list[Message]:
-    """Return what `_split` gives for turn `ordinal` of a user message, without splitting it all."""
-    return [blocks[ordinal]] if blocks[ordinal]["type"] == "tool_result" else blocks[ordinal:]
+def _further(messages: Sequence[Message], index: int) -> Message | None:
+    """Return what is to be said of a message: its form where it is no list of blocks, and that it stands behind one of the same role."""
+    content = messages[index]["content"]
+    if not content or isinstance(content, str):
+        return {"content": "" if isinstance(content, str) else []}
+    return {} if index and messages[index - 1]["role"] == messages[index]["role"] else None
 
 
-def _turn(role: str, blocks: list[Message]) -> Turn:
-    if blocks and blocks[0]["type"] == "tool_result":
-        return _tool_turn(blocks[0])
-    calls = [ToolCall(block["id"], block["name"], compact(block["input"])) for block in blocks if block["type"] == "tool_use"]
-    content, parts = text_and_parts(Provider.ANTHROPIC, (block for block in blocks if block["type"] != "tool_use"))
-    return Turn(Role(role), "" if content is None and not calls and not parts else content, tool_calls=calls, parts=parts)
+def _said(role: Role, messages: Sequence[tuple[Message | None, Sequence[Message]]]) -> Turn:
+    collector = Collector(Provider.ANTHROPIC)
+    for further, blocks in messages:
+        if further is not None:
+            collector.message(further)
+        for block in blocks:
+            _take(collector, block)
+    return collector.turn(role)
 
 
-def _tool_turn(block: Message) -> Turn:
-    inner = block.get("content")
-    content, parts = text_and_parts(Provider.ANTHROPIC, inner) if isinstance(inner, list) else (inner, ())
-    if content is None and not parts:
-        content = ""
-    metadata = {"is_error": True} if block.get("is_error") else {}
-    return Turn(Role.TOOL, content, tool_call_id=block["tool_use_id"], parts=parts, metadata=metadata)
+def _take(collector: Collector, block: Message) -> None:
+    match block["type"]:
+        case "text":
+            collector.words(block["text"], without(block, "type", "text"))
+        case "tool_use":
+            collector.call(ToolCall(block["id"], block["name"], compact(block["input"])), without(block, *_CALL))
+        case _:
+            collector.block(block)
+
+
+def _result(block: Message, further: Message | None) -> Turn:
+    collector = Collector(Provider.ANTHROPIC)
+    if further is not None:
+        collector.message(further)
+    inner, beside = block.get("content"), without(block, *_RESULT)
+    is_error = beside.get("is_error") is True
+    beside = (without(beside, "is_error") if is_error else beside) | _form(block)
+    if beside:
+        collector.result(beside)
+    for each in [{"type": "text", "text": inner or ""}] if not isinstance(inner, list) else inner:
+        _take_inner(collector, each)
+    metadata = {"is_error": True} if is_error else {}
+    return collector.turn(Role.TOOL, tool_call_id=block["tool_use_id"], metadata=metadata)
+
+
+def _take_inner(collector: Collector, block: Message) -> None:
+    if block["type"] == "text":
+        collector.words(block["text"], without(block, "type", "text"))
+    else:
+        collector.block(block)
+
+
+def _form(block: Message) -> Message:
+    """Return how the content of a result is written, where that is not natural: a text alone as a text, all else as a list."""
+    match block.get("content", MISSING):
+        case str():
+            return {}
+        case [] | [{"type": "text"}] as inner if not inner or set(inner[0]) == {"type", "text"}:
+            return {"content": []}
+        case list():
+            return {}
+        case other:
+            return {"content": other}

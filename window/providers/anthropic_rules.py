@@ -1,18 +1,20 @@
-"""What Anthropic accepts in one message, and at both ends of the list.
+"""What Anthropic accepts in one message, judged by its shape: what must hold before a message can be read.
 
 Each rule was seen in recorded requests or in the wording of recorded refusals;
-docs/providers.md lists them.
+docs/providers.md lists them. What a message must be besides to be sent is in
+`anthropic_block_rules`, how messages may follow each other in `anthropic_order_rules`,
+and what surrounds them in `anthropic_request_rules`.
 """
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.blocks import Place, check_blocks, is_visible, shown
-from polycontext.window.providers.wire import Message, Parsed, Provider
-from polycontext.window.turn import Role
+from polycontext.window.providers.wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200
@@ -20,12 +22,62 @@ MAX_NAME = 200
 
 _ROLES = ("user", "assistant", "system")
 _FIELDS = {"role", "content"}
-_ONLY_BY = {"tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant", "tool_result": "user"}
+_SYSTEM_FIELDS = {*_FIELDS, "clear_at", "output_config"}
+_ONLY_BY = {
+    "tool_use": "assistant",
+    "thinking": "assistant",
+    "redacted_thinking": "assistant",
+    "server_tool_use": "assistant",
+    "mcp_tool_use": "assistant",
+    "tool_result": "user",
+}
+
+
+@frozen
+class At:
+    """Point at a place in a request, to say in our words and in the vendor's what is wrong there.
+
+    Steps that begin with ``!`` are tags: the vendor names them on the way, nobody else does.
+
+    >>> spot = At("messages", 3).into("content", 2, "!image", "source")
+    >>> spot.ours, spot.theirs
+    ('content[2].source', 'messages.3.content.2.image.source')
+    """
+
+    root: str
+    index: int | None = None
+    steps: tuple[str | int, ...] = ()
+
+    def into(self, *steps: str | int) -> "At":
+        """Return a place further in."""
+        return evolve(self, steps=(*self.steps, *steps))
+
+    @property
+    def ours(self) -> str:
+        """Return the place within its message, or within the request, as Python writes it."""
+        text = "" if self.root == "messages" else self.root
+        for step in self.steps:
+            if isinstance(step, int):
+                text += f"[{step}]"
+            elif not step.startswith("!"):
+                text += f".{step}" if text else step
+        return text or "the message"
+
+    @property
+    def theirs(self) -> str:
+        """Return the place as the vendor writes it."""
+        places = [self.root, *([] if self.index is None else [str(self.index)]), *(str(step).removeprefix("!") for step in self.steps)]
+        return ".".join(place for place in places if place)
+
+    def refuse(self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False) -> InvalidMessagesError:
+        """Return the error; the vendor says `says` behind the place, or as it stands if it is the `whole` wording."""
+        wording = says if whole or not self.theirs else f"{self.theirs}: {says}"
+        return InvalidMessagesError(str(Provider.ANTHROPIC), self.index, rule, f"{self.ours} {problem}", legal, wording)
 
 
 @frozen
 class Entry:
-    """Hold one message as role and blocks, with its rules checked."""
+    """Hold one message as role and blocks, with the rules of its shape checked."""
 
     role: str
     blocks: list[Message]
@@ -43,104 +95,129 @@ def checked_entries(messages: Sequence[Message]) -> list[Entry]:
         InvalidMessagesError: the first message that breaks a rule by itself.
     """
     last = len(messages) - 1
-    return [_entry(message, Place(Provider.ANTHROPIC, index), final=index == last) for index, message in enumerate(messages)]
+    return [checked_entry(message, index, final=index == last) for index, message in enumerate(messages)]
 
 
-def _entry(message: Message, place: Place, *, final: bool) -> Entry:
+def checked_entry(message: Message, index: int, *, final: bool) -> Entry:
+    """Return message number `index` as an entry.
+
+    Raises:
+        InvalidMessagesError: it breaks a rule by itself.
+    """
+    at = At("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise place.refuse("unknown-role", f"role is {shown(role)}", ", ".join(_ROLES))
-    further = [name for name in message if name not in _FIELDS]
-    if further:
-        raise place.refuse("extra-field", f"{shown(further[0])} is no field of a message", ", ".join(sorted(_FIELDS)))
-    blocks = message_blocks(message, place)
-    _refuse_empty(role, blocks, place, final=final)
+        raise at.refuse("unknown-role", f"has the role {shown(role)}", ", ".join(_ROLES), f"Unexpected role {shown(role)}.")
+    fields = _SYSTEM_FIELDS if role == "system" else _FIELDS
+    for name in message:
+        if name not in fields:
+            problem = f"has {shown(name)}, which is no field of a message"
+            raise at.refuse("extra-field", problem, ", ".join(sorted(fields)), f"{at.theirs}.{name}: {EXTRA}", whole=True)
+    blocks = message_blocks(message, Place(Provider.ANTHROPIC, index))
+    _refuse_empty(role, blocks, at, final=final, silent=role == "system" and bool(message.get("output_config")))
     for number, block in enumerate(blocks):
-        _check_block(block, role, place, f"content[{number}]")
-    _refuse_late_results(blocks, place)
+        _check_block(block, role, at.into("content", number))
+    _refuse_late_results(blocks, at)
     return Entry(role, blocks)
+
+
+EXTRA = "Extra inputs are not permitted"
+"""What the vendor says of a field that it does not know."""
 
 
 def message_blocks(message: Message, place: Place) -> list[Message]:
     """Return the content of `message` as blocks; text is one block, or none if it is empty."""
+    at = At("messages", place.index, ("content",))
     match message.get("content"):
         case str(text):
             return [{"type": "text", "text": text}] if text else []
         case list() as blocks:
             return check_blocks(blocks, place, "content")
         case None:
-            raise place.refuse("missing-content", f"a {shown(message['role'])} message without content", "text, or a list of blocks")
+            raise at.refuse("missing-content", f"is missing in a {shown(message['role'])} message", _CONTENT, "Field required")
         case other:
-            raise place.refuse("bad-content", f"content is {shown(other)}", "text, or a list of blocks")
+            raise at.refuse("bad-content", f"is {shown(other)}", _CONTENT, "Input should be a valid list")
 
 
-def _refuse_empty(role: str, blocks: list[Message], place: Place, *, final: bool) -> None:
-    if any(block["type"] == "text" and not block["text"] for block in blocks):
-        raise place.refuse("empty-text", "a text block is empty", "text blocks with text, or no such block")
-    if not blocks and not (final and role == "assistant"):
-        raise place.refuse("empty-message", f"a {role} message without content", "content; only a final assistant message may be empty")
+_CONTENT = "text, or a list of blocks"
+
+
+def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, silent: bool) -> None:
+    for number, block in enumerate(blocks):
+        if block["type"] == "text" and not block["text"]:
+            inner = at.into("content", number)
+            if block.get("cache_control") is not None:
+                says, whole = "cache_control cannot be set for empty text blocks", False
+            else:
+                says, whole = "messages: text content blocks must be non-empty", True
+            raise inner.into("!text").refuse(
+                "empty-text", "is an empty text block", "text blocks with text, or no such block", says, whole=whole
+            )
+    if not blocks and not silent and not (final and role == "assistant"):
+        legal = "content; only a final assistant message may be empty"
+        says = "all messages must have non-empty content except for the optional final assistant message"
+        raise at.refuse("empty-message", f"is a {role} message without content", legal, says)
     if blocks and all(block["type"] == "text" and not is_visible(block["text"]) for block in blocks):
-        raise place.refuse("empty-message", f"a {role} message of nothing but white space", "at least one visible character")
+        raise at.refuse(
+            "empty-message", f"is a {role} message of nothing but white space", "at least one visible character", BLANK, whole=True
+        )
 
 
-def _check_block(block: Message, role: str, place: Place, where: str) -> None:
+BLANK = "messages: text content blocks must contain non-whitespace text"
+"""What the vendor says of text without a visible character."""
+
+
+def _check_block(block: Message, role: str, at: At) -> None:
     kind = block["type"]
     if role != _ONLY_BY.get(kind, role):
-        raise place.refuse("misplaced-block", f"{where} is {kind} in a {role} message", f"{kind} in {_ONLY_BY[kind]} messages only")
+        owner = _ONLY_BY[kind]
+        says = f"`{kind}` blocks can only be in `{owner}` messages"
+        raise at.refuse("misplaced-block", f"is {kind} in a {role} message", f"{kind} in {owner} messages only", says)
     if kind == "tool_use":
-        _check_call(block, place, where)
+        _check_call(block, at.into("!tool_use"))
     elif kind == "tool_result":
-        _check_result(block, place, where)
+        _check_result(block, at.into("!tool_result"))
 
 
-def _check_call(block: Message, place: Place, where: str) -> None:
+def _check_call(block: Message, at: At) -> None:
     call_id, name = block.get("id"), block.get("name")
     if not isinstance(call_id, str) or not CALL_ID.fullmatch(call_id):
-        raise place.refuse("bad-tool-call", f"{where}.id is {shown(call_id)}", "letters, digits, _ and -; not empty")
+        says = "String should match pattern '^[a-zA-Z0-9_-]+$'" if isinstance(call_id, str) else "Field required"
+        raise at.into("id").refuse("bad-tool-call", f"is {shown(call_id)}", "letters, digits, _ and -; not empty", says)
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-        raise place.refuse("bad-tool-call", f"{where}.name is {shown(name)}", f"text of 1 to {MAX_NAME} characters")
+        says = f"String should match pattern '^[a-zA-Z0-9_-]{{1,{MAX_NAME}}}$'" if isinstance(name, str) else "Field required"
+        raise at.into("name").refuse("bad-tool-call", f"is {shown(name)}", f"text of 1 to {MAX_NAME} characters", says)
     if not isinstance(block.get("input"), dict):
-        raise place.refuse("bad-tool-call", f"{where}.input is {shown(block.get('input'))}", "an object")
+        says = "Input should be a valid dictionary" if "input" in block else "Field required"
+        raise at.into("input").refuse("bad-tool-call", f"is {shown(block.get('input'))}", "an object", says)
 
 
-def _check_result(block: Message, place: Place, where: str) -> None:
+def _check_result(block: Message, at: At) -> None:
     call_id = block.get("tool_use_id")
     if not isinstance(call_id, str):
-        raise place.refuse("orphan-result", f"{where}.tool_use_id is {shown(call_id)}", "the id of the call that it answers")
+        says = "Input should be a valid string" if "tool_use_id" in block else "Field required"
+        raise at.into("tool_use_id").refuse("orphan-result", f"is {shown(call_id)}", "the id of the call that it answers", says)
     if not isinstance(block.get("is_error"), bool | None):
-        raise place.refuse("bad-content", f"{where}.is_error is {shown(block.get('is_error'))}", "true or false")
+        says = "Input should be a valid boolean"
+        raise at.into("is_error").refuse("bad-content", f"is {shown(block.get('is_error'))}", "true or false", says)
     match block.get("content"):
         case None | str():
             pass
         case list() as blocks:
-            check_blocks(blocks, place, f"{where}.content")
+            check_blocks(blocks, Place(Provider.ANTHROPIC, at.index), at.into("content").ours)
         case other:
-            raise place.refuse("bad-content", f"{where}.content is {shown(other)}", "text, or a list of blocks")
+            raise at.into("content").refuse("bad-content", f"is {shown(other)}", _CONTENT, "Input should be a valid list")
 
 
-def _refuse_late_results(blocks: list[Message], place: Place) -> None:
+def _refuse_late_results(blocks: list[Message], at: At) -> None:
     for number, (before, block) in enumerate(pairwise(blocks), start=1):
         if before["type"] != "tool_result" and block["type"] == "tool_result":
-            problem = f"content[{number}] is a result behind other blocks"
-            raise place.refuse("results-first", problem, "results at the start of a user message")
-
-
-def refuse_first(parsed: Parsed) -> None:
-    """Raise unless the first turn that is not system comes from the user."""
-    for turn, place in zip(parsed.turns, parsed.places, strict=True):
-        if turn.role is Role.USER:
-            return
-        if turn.role is not Role.SYSTEM:
-            raise Place(Provider.ANTHROPIC, place).refuse("first-role", f"the first message is the {turn.role}'s", "a user message first")
-    raise Place(Provider.ANTHROPIC, None).refuse("first-role", "there is no user message", "a user message first")
-
-
-def refuse_blank_tail(parsed: Parsed) -> None:
-    """Raise if a final assistant message ends in white space."""
-    message = parsed.messages[-1]
-    if message["role"] != "assistant":
-        return
-    place = Place(Provider.ANTHROPIC, len(parsed.messages) - 1)
-    blocks = message_blocks(message, place)
-    if blocks and blocks[-1]["type"] == "text" and blocks[-1]["text"][-1].isspace():
-        raise place.refuse("trailing-whitespace", "the final assistant message ends in white space", "a final text without it")
+            # The vendor takes no result behind other blocks for one, and misses it in the call's place.
+            says = (
+                f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+            spot = at.into("content", number)
+            raise spot.refuse(
+                "results-first", "is a result behind other blocks", "results at the start of a user message", says, whole=True
+            )

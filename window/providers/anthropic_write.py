@@ -1,122 +1,175 @@
-"""Turns written as Anthropic messages: one message a run of one role.
+"""Turns written as Anthropic messages: neighbours of one role as one message.
 
 What the provider refuses is given a shape it takes: emptiness gets a visible
-stand-in, arguments that are no object are wrapped, ids outside its alphabet are
-spelled anew together with their results.
+stand-in or is left out, arguments that are no object are wrapped, ids and names outside
+its alphabet are spelled anew, ids together with their results.
 """
 
-import re
 from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
 
 from attrs import Factory, define
 
-from polycontext.window.providers.anthropic_rules import CALL_ID, MAX_NAME
-from polycontext.window.providers.blocks import is_visible, loaded_object, own_blocks, stand_in
+from polycontext.window.part import PartKind
+from polycontext.window.providers.anthropic_rules import MAX_NAME
+from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
+from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
+from polycontext.window.providers.spelling import aliases
 from polycontext.window.providers.wire import Message, Provider, Rendered
-from polycontext.window.turn import Role, ToolCall, Turn
+from polycontext.window.turn import Role, Turn
 
 ASSISTANT_FIRST = "[the conversation begins with the assistant]"
 """What the user says where the provider wants a user message first and there is none."""
 
+_NATURAL = object()
+_ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
+
+
+@define
+class Written:
+    """Hold one message in the making: its blocks, in which form it came, and whether it begins anew beside one of its role.
+
+    `empty` is the form of an empty final message, which is written only if nothing comes behind it.
+    """
+
+    role: str
+    blocks: list[Message] = Factory(list)
+    form: object = None
+    anew: bool = False
+    empty: object = None
+
+    def joins(self, last: "Written") -> bool:
+        """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
+        apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
+        return self.role == last.role and not self.anew and not apart
+
+    def message(self, *, final: bool) -> Message:
+        """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
+        blocks = list(self.blocks)
+        if final and self.role == "assistant":
+            if self.empty is not None:
+                return {"role": self.role, "content": self.empty}
+            if blocks[-1]["type"] == "text":
+                blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
+        is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
+        return {"role": self.role, "content": blocks[0]["text"] if is_text else blocks}
+
 
 @define
 class Writer:
-    """Collect messages; untouched originals stand alone.
+    """Write turns one after the other; see `wire.Writer`."""
 
-    With `merge` turns of one role in a row share a message, so that roles alternate.
-    Without it only words behind results do: then every turn can be read back.
-    """
+    readable: bool = False
+    _written: list[Written] = Factory(list)
+    _ids: dict[str, str] = Factory(dict)
 
-    merge: bool
-    messages: list[Message] = Factory(list)
-    system: list[Message] = Factory(list)
-    _aliases: dict[str, str] = Factory(dict)
-    _is_open: bool = False
-
-    def keep(self, originals: Sequence[Message]) -> None:
-        """Append untouched messages, which nothing may join."""
-        self.messages.extend(originals)
-        self._aliases, self._is_open = {}, False
-
-    def add_turn(self, turn: Turn) -> None:
-        """Append `turn`; system turns go to `system`, unless they carry blocks of this provider that only a message can hold."""
+    def add(self, turn: Turn) -> None:
+        """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
+        entries = list(laid_out(Provider.ANTHROPIC, turn))
         if turn.tool_calls:
-            self._aliases = call_aliases(turn.tool_calls)
-        blocks = turn_blocks(turn, self._aliases)
-        if turn.role is not Role.SYSTEM:
-            self.add_blocks("assistant" if turn.role is Role.ASSISTANT else "user", blocks)
-        elif any(block["type"] != "text" for block in blocks):
-            self.add_blocks("system", blocks)
-        elif is_visible(turn.text):
-            self.system.extend(blocks)
-
-    def add_blocks(self, role: str, blocks: list[Message]) -> None:
-        """Append `blocks` to the last message if they may join it, else as a new one."""
-        last = self.messages[-1] if self._is_open else None
-        if last and last["role"] == role and (self.merge or last["content"][-1]["type"] == "tool_result"):
-            last["content"].extend(blocks)
-        else:
-            self.messages.append({"role": role, "content": list(blocks)})
-            self._is_open = True
+            self._ids = aliases(call.id for call in turn.tool_calls)
+        for written in _tool_message(turn, entries, self._ids) if turn.role is Role.TOOL else _messages(turn, entries, self._ids):
+            last = self._written[-1] if self._written else None
+            if last is not None and written.joins(last) and (not self.readable or last.blocks[-1]["type"] == "tool_result"):
+                last.blocks.extend(written.blocks)
+                last.empty = None
+            else:
+                self._written.append(written)
 
     def finished(self) -> Rendered:
-        """Return what was collected. A final text of the assistant that is no original loses trailing white space."""
-        if self._is_open and self.messages[-1]["role"] == "assistant":
-            final = self.messages[-1]["content"][-1]
-            if final["type"] == "text":
-                final["text"] = final["text"].rstrip()
-        return Rendered(self.messages, tuple(self.system))
+        """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
+        messages = [written.message(final=False) for written in self._written[:-1]]
+        messages += [written.message(final=True) for written in self._written[-1:]]
+        rendered = hoisted(messages)
+        return rendered if self.readable else with_user_first(rendered)
+
+
+def hoisted(messages: Sequence[Message]) -> Rendered:
+    """Return `messages` with the leading system messages of text taken apart."""
+    leading = list(takewhile(lambda message: message["role"] == "system" and all_text(_blocks(message)), messages))
+    system = tuple(block for message in leading for block in _blocks(message))
+    return Rendered(list(messages[len(leading) :]), system, tuple(leading))
 
 
 def with_user_first(rendered: Rendered) -> Rendered:
-    """Return `rendered` with a user message before a leading assistant message."""
-    first = next((message for message in rendered.messages if message["role"] != "system"), None)
-    if first is None or first["role"] == "user":
+    """Return `rendered` with a user message before an assistant message that would be the first."""
+    roles = (message["role"] for message in rendered.messages)
+    first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
+    if first is None or first[1] == "user":
         return rendered
     opening: Message = {"role": "user", "content": [{"type": "text", "text": ASSISTANT_FIRST}]}
-    return Rendered([opening, *rendered.messages], rendered.system)
+    index = first[0]
+    return Rendered([*rendered.messages[:index], opening, *rendered.messages[index:]], rendered.system, rendered.leading)
 
 
-def call_aliases(calls: Sequence[ToolCall]) -> dict[str, str]:
-    """Return for each id outside the provider's alphabet one inside it, unique within the turn.
-
-    >>> call_aliases([ToolCall("f:1", "f"), ToolCall("f_1", "f"), ToolCall("ok", "f")])
-    {'f:1': 'f_1_2'}
-    """
-    taken = {call.id for call in calls}
-    aliases: dict[str, str] = {}
-    for call in calls:
-        if not CALL_ID.fullmatch(call.id):
-            aliases[call.id] = _free(re.sub(r"[^a-zA-Z0-9_-]", "_", call.id), taken)
-            taken.add(aliases[call.id])
-    return aliases
+def _blocks(message: Message) -> list[Message]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _free(name: str, taken: set[str]) -> str:
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name}_{number}", number + 1
-    return candidate
+def all_text(blocks: Sequence[Message]) -> bool:
+    """Tell whether all `blocks` are text."""
+    return all(block["type"] == "text" for block in blocks)
 
 
-def turn_blocks(turn: Turn, aliases: dict[str, str]) -> list[Message]:
-    """Return `turn` as blocks, never none: its own parts around its text, then its calls; or its result."""
-    if turn.role is Role.TOOL:
-        return [_result(turn, aliases)]
-    blocks = own_blocks(Provider.ANTHROPIC, turn, blank=False) + [_call(call, aliases) for call in turn.tool_calls]
-    return blocks or [{"type": "text", "text": stand_in(turn)}]
+def is_plain(block: Message) -> bool:
+    """Tell whether a block is text and nothing else is said of it."""
+    return block["type"] == "text" and len(block) == 2  # noqa: PLR2004 - type and text
 
 
-def _call(call: ToolCall, aliases: dict[str, str]) -> Message:
+def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+    """Return the messages of a turn that is no result, none of them empty; there is one at least, but for a system turn."""
+    role, names = _ROLES[turn.role], aliases((call.name for call in turn.tool_calls), MAX_NAME)
+    messages = [Written(role)]
+    for entry in entries:
+        if entry.kind is PartKind.MESSAGE:
+            messages.append(Written(role, form=entry.data.get("content"), anew=True))
+        elif entry.kind is PartKind.CALL:
+            messages[-1].blocks.append(_call(turn, entry, ids, names))
+        else:
+            messages[-1].blocks.extend(_block(entry))
+    seen = [message for message in messages if message.blocks]
+    if seen or turn.role is Role.SYSTEM:
+        return seen
+    form = messages[-1].form
+    empty = form if turn.role is Role.ASSISTANT and form in ("", []) and not turn.text else None
+    return [Written(role, [{"type": "text", "text": stand_in(turn)}], form, messages[-1].anew, empty)]
+
+
+def _block(entry: Entry) -> list[Message]:
+    """Return a block, or none where it is text without a visible character."""
+    if entry.kind is PartKind.BLOCK:
+        return [entry.data]
+    return [{**entry.data, "type": "text", "text": entry.text}] if entry.kind is PartKind.WORDS and is_visible(entry.text) else []
+
+
+def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) -> Message:
+    call = turn.tool_calls[entry.call]
     loaded = loaded_object(call.arguments)
     arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
-    return {"type": "tool_use", "id": aliases.get(call.id, call.id), "name": call.name[:MAX_NAME], "input": arguments}
+    own = {"type": "tool_use", "id": ids.get(call.id, call.id), "name": names.get(call.name, call.name), "input": arguments}
+    return {**entry.data, **own}
 
 
-def _result(turn: Turn, aliases: dict[str, str]) -> Message:
+def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+    further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
+    blocks = [block for entry in entries for block in _block(entry)]
+    is_error = turn.metadata.get("is_error") is True
     call_id = turn.tool_call_id or ""
-    blocks = own_blocks(Provider.ANTHROPIC, turn, blank=False)
-    plain = all(block["type"] == "text" for block in blocks)
-    text = stand_in(turn) if turn.content is None else turn.content
-    result: Message = {"type": "tool_result", "tool_use_id": aliases.get(call_id, call_id), "content": text if plain else blocks}
-    return result | ({"is_error": True} if turn.metadata.get("is_error") is True else {})
+    own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
+    content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)
+    own |= {} if content is MISSING else {"content": content}
+    result = {**without(further, "content"), **own, **({"is_error": True} if is_error else {})}
+    return [Written("user", [result], anew=any(entry.kind is PartKind.MESSAGE for entry in entries))]
+
+
+def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:
+    """Return what stands in a result: a text where it is one, in the form in which it came; a failure says something."""
+    if not blocks and (is_error or turn.content is None):
+        return EMPTY if turn.content is not None else stand_in(turn)
+    if form == []:
+        return blocks
+    if not blocks:
+        return form if form is None or form is MISSING else ""
+    return blocks[0]["text"] if len(blocks) == 1 and is_plain(blocks[0]) else blocks

@@ -2,23 +2,20 @@
 
 Whatever a caller hands in is copied and judged in one pass (`linearity.json_data`):
 everything behind this door may index, compare and write the copy without ever
-failing on bytes, NaN, cycles or text that cannot be stored. Text blocks become a turn's
-content; every other block is carried as a `Part`, byte for byte, marked with the
-provider it belongs to.
+failing on bytes, NaN, cycles or text that cannot be stored.
 """
 
 import json
 import reprlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import STORABLE, copied
+from polycontext.linearity.json_data import MAX_DEPTH, STORABLE, copied
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
-from polycontext.window.part import Part, PartKind
 from polycontext.window.providers.wire import Message, Provider
 from polycontext.window.turn import Turn
 
@@ -61,8 +58,10 @@ def shown(value: object) -> str:
     return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
 
 
-def copied_messages(provider: Provider, messages: object) -> list[Message]:
-    """Return a deep copy of `messages`, a non-empty list of JSON objects.
+def copied_messages(provider: Provider, messages: object, *, taken: Sequence[str] = ()) -> list[Message]:
+    """Return a deep copy of `messages`, a non-empty list of JSON objects; objects of an SDK, also inside of them, are dumped.
+
+    A message that is an SDK's own response may hold more than can be sent back: of it the fields `taken` are kept, if any are named.
 
     Raises:
         InvalidMessagesError: rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.
@@ -73,13 +72,40 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
     copies: list[Message] = []
-    for index, message in enumerate(messages):
+    for index, given in enumerate(messages):
         place = Place(provider, index)
+        message = _message_of(given, taken) if hasattr(given, "model_dump") else given
         if not isinstance(message, Mapping):
-            legal = "an object with a role; for an object of an SDK its model_dump(exclude_none=True)"
-            raise place.refuse("not-an-object", f"{type(message).__name__} is no object", legal)
-        copies.append(copied(message, "", place.no_json, integers=_INTEGERS))
+            raise place.refuse("not-an-object", f"{type(given).__name__} is no object", "an object with a role, or an SDK's own")
+        copies.append(_copied(message, place))
     return copies
+
+
+def _copied(message: Mapping[str, Any], place: Place) -> Message:
+    try:
+        return copied(message, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+    except InvalidMessagesError:
+        # Most are plain: only what is not is looked through for objects of an SDK.
+        plain = dumped(message)
+        if plain == message:
+            raise
+    return copied(plain, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+
+
+def _message_of(given: object, taken: Sequence[str]) -> Any:
+    message = dumped(given)
+    return {name: message[name] for name in taken if name in message} if taken and isinstance(message, Mapping) else message
+
+
+def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
+    """Return `value` with every object of an SDK in it as the JSON data that it came from: fields that nobody set are left out."""
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if levels and isinstance(value, Mapping):
+        return {name: dumped(inner, levels - 1) for name, inner in value.items()}
+    if levels and isinstance(value, list | tuple):
+        return [dumped(inner, levels - 1) for inner in value]
+    return value
 
 
 def compact(value: object) -> str:
@@ -117,53 +143,6 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
             raise place.refuse("bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text")
         checked.append(block)
     return checked
-
-
-def text_and_parts(provider: Provider, blocks: Iterable[Message]) -> tuple[str | None, tuple[Part, ...]]:
-    """Return the text of `blocks`, joined by line ends (None where there is none), and all else as parts."""
-    texts: list[str] = []
-    before: list[Part] = []
-    behind: list[Part] = []
-    for block in blocks:
-        if block["type"] == "text":
-            texts.append(block["text"])
-        else:
-            (behind if texts else before).append(Part(str(provider), compact(block)))
-    text = "\n".join(texts) if texts else None
-    words = [Part(str(provider), "{}", PartKind.WORDS, 0, len(text))] if behind and text is not None else []
-    return text, (*before, *words, *behind)
-
-
-def own_blocks(provider: Provider, turn: Turn, *, blank: bool = True) -> list[Message]:
-    """Return `turn` as blocks: its parts around its text. Parts of other providers are left out.
-
-    With ``blank=False`` text without a visible character is left out as well.
-
-    Raises:
-        InvalidTurnError: a part of this provider is no block.
-    """
-    blocks: list[Message] = []
-    has_text = turn.content is not None and (blank or is_visible(turn.content))
-    placed = False
-    for part in turn.parts:
-        if part.provider != provider:
-            continue
-        if part.kind is PartKind.BLOCK:
-            blocks.append(_loaded(part))
-        elif part.kind is PartKind.WORDS and has_text and not placed:
-            blocks.append({"type": "text", "text": turn.content})
-            placed = True
-    return blocks if placed or not has_text else [*blocks, {"type": "text", "text": turn.content}]
-
-
-def _loaded(part: Part) -> Message:
-    try:
-        block = json.loads(part.data)
-    except ValueError:
-        block = None
-    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise InvalidTurnError("parts.data", f"is no block of {part.provider}", "a JSON object with a type, as text")
-    return block
 
 
 def is_visible(text: str) -> bool:

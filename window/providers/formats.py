@@ -1,9 +1,15 @@
 """The one place that knows all message formats, each loaded when it is first asked for."""
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from polycontext.linearity import UnknownNameError
+from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.wire import Provider, WireFormat
+
+JUDGED = ("anthropic", "openai", "openai-responses")
+"""Whose requests can be judged."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -26,10 +32,91 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
-            from polycontext.window.providers import openai  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers import openai, openai_write  # noqa: PLC0415 - most readers need one format only
 
-            return WireFormat(known, openai.parse, openai.render, openai.check, openai.rebuild, openai.render_turn)
+            return WireFormat(known, openai.parse, openai.render, openai.check, openai_write.Writer, adds_nothing=True)
         case Provider.ANTHROPIC:
-            from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
+            from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
 
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic.rebuild)
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer)
+
+
+def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
+    """Raise for a message list (of Responses: input items) that `provider` would refuse; with `allow_open_tail` it may end on open calls.
+
+    Raises:
+        InvalidMessagesError: the first rule that is broken, its place, what would be legal, and the provider's own words.
+        UnknownNameError: no such provider.
+
+    >>> check([{"role": "user", "content": ""}], "anthropic")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule empty-message: ...
+    """
+    match str(provider):
+        case "anthropic":
+            from polycontext.window.providers import anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
+
+            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
+        case "openai":
+            from polycontext.window.providers import chat_rules  # noqa: PLC0415 - as above
+
+            chat_rules.check_messages(messages, allow_open_tail=allow_open_tail)
+        case "openai-responses":
+            from polycontext.window.providers import responses_rules  # noqa: PLC0415 - as above
+
+            responses_rules.check_items(messages, allow_open_tail=allow_open_tail)
+        case _:
+            raise UnknownNameError("provider", str(provider), JUDGED)
+
+
+def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()) -> None:
+    """Raise for a whole request that `provider` would refuse: its fields, tools, messages, and what they ask of each other.
+
+    `betas` are those of Anthropic's header.
+
+    Raises:
+        InvalidMessagesError: as `check`. UnknownNameError: no such provider.
+    """
+    match str(provider):
+        case "anthropic":
+            from polycontext.window.providers import anthropic_request_rules  # noqa: PLC0415 - as above
+
+            anthropic_request_rules.check_request(request, betas=betas)
+        case "openai":
+            from polycontext.window.providers import chat_request  # noqa: PLC0415 - as above
+
+            chat_request.check_request(request)
+        case "openai-responses":
+            from polycontext.window.providers import responses_request  # noqa: PLC0415 - as above
+
+            responses_request.check_request(request)
+        case _:
+            raise UnknownNameError("provider", str(provider), JUDGED)
+
+
+def findings(
+    request: Sequence[Any] | Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()
+) -> list[InvalidMessagesError]:
+    """Return what `provider` would refuse in a request, or in a list of messages alone; nothing where it is fine.
+
+    Of Anthropic one finding a message and what the rest holds, in order; a later one may follow from an earlier. Of OpenAI the first.
+
+    Raises:
+        UnknownNameError: no such provider.
+
+    >>> blank = {"role": "user", "content": " "}
+    >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
+    [(0, 'empty-message'), (1, 'empty-message')]
+    """
+    if str(provider) == "anthropic":
+        from polycontext.window.providers import anthropic_findings  # noqa: PLC0415 - as above
+
+        return anthropic_findings.findings(request, betas=betas)
+    try:
+        if isinstance(request, Mapping):
+            check_request(request, provider, betas=betas)
+        else:
+            check(request, provider)
+    except InvalidMessagesError as error:
+        return [error]
+    return []

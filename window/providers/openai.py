@@ -1,24 +1,19 @@
 """OpenAI's chat messages: one turn a message, calls and results paired by adjacency.
 
-Everything a message holds beyond role, text and calls survives: word for word
-when the message is written back, and as far as a turn can carry it (other
-content blocks as parts, further fields as metadata) when turns are rendered.
+Everything a message holds beyond role, text and calls is carried by the turn's parts:
+other content blocks, and further fields of message, blocks and calls.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from polycontext.linearity.json_data import thawed
-from polycontext.window.part import Part
-from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, own_blocks, shown, stand_in, text_and_parts
+from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, shown
+from polycontext.window.providers.layout import MISSING, Collector, without
+from polycontext.window.providers.openai_write import BODIES, TEXTS, Writer
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered
-from polycontext.window.providers.writeback import Fragment, Loose, Untouched, pieces
+from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, ToolCall, Turn
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
-_KNOWN = {"role", "content", "name", "tool_calls"}
-_BODIES = {"function": "arguments", "custom": "input"}
 
 
 def parse(messages: object, *, repair: bool = False) -> Parsed:
@@ -55,43 +50,36 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
         refuse_open_tail(parsed)
 
 
-def render(turns: Iterable[Turn]) -> Rendered:
+def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     """Write `turns` as chat messages, from the turns alone.
+
+    Law: what was parsed is written as it came, ``render(parse(messages).turns).messages == messages``.
 
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
     """
-    return Rendered([render_turn(turn) for turn in turns])
-
-
-def rebuild(parsed: Parsed, turns: Iterable[Turn], positions: Mapping[str, int]) -> Rendered:
-    """Write a view of `parsed` back: kept turns are copies of the very originals, all others are rendered.
-
-    `positions` gives for each resource id the position in ``parsed.turns``.
-    Law: with all turns kept the messages equal the originals.
-    """
-    messages: list[Message] = []
-    for piece in pieces(parsed, turns, positions):
-        match piece:
-            case Untouched(start, stop):
-                messages.extend(map(thawed, parsed.messages[start:stop]))
-            case Fragment(turn) | Loose(turn):
-                messages.append(render_turn(turn))
-    return Rendered(messages)
+    return rendered(Writer(readable), turns)
 
 
 def _turn(message: Message, place: Place) -> Turn:
     role = _role(message.get("role"), place)
     calls = _calls(message, role, place)
-    content, parts = _content(message, role, calls, place)
     call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
-    if role is Role.TOOL and not isinstance(call_id, str):
-        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
     if name is not None and not isinstance(name, str):
         raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
-    metadata = _metadata(message, role)
+    collector = Collector(Provider.OPENAI)
+    blocks = _content(message, role, calls, place)
+    further = _further(message, role, blocks)
+    if further:
+        collector.message(further)
+    for block in blocks:
+        _take(collector, block)
+    for call, raw in zip(calls, message.get("tool_calls") or (), strict=True):
+        collector.call(call, _further_of_call(raw))
+    if role is Role.TOOL and not isinstance(call_id, str):
+        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
     with place.turn_errors():
-        return Turn(role, content, tool_calls=calls, tool_call_id=call_id, name=name, metadata=metadata, parts=parts)
+        return collector.turn(role, tool_call_id=call_id, name=name)
 
 
 def _role(value: object, place: Place) -> Role:
@@ -100,26 +88,64 @@ def _role(value: object, place: Place) -> Role:
     return _ROLES[value]
 
 
-def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> tuple[str | None, tuple[Part, ...]]:
+def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> list[Message]:
+    """Return what is said as blocks; a refusal without content is what is said."""
     match message.get("content"):
         case str(text):
-            return text, ()
+            return [{"type": "text", "text": text}]
         case [_, *_] as blocks:
-            return text_and_parts(Provider.OPENAI, check_blocks(blocks, place, "content"))
-        case None | []:
-            return _absent(message, role, calls, place), ()
+            return check_blocks(blocks, place, "content")
+        case None | [] if calls:
+            return []
+        case None | [] as content:
+            return [{"type": "text", "text": _instead(message, role, place, spoken=content is None)}]
         case other:
             raise place.refuse("bad-content", f"content is {shown(other)}", "text, or a list of content parts")
 
 
-def _absent(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> str | None:
-    if calls:
-        return None
+def _instead(message: Message, role: Role, place: Place, *, spoken: bool) -> str:
     refusal, audio = message.get("refusal"), message.get("audio")
-    if role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
+    if spoken and role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
         return refusal if isinstance(refusal, str) else ""
     legal = "content; only an assistant that calls may do without"
     raise place.refuse("missing-content", f"a {message['role']} message without content", legal)
+
+
+def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message:
+    """Return what a turn does not say of the message: further fields, the form of its content, another name of its role."""
+    known = {"role", "content"} | ({"tool_call_id"} if role is Role.TOOL else set())
+    known |= {name for name in ("name", "tool_calls") if message.get(name) is not None}
+    further = without(message, *known) | _form(message, blocks)
+    if message["role"] != role:
+        further["role"] = message["role"]
+    if "content" in further and not message.get("tool_calls") and isinstance(further.get("refusal"), str):
+        further["refusal"] = ""  # the turn says it
+    return further
+
+
+def _form(message: Message, blocks: Sequence[Message]) -> Message:
+    content = message.get("content", MISSING)
+    if isinstance(content, str) or (content is None and message.get("tool_calls")):
+        return {}
+    if not isinstance(content, list):
+        return {"content": content}
+    is_natural = len(blocks) > 1 or any(set(block) != {"type", "text"} or block["type"] != "text" for block in blocks)
+    return {} if content and is_natural else {"content": []}
+
+
+def _take(collector: Collector, block: Message) -> None:
+    key = TEXTS.get(block["type"])
+    if key is None or not isinstance(block.get(key), str):
+        collector.block(block)
+    else:
+        collector.words(block[key], without(block, key) if key != "text" else without(block, "type", "text"))
+
+
+def _further_of_call(raw: Message) -> Message:
+    kind = raw["type"]
+    inner = without(raw[kind], "name", BODIES[kind])
+    further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
+    return further if kind == "function" else {"type": kind, **further}
 
 
 def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
@@ -143,60 +169,9 @@ def _call(raw: object, place: Place, where: str) -> ToolCall:
     if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
         legal = "type function or custom, with an object of that name"
         raise place.refuse("bad-tool-call", f"{where} of type {shown(kind)} holds no call", legal)
-    fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(_BODIES[kind])}
+    fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(BODIES[kind])}
     for name, value in fields.items():
         if not isinstance(value, str) or (not value and name != "body"):
-            field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{_BODIES[kind]}"}[name]
+            field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{BODIES[kind]}"}[name]
             raise place.refuse("bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty")
     return ToolCall(str(fields["id"]), str(fields["name"]), str(fields["body"]))
-
-
-def _metadata(message: Message, role: Role) -> dict[str, Any]:
-    known = _KNOWN | {"tool_call_id"} if role is Role.TOOL else _KNOWN
-    further = {name: value for name, value in message.items() if name not in known and value is not None}
-    custom = [call["id"] for call in message.get("tool_calls") or () if call["type"] == "custom"]
-    metadata: dict[str, Any] = {"wire_role": "developer"} if message["role"] == "developer" else {}
-    return metadata | ({"openai": further} if further else {}) | ({"custom_calls": custom} if custom else {})
-
-
-def render_turn(turn: Turn) -> Message:
-    """Write one turn as the one chat message it is."""
-    message: Message = {"role": turn.role.value, "content": turn.content}
-    # Nearly every turn holds words and nothing else: a tenth of the price.
-    if turn.content is None or turn.metadata or turn.parts or turn.tool_calls:
-        message = _with_further_fields(turn)
-    if turn.name is not None:
-        message["name"] = turn.name
-    if turn.tool_calls:
-        message["tool_calls"] = _written_calls(turn)
-    if turn.tool_call_id is not None:
-        message["tool_call_id"] = turn.tool_call_id
-    return message
-
-
-def _with_further_fields(turn: Turn) -> Message:
-    further = thawed(turn.metadata.get("openai"))
-    further = further if isinstance(further, dict) else {}
-    is_developer = turn.role is Role.SYSTEM and turn.metadata.get("wire_role") == "developer"
-    # A refusal was read as the text; written again it stands in its own field alone.
-    content = None if "refusal" in further else _written(turn)
-    return further | {"role": "developer" if is_developer else str(turn.role), "content": content}
-
-
-def _written(turn: Turn) -> str | list[Message] | None:
-    blocks = own_blocks(Provider.OPENAI, turn)
-    if any(block["type"] != "text" for block in blocks):
-        return blocks
-    if turn.content is not None or turn.tool_calls:
-        return turn.content
-    return stand_in(turn)
-
-
-def _written_calls(turn: Turn) -> list[Message]:
-    custom = turn.metadata.get("custom_calls")
-    customs = custom if isinstance(custom, tuple) else ()
-    kinds = ("custom" if call.id in customs else "function" for call in turn.tool_calls)
-    return [
-        {"id": call.id, "type": kind, kind: {"name": call.name, _BODIES[kind]: call.arguments}}
-        for call, kind in zip(turn.tool_calls, kinds, strict=True)
-    ]

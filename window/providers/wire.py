@@ -5,7 +5,7 @@ and a `WireFormat` holds the functions that do so, so that callers never
 branch on the provider. A format is loaded when it is first asked for.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -47,7 +47,8 @@ class Parsed:
 class Rendered:
     """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
 
-    `system` is empty for OpenAI, where system messages stand in the list.
+    `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
+    `system` was taken from, as they stood.
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -55,11 +56,13 @@ class Rendered:
 
     messages: list[Message]
     system: tuple[Message, ...] = ()
+    leading: tuple[Message, ...] = field(default=(), eq=False, repr=False)
 
     def inline(self) -> list[Message]:
-        """Return one list, `system` leading as a system message: the shape to store, and one that `parse` reads."""
-        head: list[Message] = [{"role": "system", "content": list(self.system)}] if self.system else []
-        return [*head, *self.messages]
+        """Return one list, `system` leading as system messages: the shape to store, and one that `parse` reads."""
+        if self.leading or not self.system:
+            return [*self.leading, *self.messages]
+        return [{"role": "system", "content": list(self.system)}, *self.messages]
 
 
 class Parse(Protocol):
@@ -70,8 +73,12 @@ class Parse(Protocol):
         ...
 
 
-Render = Callable[[Iterable[Turn]], Rendered]
-"""Writes turns as a provider's messages, from the turns alone."""
+class Render(Protocol):
+    """Stand for the writer of a format."""
+
+    def __call__(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
+        """Write turns as a provider's messages; `readable` as in `Writer`."""
+        ...
 
 
 class Check(Protocol):
@@ -82,20 +89,39 @@ class Check(Protocol):
         ...
 
 
-Rebuild = Callable[[Parsed, Iterable[Turn], Mapping[str, int]], Rendered]
-"""Writes a view of parsed turns back; messages that are kept whole are the very originals."""
+class Writer(Protocol):
+    """Write turns one after the other; what has been written stays, so that a history that grows costs its new turns only.
+
+    A `readable` one is for lists that are read again rather than sent: turns of one role are not joined, and the assistant may be first.
+    """
+
+    def add(self, turn: Turn) -> None:
+        """Write `turn` behind the others."""
+        ...
+
+    def finished(self) -> Rendered:
+        """Return the messages so far, as they are sent if nothing follows; blocks are shared with the writer."""
+        ...
+
+
+def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
+    """Write all `turns` and return the messages."""
+    for turn in turns:
+        writer.add(turn)
+    return writer.finished()
 
 
 @frozen
 class WireFormat:
     """Hold the functions of one provider's message format.
 
-    `render_turn` is there for formats that write every turn as one message of its own.
+    A format that `adds_nothing` writes what turns say and no more, in an order that is valid if that of the turns is:
+    no stand-ins, nothing wrapped.
     """
 
     provider: Provider
     parse: Parse
     render: Render
     check: Check
-    rebuild: Rebuild
-    render_turn: Callable[[Turn], Message] | None = None
+    writer: Callable[[], Writer]
+    adds_nothing: bool = False

@@ -38,7 +38,7 @@ class Charging(EstimatingCounter):
 
 def writing(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
     """Return OpenAI's format with a change in what it writes."""
-    return evolve(OPENAI, render=lambda turns: Rendered(change(OPENAI.render(turns).messages)))
+    return evolve(OPENAI, render=lambda turns, *, readable=False: Rendered(change(OPENAI.render(turns).messages)))
 
 
 def swapped(messages: list[Message]) -> list[Message]:
@@ -51,16 +51,6 @@ def renamed(messages: list[Message]) -> list[Message]:
     """Let every call be one of another tool."""
     calls = [{**call, "function": {"name": "search", "arguments": "{}"}} for call in messages[1]["tool_calls"]]
     return [messages[0], {**messages[1], "tool_calls": calls}, *messages[2:]]
-
-
-def emptied(parsed: Parsed, turns: Iterable[Turn], positions: Any) -> Rendered:
-    """Write nothing back."""
-    return Rendered([])
-
-
-def shuffled(parsed: Parsed, turns: Iterable[Turn], positions: Any) -> Rendered:
-    """Write everything back, the last first."""
-    return Rendered(OPENAI.rebuild(parsed, turns, positions).messages[::-1])
 
 
 breaks(
@@ -91,11 +81,24 @@ breaks(
 )
 breaks(formats.reading_undoes_writing, "a format that calls another tool", lambda law: law(writing(renamed), [USER, CALLS, *RESULTS]))
 breaks(formats.reading_undoes_writing, "a format that swaps parallel results", lambda law: law(writing(swapped), [USER, CALLS, *RESULTS]))
+
+
+def rewriting(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
+    """Return OpenAI's format with a change in what it writes the third time."""
+    times = count(1)
+
+    def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
+        messages = OPENAI.render(turns).messages
+        return Rendered(change(messages) if next(times) > 2 else messages)
+
+    return evolve(OPENAI, render=render)
+
+
 breaks(
     formats.what_was_read_is_written_back_unchanged,
     "a format that rewrites what it read",
-    lambda law: law(evolve(OPENAI, rebuild=emptied), [USER, ANSWER]),
-    lambda law: law(evolve(OPENAI, rebuild=shuffled), [USER, ANSWER]),
+    lambda law: law(rewriting(lambda messages: []), [USER, ANSWER]),
+    lambda law: law(rewriting(lambda messages: messages[::-1]), [USER, ANSWER]),
 )
 
 
@@ -111,7 +114,21 @@ breaks(
     "a format that marks what it reads",
     lambda law: law(evolve(OPENAI, parse=marking), [USER, ANSWER]),
 )
+
+
+def hoisting(messages: list[Message]) -> list[Message]:
+    """Put every system message first, wherever it was said."""
+    return sorted(messages, key=lambda message: message["role"] != "system")
+
+
+breaks(
+    formats.what_is_written_stays_when_more_is_said,
+    "a format that hoists what the system says later, or writes the end anew",
+    lambda law: law(writing(hoisting), [USER, ANSWER, Turn("system", "Be brief."), USER]),
+    lambda law: law(writing(lambda messages: messages[-1:]), [USER, ANSWER, USER]),
+)
 TURNS = [Turn("system", "Be brief."), USER, CALLS, *RESULTS, ANSWER]
 obeys(formats.what_is_written_is_valid, "the format itself", lambda law: law(OPENAI, TURNS))
 obeys(formats.reading_undoes_writing, "the format itself", lambda law: law(OPENAI, TURNS))
+obeys(formats.what_is_written_stays_when_more_is_said, "the format itself", lambda law: law(OPENAI, [*TURNS, Turn("system", "x"), USER]))
 obeys(formats.what_was_read_is_written_back_unchanged, "the format itself", lambda law: law(OPENAI, TURNS))

@@ -38,14 +38,14 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.laws import agents, machines, operads, polynomials, projections
+from polycontext.polynomial.laws import agents, epochs, machines, operads, polynomials, projections
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
-from polycontext.pressure import ContextProjector, Signals
-from polycontext.window import ContextWindow, Splice, TokenCounter, Turn
+from polycontext.pressure import ContextProjector, Reach, Signals
+from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.breaking import breaks
 
@@ -387,6 +387,46 @@ breaks(
     machines.no_compression_goes_below_a_floor,
     "a machine that drops what is PRESERVED",
     lambda law: law(Sinking, ContextProjector(), EMPTY, POLICY, TALK),
+)
+
+
+class Clinging(TableMachine):
+    """Keep what is bound when what it was made on has changed."""
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        bound = {turn.resource_id: turn for turn in self.window.all_turns() if any(part.is_bound for part in turn.parts)}
+        output = super().advance(context_input)
+        places = [(place, turn.resource_id) for place, turn in enumerate(output.window.all_turns()) if turn.resource_id in bound]
+        self.restore(output.state, output.window.splice([Splice(place, place + 1, (bound[name],)) for place, name in places]))
+        return output
+
+
+THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}')
+THOUGHTFUL = [
+    ContextInput.user_turn("Look it up."),
+    *(ContextInput.assistant_turn("Looking. " * 60) for _ in range(8)),
+    ContextInput.assistant_turn(Turn("assistant", "Found.", parts=[THOUGHT])),
+    ContextInput.compress(0.1),
+]
+breaks(
+    epochs.what_is_bound_stands_behind_what_it_was_made_on,
+    "a machine that keeps signed thinking behind another prefix",
+    lambda law: law(Clinging, ContextWindow(2_000, counter=FAST), ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))), THOUGHTFUL),
+)
+
+
+class Timeless(ContextSession):
+    """Say that no epoch ever ends."""
+
+    @property
+    def epoch(self) -> Epoch:
+        return Epoch()
+
+
+breaks(
+    epochs.requests_only_grow_within_an_epoch,
+    "a session that compresses in secret",
+    lambda law: law(Timeless(2_000, counter=FAST), THOUGHTFUL),
 )
 
 

@@ -10,6 +10,7 @@ from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.delivery import deliver
 from polycontext.window import Part, ToolCall, Turn
+from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format
 from tests.polynomial.conversations import WORDS, session_moves
 
@@ -61,8 +62,9 @@ def spoilt(value: Any) -> None:
 def test_what_is_handed_out_is_the_callers_own() -> None:
     """A caller may change every part of a message list; the next one is as if nothing had happened."""
     session = ContextSession(5000, counter=WORDS)
+    further = Part("openai", '{"extra": {"deep": [1]}}', PartKind.MESSAGE)
     session.add(Turn("user", "look", parts=[Part("openai", '{"type": "image_url", "image_url": {"url": "data:,"}}')]))
-    session.add(Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], metadata={"openai": {"extra": {"deep": [1]}}}, name="bob"))
+    session.add(Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], parts=[further], name="bob"))
     session.add(Turn("tool", "found", tool_call_id="c"))
     session.add(Turn("assistant", None, tool_calls=[ToolCall("d", "f")]))
     session.add(Turn("tool", "found", tool_call_id="d"))

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from polycontext.nodes.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered
-from polycontext.window.providers.anthropic import check, hoist, parse, rebuild, render
+from polycontext.window.providers.anthropic import check, hoist, parse, render
 from polycontext.window.providers.anthropic_write import with_user_first
 from polycontext.window.providers.pairing import NO_RESULT
-from polycontext.window.turn import Part, Role, ToolCall, Turn
+from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 Block = dict[str, Any]
@@ -90,7 +91,8 @@ def test_a4_call_ids_are_unique_within_a_message_only() -> None:
 def test_a7_an_empty_text_block_is_refused() -> None:
     """Text that was emptied must go together with its block; what a tool returned may be empty."""
     assert refused([ASK, assistant(text(""), call("a")), user(result("a"))]) == ("empty-text", 1)
-    check([ASK, assistant(text("\n"), call("a")), user(result("a", ""))])
+    assert refused([ASK, assistant(text("\n"), call("a")), user(result("a"))]) == ("blank-text", 1)
+    check([ASK, assistant(call("a")), user(result("a", ""))])
 
 
 @pytest.mark.parametrize("content", ["", [], " \n", [{"type": "text", "text": " "}]])
@@ -216,17 +218,25 @@ def test_one_user_message_gives_its_results_and_its_words() -> None:
     assert render(parsed.turns).messages == messages
 
 
-def test_opaque_blocks_are_carried_as_the_json_they_were() -> None:
-    """Signed thinking, images and unknown blocks become parts, on their side of the text."""
+def test_blocks_keep_their_order_and_their_fields() -> None:
+    """Signed thinking, searches and unknown blocks stand where they stood between texts and calls, with all that was said of each."""
     thinking = {"type": "thinking", "thinking": "hm", "signature": "Zm9v=="}
     search = {"type": "server_tool_use", "id": "s1", "name": "search", "input": {"b": 1, "a": 2}}
-    turn = parse([ASK, assistant(thinking, text("x"), search, text("y"), call("a"))]).turns[1]
+    cited = {**text("y"), "citations": [{"type": "char_location", "cited_text": "x"}]}
+    called = {**call("a"), "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
+    messages = [ASK, assistant(thinking, text("x"), search, called, cited, call("b"), {"type": "from_2030", "x": [1]}, call("c"))]
+    turn = parse(messages).turns[1]
     assert turn.content == "x\ny"
-    assert turn.parts == (
-        Part("anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}'),
-        Part("anthropic", '{"type":"server_tool_use","id":"s1","name":"search","input":{"b":1,"a":2}}', before_text=False),
-    )
-    assert render([turn]).messages[-1]["content"] == [thinking, text("x\ny"), search, call("a")]
+    assert [each.id for each in turn.tool_calls] == ["a", "b", "c"]
+    assert turn.parts[0] == Part("anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}')
+    assert [part.kind for part in turn.parts] == ["block", "words", "block", "call", "words", "call", "block"]
+    assert render(parse(messages).turns).messages == messages
+
+
+def test_the_natural_order_needs_no_parts() -> None:
+    """A text before calls, and a result of text, are turns like those made by hand."""
+    messages = [ASK, assistant(text("Let me see."), call("a"), call("b")), user(result("a"), result("b")), assistant(text("So."))]
+    assert [turn.parts for turn in parse(messages).turns] == [()] * 5
 
 
 def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
@@ -252,10 +262,71 @@ def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     messages = [ASK, assistant(text("x")), assistant(call("a")), assistant(text("y"), call("b")), user(result("a"), result("b")), ASK]
     parsed = parse(messages)
     assert parsed.places == (0, 1, 2, 4, 4, 5)
-    turns, positions = named(parsed)
-    assert rebuild(parsed, turns, positions).messages == messages
-    assert rebuild(parsed, [turns[0], turns[5]], positions).messages == [ASK, ASK]
-    assert rebuild(parsed, [turns[0], *turns[2:5]], positions).messages == [ASK, *messages[2:5]]
+    turns = parsed.turns
+    assert render(turns).messages == messages
+    assert render([turns[0], turns[5]], readable=True).messages == [ASK, ASK]
+    assert render([turns[0], *turns[2:5]]).messages == [ASK, *messages[2:5]]
+
+
+FORMS: list[Any] = [
+    [{"role": "user", "content": "hi"}, {"role": "user", "content": "there"}, {"role": "assistant", "content": "Well"}],
+    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {}}]}, ASK],
+    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), {"role": "system", "content": [text("last")]}],
+    [{"role": "system", "content": "one"}, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}, ASK],
+    [ASK, assistant(call("a"), call("b")), user(result("b")), user(result("a"), text("And?")), user(text("Well?"))],
+    [ASK, assistant(call("a")), user(result("a", is_error=False)), assistant(text("x"))],
+    [ASK, assistant(call("a")), user(result("a", is_error=True, cache_control={"type": "ephemeral"})), ASK],
+    [ASK, assistant(call("a")), user(result("a", [text("x")])), ASK],
+    [ASK, assistant(call("a")), user(result("a", [text("x"), {**text("y"), "citations": None}], is_error=None)), ASK],
+    [ASK, assistant(call("a")), user(result("a", [])), ASK],
+    [ASK, assistant(call("a")), user(result("a", "")), ASK],
+    [ASK, assistant(call("a")), user(result("a", None)), ASK],
+    [ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"}), ASK],
+    [ASK, assistant(call("a")), user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])), ASK],
+    [ASK, assistant()],
+    [ASK, {"role": "assistant", "content": ""}],
+    [user({"type": "image", "source": {}}, text("what"), {"type": "document", "source": {}, "title": "t"}, text("is this?"))],
+    [ASK, assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")), ASK],
+    [ASK, assistant(call("a")), assistant(call("b"), text("x\n\ny")), user(result("b")), user(result("a")), assistant(text("\nz"))],
+]
+
+
+@pytest.mark.parametrize("messages", FORMS)
+def test_every_form_is_written_as_it_came(messages: Any) -> None:
+    """Texts and lists, results split and empty, flags and fields nobody knows: all of it comes out of the turns alone."""
+    check(messages)
+    parsed = parse(messages)
+    assert render(parsed.turns).inline() == messages
+    assert render(parsed.turns, readable=True).inline() == messages
+    assert words(parse(messages).turns) == words(parsed.turns)
+
+
+def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
+    """Beside a picture, a call or in a result it is left out; a failure without words gets a visible stand-in."""
+    image = {"type": "image", "source": {}}
+    calling = Turn("assistant", " ", tool_calls=(ToolCall("a", "weather"), ToolCall("b", "weather"), ToolCall("c", "weather")))
+    turns = [
+        Turn("user", "\n", parts=(Part("anthropic", json.dumps(image)),)),
+        calling,
+        Turn("tool", " ", tool_call_id="a"),
+        Turn("tool", " ", tool_call_id="b", metadata={"is_error": True}),
+        Turn("tool", " ", tool_call_id="c", parts=(Part("anthropic", json.dumps(image)), Part("anthropic", "{}", PartKind.WORDS, 0, 1))),
+    ]
+    assert render(turns).messages == [
+        user(image),
+        assistant(call("a"), call("b"), call("c")),
+        user(result("a", ""), result("b", "[empty]", is_error=True), result("c", [image])),
+    ]
+
+
+def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
+    """Two names of one turn stay two, the turn keeps the real one, and a name that is called twice is spelled once."""
+    calls = [ToolCall(str(number), name) for number, name in enumerate(["a.b", "a_b", "a.b", "ü" * 201, "ok"])]
+    turns = [Turn("user", "hi"), Turn("assistant", None, tool_calls=calls)]
+    written = [block["name"] for block in render(turns).messages[1]["content"]]
+    assert written == ["a_b_2", "a_b", "a_b_2", "_" * 200, "ok"]
+    check(render(turns).messages, allow_open_tail=True)
+    assert turns[1].tool_calls[0].name == "a.b"
 
 
 def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes() -> None:
@@ -276,13 +347,16 @@ def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes(
     ]
 
 
-def test_system_turns_are_hoisted_unless_only_a_message_can_hold_them() -> None:
-    """Their texts go to `system` in order; blocks of the provider's own stay where they stood."""
+def test_leading_system_turns_are_hoisted_and_later_ones_stay() -> None:
+    """A history only grows: what the system says later stands where it was said, and so do blocks that only a message can hold."""
     added = Part("anthropic", '{"type":"tool_addition","tool":{}}')
-    turns = [Turn("system", "one"), Turn("user", "hi"), Turn("system", " "), Turn("system", "two"), Turn("system", None, parts=(added,))]
-    rendered = render(turns)
+    turns = [Turn("system", "one"), Turn("system", " "), Turn("system", "two"), Turn("user", "hi"), Turn("system", "three")]
+    rendered = render([*turns, Turn("system", None, parts=(added,))])
+    addition = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
     assert rendered.system == (text("one"), text("two"))
-    assert rendered.messages == [user(text("hi")), {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}]
+    assert rendered.messages == [user(text("hi")), {"role": "system", "content": [text("three")]}, addition]
+    assert render([Turn("system", None, parts=(added,)), *turns]).inline()[0] == addition
+    check(rendered.messages)
 
 
 def test_emptiness_gets_a_visible_stand_in() -> None:
@@ -303,7 +377,8 @@ def test_an_assistant_behind_system_messages_gets_a_user_before_it() -> None:
     system = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
     rendered = Rendered([system, assistant(text("hi"))], (text("Be brief."),))
     opened = with_user_first(rendered)
-    assert opened == Rendered([user(text("[the conversation begins with the assistant]")), *rendered.messages], rendered.system)
+    opening = user(text("[the conversation begins with the assistant]"))
+    assert opened == Rendered([system, opening, assistant(text("hi"))], rendered.system)
     for fine in (opened, Rendered([system, ASK]), Rendered([system])):
         assert with_user_first(fine) is fine
 
@@ -328,40 +403,24 @@ def test_inline_and_hoist_are_opposites() -> None:
     assert (caught.value.provider, caught.value.index) == ("anthropic", 0)
 
 
-def test_a_view_keeps_whole_messages_untouched_and_rebuilds_the_others_from_their_blocks() -> None:
-    """A message of which a turn yielded is written from its own remaining blocks, its neighbours as they are."""
+def test_a_view_is_written_from_the_turns_that_are_left() -> None:
+    """A message of which a turn yielded holds its other turns with all their fields; a gist that is to be read stands alone."""
     cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
     messages = [{"role": "user", "content": "hi"}, assistant(call("a"), call("b")), user(result("a"), result("b", [text("x")]), cached)]
-    parsed = parse(messages)
-    turns, positions = named(parsed)
-    cut = rebuild(parsed, digested(turns, 2), positions).messages
+    turns = named(parse(messages))
+    cut = render(digested(turns, 2)).messages
     assert cut == [*messages[:2], user(result("a", "[cut]"), result("b", [text("x")]), cached)]
-    assert rebuild(parsed, [turns[0], turns[4]], positions).messages == [messages[0], user(cached)]
     gist = Turn("user", "[summary]", resource_id="g", sources=("t1", "t2", "t3"))
-    assert rebuild(parsed, [turns[0], gist, turns[4]], positions).messages == [messages[0], user(text("[summary]")), user(cached)]
-    assert rebuild(parsed, turns[:4], positions).messages == [*messages[:2], user(result("a"), result("b", [text("x")]))]
+    apart = [messages[0], user(text("[summary]")), user(cached)]
+    assert render([turns[0], gist, turns[4]], readable=True).messages == apart
+    assert render([turns[0], gist, turns[4]]).messages == [user(text("hi"), text("[summary]"), cached)]
+    assert render(turns[:4]).messages == [*messages[:2], user(result("a"), result("b", [text("x")]))]
 
 
-def test_nothing_joins_or_trims_an_original() -> None:
-    """A digest beside an untouched message stands alone, and the end of an original keeps its white space."""
-    messages = [ASK, assistant(call("a"), call("b")), user(result("a")), user(result("b")), assistant(text("It is "))]
-    parsed = parse(messages)
-    turns, positions = named(parsed)
-    assert rebuild(parsed, turns, positions).messages == messages
-    cut = Turn("tool", "[cut]", tool_call_id="b", resource_id="d")
-    written = rebuild(parsed, [*turns[:3], cut, turns[4]], positions).messages
-    assert written == [*messages[:3], user(result("b", "[cut]")), messages[4]]
-    gist = Turn("assistant", "[summary] ", resource_id="g")
-    assert rebuild(parsed, [turns[0], gist], positions).messages == [ASK, assistant(text("[summary]"))]
-
-
-def test_a_view_hoists_only_new_system_turns() -> None:
-    """Original system messages stay where they stood; one that has no original goes to `system`."""
-    messages = [{"role": "system", "content": "one"}, ASK]
-    parsed = parse(messages)
-    turns, positions = named(parsed)
-    rendered = rebuild(parsed, [*turns, Turn("system", "two", resource_id="g")], positions)
-    assert rendered == Rendered(messages, (text("two"),))
+def test_only_the_last_text_loses_white_space_at_its_end() -> None:
+    """What stands behind a text keeps it as it was, so that nothing before the end of a history ever changes."""
+    turns = parse([ASK, assistant(text("It is \n")), ASK, assistant(text("Well \n"))]).turns
+    assert render(turns).messages == [ASK, assistant(text("It is \n")), ASK, assistant(text("Well"))]
 
 
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
@@ -370,13 +429,13 @@ def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
     parsed = parse(messages, repair=True)
     assert parsed.repaired == (3, 6)
     assert parsed.places == (0, 1, 2, 2, 2, 3, 3, 4, 5)
-    written = rebuild(parsed, *named(parsed)).messages
+    written = render(parsed.turns).messages
     assert written == [
         *messages[:2],
         user(result("b"), result("a", NO_RESULT), text("And?")),
         messages[3],
-        user(result("c", NO_RESULT)),
-        *messages[4:],
+        user(result("c", NO_RESULT), *ASK["content"]),
+        messages[5],
     ]
     assert parse(written).repaired == ()
 
@@ -386,12 +445,11 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
     messages = [ASK, assistant(call("a", x=[1])), user(result("a"), text("And?"))]
     before = copy.deepcopy(messages)
     parsed = parse(messages)
-    turns, positions = named(parsed)
-    for view in (turns, turns[:3]):
-        for message in rebuild(parsed, view, positions).messages:
+    for view in (parsed.turns, parsed.turns[:3]):
+        for message in render(view).messages:
             message["content"][-1].clear()
     assert messages == before
-    assert rebuild(parsed, turns, positions).messages == before
+    assert render(parsed.turns).messages == before
 
 
 @given(wire_turns())
@@ -414,17 +472,16 @@ def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
 
 @given(wire_turns(open_tail=True), st.integers(1, 3))
 def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
-    """Law: rebuild with all turns kept is the identity, on rendered lists and on its own output."""
+    """Law: what was read is written as it came, on rendered lists, and on views of them that are written to be read."""
     messages = render(turns).inline()
-    parsed = parse(messages)
-    kept, positions = named(parsed)
-    assert rebuild(parsed, kept, positions).messages == messages
+    kept = named(parse(messages))
+    assert render(kept).inline() == messages
     view = digested(kept, every)
-    written = rebuild(parsed, view, positions).messages
+    written = render(view, readable=True).inline()
     check(written, allow_open_tail=True)
     again = parse(written)
     assert words(again.turns) == words(view)
-    assert rebuild(again, *named(again)).messages == written
+    assert render(again.turns, readable=True).inline() == written
 
 
 @given(ANYTHING | broken_lists(render), st.booleans())
@@ -435,5 +492,5 @@ def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool)
     except InvalidMessagesError as error:
         str(error).encode()
         return
-    json.dumps(rebuild(parsed, *named(parsed)).messages, allow_nan=False).encode()
+    json.dumps(render(parsed.turns).messages, allow_nan=False).encode()
     check(render([Turn("user", "hi"), *parsed.turns]).messages, allow_open_tail=True)

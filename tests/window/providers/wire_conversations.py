@@ -46,10 +46,9 @@ def broken_lists(draw: st.DrawFn, render: Render) -> list[Any]:
     return messages
 
 
-def named(parsed: Parsed) -> tuple[list[Turn], dict[str, int]]:
-    """Return the parsed turns with resource ids, and the position of each id."""
-    turns = [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(parsed.turns)]
-    return turns, {turn.resource_id: index for index, turn in enumerate(turns)}
+def named(parsed: Parsed) -> list[Turn]:
+    """Return the parsed turns with resource ids."""
+    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(parsed.turns)]
 
 
 def digested(turns: Sequence[Turn], every: int = 1) -> list[Turn]:

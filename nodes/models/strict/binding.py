@@ -1,0 +1,135 @@
+"""Signatures that bind thinking to what came before it, and summaries that carry the place they stand for.
+
+A chain of digests runs over the content of a conversation: block after block with its role. It leaves out what the vendor does not
+compare: cache breakpoints, whether text came as a string or as one block, and where one message of a role ends and the next of the same role
+begins. A signature is an HMAC over the model, system and tools, the chain up to the block, and the block itself. A block that is dropped
+leaves no trace in the chain, so what is made afterwards is valid without it.
+
+Source: the vendor's pages on preserved thinking, prefix checks, and compaction on demand.
+"""
+
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from enum import Enum
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+from attrs import frozen
+
+START = bytes(16)
+"""The chain before the first block."""
+
+_TAG, _MAC, _CHAIN = 8, 16, 16
+_THINKING, _SUMMARY = b"t", b"s"
+_ROLES = {"user": b"u", "assistant": b"a", "system": b"s"}
+
+
+class Verdict(Enum):
+    """Say what a signature is worth to the model that reads it."""
+
+    VALID = "valid"
+    FORGED = "forged"
+    """The signature is no signature, or the block was changed."""
+    FOREIGN = "foreign"
+    """Another model made it, whose thinking this one may not read."""
+    MOVED = "moved"
+    """Something before it is not what it was."""
+
+
+@frozen
+class Bound:
+    """Hold the chain up to a place, and whether the next block must have another role than the last summarised one."""
+
+    chain: bytes = START
+    seam: bytes = b""
+
+    def behind(self, role: str, content: bytes) -> "Bound":
+        """Return the place behind one more block."""
+        seam = b"seam" if self.seam == _ROLES[role] else b""
+        return Bound(blake2b(self.chain + seam + _ROLES[role] + content, digest_size=_CHAIN).digest())
+
+
+def canonical(block: Mapping[str, Any]) -> bytes:
+    """Return the content of a block as bytes: no cache breakpoint, no empty field, fields in order.
+
+    The order of keys inside of a call's arguments is content.
+
+    >>> canonical({"text": "hi", "type": "text", "cache_control": {"type": "ephemeral"}, "citations": None})
+    b'{"text":"hi","type":"text"}'
+    """
+    return orjson.dumps(_plain(block), option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+
+
+def _plain(block: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: block[name] for name in sorted(block) if name != "cache_control" and block[name] is not None}
+    if block.get("type") == "tool_result":
+        content = block.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        plain["content"] = [_plain(inner) for inner in blocks]
+    return plain
+
+
+@frozen
+class Signer:
+    """Sign and verify with one secret: what one provider made, every provider with the same secret takes back."""
+
+    secret: bytes
+
+    def thinking(self, model: str, head: bytes, chain: bytes, said: str) -> str:
+        """Return the signature of a thinking block that says `said`, made by `model` behind `head` and `chain`."""
+        tag = self._tag(model)
+        return b64encode(_THINKING + tag + self._mac(b"said", tag, said.encode()) + self._mac(b"bound", tag, head, chain)).decode()
+
+    def verdict(self, signature: str, readable: frozenset[str], head: bytes, chain: bytes, said: str, *, binding: bool) -> Verdict:
+        """Return what a model that reads what the models `readable` made has of a signature."""
+        raw = _decoded(signature)
+        if raw is None or len(raw) != 1 + _TAG + 2 * _MAC or raw[:1] != _THINKING:
+            return Verdict.FORGED
+        tag, auth, bound = raw[1 : 1 + _TAG], raw[1 + _TAG : 1 + _TAG + _MAC], raw[1 + _TAG + _MAC :]
+        if not hmac.compare_digest(auth, self._mac(b"said", tag, said.encode())):
+            return Verdict.FORGED
+        if all(tag != self._tag(model) for model in readable):
+            return Verdict.FOREIGN
+        if binding and not hmac.compare_digest(bound, self._mac(b"bound", tag, head, chain)):
+            return Verdict.MOVED
+        return Verdict.VALID
+
+    def summary(self, content: str, bound: Bound, last_role: str) -> str:
+        """Return the signature of a summary of everything up to `bound`, whose last message was of `last_role`."""
+        state = bound.chain + _ROLES[last_role]
+        return b64encode(_SUMMARY + state + self._mac(b"state", state) + self._mac(b"content", state, content.encode())).decode()
+
+    def resumed(self, signature: object, content: str) -> Bound | bool:
+        """Return the place that a summary stands for; False for no signature, True for one of another content."""
+        raw = _decoded(signature) if isinstance(signature, str) else None
+        if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
+            return False
+        state, told, auth = raw[1 : _CHAIN + 2], raw[_CHAIN + 2 : _CHAIN + 2 + _MAC], raw[_CHAIN + 2 + _MAC :]
+        if not hmac.compare_digest(told, self._mac(b"state", state)):
+            return False
+        if not hmac.compare_digest(auth, self._mac(b"content", state, content.encode())):
+            return True
+        return Bound(state[:_CHAIN], state[_CHAIN:])
+
+    def name(self, prefix: str, *parts: bytes) -> str:
+        """Return an id that follows from `parts`."""
+        return prefix + self._mac(prefix.encode(), *parts).hex()[:24]
+
+    def _tag(self, model: str) -> bytes:
+        return blake2b(model.encode(), digest_size=_TAG).digest()
+
+    def _mac(self, purpose: bytes, *parts: bytes) -> bytes:
+        mac = blake2b(key=self.secret, digest_size=_MAC, person=purpose)
+        for part in parts:
+            mac.update(len(part).to_bytes(8))
+            mac.update(part)
+        return mac.digest()
+
+
+def _decoded(signature: str) -> bytes | None:
+    try:
+        return b64decode(signature, validate=True)
+    except ValueError:
+        return None

@@ -1,0 +1,89 @@
+"""Scripts of tool loops: what a model thinks, says and calls, what its tools answer, and when the user speaks again; one a seed."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from random import Random
+from struct import pack
+
+from attrs import frozen
+
+_WORDS = """
+    the a of to and in for with on from by at train station night ticket seat coach window platform Vienna Graz Linz Oslo Bergen
+    depart arrive book cancel change refund price euro minute hour day customer order number confirmed failed retry index table
+    column commit branch test module src/app.py src/train/seat.py error warning value result path list search page id UA100 HAT271
+    ZX-4471 0.75 1,204 2026-11-22 please never always must check again because therefore however first next last
+""".split()
+_TOOLS = ("search", "read_file", "book_seat", "run_tests")
+_LONG = 100
+
+
+@frozen
+class Call:
+    """Hold one call of the script and what its tool answers; `picture` is its edge in pixels, 0 for none."""
+
+    name: str
+    arguments: str
+    result: str
+    failed: bool
+    picture: int
+
+
+@frozen
+class Step:
+    """Hold what the model says once; without calls it is an answer, and `user` speaks after it."""
+
+    thinking: str | None
+    text: str | None
+    calls: tuple[Call, ...]
+    user: str | None
+    picture: int
+
+
+@frozen
+class Script:
+    """Hold a whole loop: the system prompt, the task, and all steps; `share` is how much of it the budget may hold."""
+
+    seed: int
+    system: str
+    task: str
+    steps: tuple[Step, ...]
+    share: float
+
+
+def script_of(seed: int) -> Script:
+    """Return the script of `seed`: 5 to 25 steps, in one of a hundred 60."""
+    random = Random(seed)  # noqa: S311 - a script is drawn, not a secret
+    count = 60 if seed % _LONG == _LONG - 1 else random.randint(5, 25)
+    steps = tuple(_steps(random, count))
+    return Script(seed, _words(random, 5, 60), _words(random, 5, 80), steps, random.uniform(0.1, 0.6))
+
+
+def png(edge: int) -> str:
+    """Return the base64 of a picture of `edge` x `edge` pixels: its head, which is what is looked at, and some bytes."""
+    return b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", edge, edge) + b"\x08\x02\x00\x00\x00" + bytes(300)).decode()
+
+
+def _steps(random: Random, count: int) -> Iterator[Step]:
+    for number in range(count):
+        last = number == count - 1
+        answers = last or random.random() < 0.15
+        thinking = _words(random, 3, 120) if random.random() < 0.8 else None
+        calls = () if answers else tuple(_call(random) for _ in range(random.choice([1, 1, 1, 1, 2, 3])))
+        text = _words(random, 3, 60) if answers or random.random() < 0.5 else None
+        user = _words(random, 2, 60) if answers and not last else None
+        yield Step(thinking, text, calls, user, _edge(random) if user else 0)
+
+
+def _call(random: Random) -> Call:
+    arguments = json.dumps({"query": _words(random, 1, 12), "number": random.randint(0, 99)})
+    failed = random.random() < 0.1
+    return Call(random.choice(_TOOLS), arguments, _words(random, 0 if random.random() < 0.1 else 3, 150), failed, _edge(random))
+
+
+def _edge(random: Random) -> int:
+    return random.choice([100, 300, 500]) if random.random() < 0.08 else 0
+
+
+def _words(random: Random, least: int, most: int) -> str:
+    return " ".join(random.choices(_WORDS, k=random.randint(least, most)))

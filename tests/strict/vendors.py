@@ -1,0 +1,171 @@
+"""The three vendors' sides of a loop: how a script's step is said, asked for, and taken in again."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from polycontext import ContextSession
+from polycontext.window import Part, Turn
+from polycontext.window.providers import Rendered
+from tests.strict.script import Call, Step, png
+
+Message = dict[str, Any]
+
+
+class Vendor(ABC):
+    """Stand for one vendor: the format it speaks, and its native messages."""
+
+    provider: str
+    tools: Sequence[Message]
+
+    @abstractmethod
+    def says(self, step: Step, number: int) -> Any:
+        """Return what the strict provider's model says in `step`."""
+
+    @abstractmethod
+    def asks(self, rendered: Rendered) -> Message:
+        """Return the request for the next answer."""
+
+    @abstractmethod
+    def reply(self, answer: Message) -> list[Message]:
+        """Return the messages of an answer, to be taken in."""
+
+    @abstractmethod
+    def calls(self, answer: Message) -> list[str]:
+        """Return the ids of the calls of an answer."""
+
+    @abstractmethod
+    def picture(self, edge: int) -> Message:
+        """Return a picture as a block."""
+
+    @abstractmethod
+    def bound(self, request: Message) -> list[str]:
+        """Return the bound parts of a request, in their order."""
+
+    def user(self, session: ContextSession, text: str, edge: int) -> None:
+        """Let the user speak, with a picture where `edge` is not 0."""
+        session.add(Turn("user", text, parts=self._parts(edge)))
+
+    def result(self, session: ContextSession, call: Call, call_id: str) -> None:
+        """Take in what a tool answered."""
+        metadata = {"is_error": True} if call.failed else {}
+        session.add(Turn("tool", call.result, tool_call_id=call_id, metadata=metadata, parts=self._parts(call.picture)))
+
+    def _parts(self, edge: int) -> list[Part]:
+        return [Part(self.provider, json.dumps(self.picture(edge)))] if edge else []
+
+
+class Anthropic(Vendor):
+    """Speak Messages, with thinking."""
+
+    provider = "anthropic"
+    tools = [
+        {"name": name, "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}
+        for name in ("search", "read_file", "book_seat", "run_tests")
+    ]
+
+    def says(self, step: Step, number: int) -> list[Message]:
+        thinking = [{"type": "thinking", "thinking": step.thinking}] if step.thinking else []
+        text = [{"type": "text", "text": step.text}] if step.text else []
+        calls = [{"type": "tool_use", "name": call.name, "input": json.loads(call.arguments)} for call in step.calls]
+        return [*thinking, *text, *calls]
+
+    def asks(self, rendered: Rendered) -> Message:
+        further = {"system": list(rendered.system)} if rendered.system else {}
+        options = {name: value for name, value in rendered.options.items() if name != "betas"}
+        return {
+            "model": "claude",
+            "max_tokens": 4096,
+            "thinking": {"type": "adaptive"},
+            "tools": self.tools,
+            "messages": rendered.messages,
+            **further,
+            **options,
+        }
+
+    def reply(self, answer: Message) -> list[Message]:
+        return [{"role": "assistant", "content": answer["content"]}]
+
+    def calls(self, answer: Message) -> list[str]:
+        return [block["id"] for block in answer["content"] if block["type"] == "tool_use"]
+
+    def picture(self, edge: int) -> Message:
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(edge)}}
+
+    def bound(self, request: Message) -> list[str]:
+        blocks = (block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"])
+        return [block["signature"] for block in blocks if block["type"] == "thinking"]
+
+
+def _functions() -> Iterator[tuple[str, Message]]:
+    for tool in Anthropic.tools:
+        yield tool["name"], tool["input_schema"]
+
+
+class Chat(Vendor):
+    """Speak Chat Completions, which has no thinking of its own."""
+
+    provider = "openai"
+    tools = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _functions()]
+
+    def says(self, step: Step, number: int) -> Message:
+        calls = [
+            {"id": f"call_{number}_{index}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for index, call in enumerate(step.calls)
+        ]
+        return {"role": "assistant", "content": step.text, **({"tool_calls": calls} if calls else {})}
+
+    def asks(self, rendered: Rendered) -> Message:
+        return {"model": "gpt", "messages": rendered.messages, "tools": self.tools, **rendered.options}
+
+    def reply(self, answer: Message) -> list[Message]:
+        return [answer["choices"][0]["message"]]
+
+    def calls(self, answer: Message) -> list[str]:
+        return [call["id"] for call in answer["choices"][0]["message"].get("tool_calls") or ()]
+
+    def picture(self, edge: int) -> Message:
+        return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(edge)}"}}
+
+    def bound(self, request: Message) -> list[str]:
+        return []
+
+    def _parts(self, edge: int) -> list[Part]:
+        return super()._parts(edge)
+
+    def result(self, session: ContextSession, call: Call, call_id: str) -> None:
+        # This format has no pictures in results: whoever has one shows it in words.
+        session.add(Turn("tool", call.result, tool_call_id=call_id, metadata={"is_error": True} if call.failed else {}))
+
+
+class Responses(Vendor):
+    """Speak Responses, with encrypted reasoning."""
+
+    provider = "openai-responses"
+    tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in _functions()]
+
+    def says(self, step: Step, number: int) -> list[Message]:
+        reasoning = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": step.thinking}]}] if step.thinking else []
+        text = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": step.text}]}] if step.text else []
+        calls = [{"type": "function_call", "name": call.name, "arguments": call.arguments} for call in step.calls]
+        return [*reasoning, *text, *calls]
+
+    def asks(self, rendered: Rendered) -> Message:
+        request = {"model": "gpt", "input": rendered.messages, "tools": self.tools, "store": False}
+        return {**request, "include": ["reasoning.encrypted_content"], **rendered.options}
+
+    def reply(self, answer: Message) -> list[Message]:
+        return list(answer["output"])
+
+    def calls(self, answer: Message) -> list[str]:
+        return [item["call_id"] for item in answer["output"] if item["type"] == "function_call"]
+
+    def picture(self, edge: int) -> Message:
+        return {"type": "input_image", "image_url": f"data:image/png;base64,{png(edge)}"}
+
+    def bound(self, request: Message) -> list[str]:
+        return [item["encrypted_content"] for item in request["input"] if item.get("type") == "reasoning"]
+
+
+VENDORS = (Anthropic(), Responses(), Chat())

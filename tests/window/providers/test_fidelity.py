@@ -1,0 +1,88 @@
+"""What goes in comes out: whatever a provider takes is written from the turns alone, field by field, and stays as it was written."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial import ContextSession, project
+from polycontext.window.laws import formats
+from polycontext.window.part import PartKind
+from polycontext.window.providers import Provider, get_format
+from polycontext.window.providers.layout import Collector, laid_out
+from polycontext.window.turn import Role, ToolCall, Turn
+from tests.window.providers.wire_messages import TEXTS, conversations
+
+Message = dict[str, Any]
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(data=st.data())
+def test_what_a_provider_takes_is_written_as_it_came(provider: Provider, data: st.DataObject) -> None:
+    """Law: ``render(parse(messages).turns).inline() == messages``, to be sent and to be read, through JSON and back."""
+    messages = data.draw(conversations(provider))
+    wire = get_format(provider)
+    wire.check(messages)
+    turns = wire.parse(json.loads(json.dumps(messages))).turns
+    assert wire.render(turns).inline() == messages
+    assert wire.render(turns, readable=True).inline() == messages
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(data=st.data())
+def test_what_was_sent_begins_what_is_sent_later(provider: Provider, data: st.DataObject) -> None:
+    """Law: every start of a conversation that ends on no open calls is written as the beginning of all of it, parts and all."""
+    wire = get_format(provider)
+    formats.what_is_written_stays_when_more_is_said(wire, wire.parse(data.draw(conversations(provider))).turns)
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(data=st.data())
+def test_a_session_and_a_projection_give_back_what_they_took(provider: Provider, data: st.DataObject) -> None:
+    """With room for all of it nothing is changed on the way."""
+    messages = data.draw(conversations(provider))
+    session = ContextSession(10**9, auto=False, counter=FAST).extend(messages, provider)
+    assert get_format(provider).render(session.window.all_turns()).inline() == messages
+    projection = project(messages, 10**9, provider=provider, counter=FAST)
+    assert (projection.messages, projection.changed) == (messages, False)
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("other", Provider)
+@given(data=st.data())
+def test_what_one_provider_took_every_other_is_told(provider: Provider, other: Provider, data: st.DataObject) -> None:
+    """Switching is always valid: texts, calls and results go along, blocks of one provider alone stay behind."""
+    wire, target = get_format(provider), get_format(other)
+    turns = wire.parse(data.draw(conversations(provider))).turns
+    target.check(target.render(turns).messages)
+    formats.reading_undoes_writing(target, turns)
+
+
+@given(st.lists(st.tuples(st.sampled_from(PartKind), TEXTS, st.dictionaries(st.sampled_from("xy"), TEXTS, max_size=1)), max_size=8))
+def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Message]]) -> None:
+    """Law: in the same order, with the same further fields; a turn of one text before its calls needs no part at all."""
+    collector, calls = Collector(Provider.OPENAI), 0
+    expected: list[tuple[PartKind, Message, str, int]] = []
+    for kind, text, further in entries:
+        match kind:
+            case PartKind.WORDS:
+                collector.words(text, further)
+            case PartKind.CALL:
+                collector.call(ToolCall(f"c{calls}", "look"), further)
+            case PartKind.BLOCK:
+                collector.block({"type": text, **further})
+            case PartKind.MESSAGE:
+                collector.message(further)
+            case PartKind.RESULT:
+                collector.result(further)
+        data = {"type": text, **further} if kind is PartKind.BLOCK else further
+        expected.append((kind, data, text if kind is PartKind.WORDS else "", calls if kind is PartKind.CALL else 0))
+        calls += kind is PartKind.CALL
+    turn = collector.turn(Role.ASSISTANT)
+    found = [(entry.kind, entry.data, entry.text, entry.call) for entry in laid_out(Provider.OPENAI, turn)]
+    if turn.content == "":
+        found = [entry for entry in found if entry[0] is not PartKind.WORDS]
+    assert found == expected

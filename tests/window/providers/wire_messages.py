@@ -1,0 +1,138 @@
+"""Generated message lists as agents send them: every form that a provider takes, known fields and unknown ones, in any order."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from polycontext.window.providers import Provider
+
+Message = dict[str, Any]
+TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
+VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+FURTHER = st.just({}) | st.dictionaries(
+    st.sampled_from(["cache_control", "citations", "caller", "x_new", "annotations"]), VALUES, max_size=2
+)
+ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=2)
+OPAQUE = st.builds(lambda kind, more: {"type": kind, **more}, st.sampled_from(["image", "from_2030", "compaction"]), FURTHER)
+
+
+def with_more(block: st.SearchStrategy[Message]) -> st.SearchStrategy[Message]:
+    """Draw `block` with further fields."""
+    return st.builds(lambda more, own: {**more, **own}, FURTHER, block)
+
+
+@st.composite
+def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
+    """Draw a message list that `provider` takes, ending on no open calls and on no white space."""
+    makers = {Provider.ANTHROPIC: _anthropic_step, Provider.OPENAI: _chat_step}
+    messages = list(draw(st.lists(_SYSTEMS[provider], max_size=2)))
+    messages.append({"role": "user", "content": draw(TEXTS)})
+    for number in range(draw(st.integers(0, 5))):
+        messages += draw(makers[provider](number))
+    return messages
+
+
+# --- Anthropic ------------------------------------------------------------
+
+_TEXT = with_more(TEXTS.map(lambda text: {"type": "text", "text": text}))
+_PLAIN = st.builds(lambda text: [{"type": "text", "text": text}], TEXTS)
+_THINKING = st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}, TEXTS)
+_BLOCKS = TEXTS | _PLAIN | st.lists(_TEXT | OPAQUE, min_size=1, max_size=4)
+
+
+@st.composite
+def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
+    kind = draw(st.sampled_from(["user", "assistant", "system", "calls", "calls"]))
+    if kind == "system":
+        return [{"role": "system", "content": draw(TEXTS | st.lists(_TEXT | OPAQUE, min_size=1, max_size=2))}, _closing()]
+    if kind != "calls":
+        return [{"role": kind, "content": draw(_BLOCKS)}, *([_closing()] if kind == "assistant" else [])]
+    ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
+    calls = [draw(with_more(st.builds(_tool_use, st.just(call_id), ARGUMENTS))) for call_id in ids]
+    said = draw(st.lists(_TEXT | OPAQUE | _THINKING, max_size=4))
+    blocks = draw(st.permutations([*calls, *said]))
+    cut = draw(st.integers(0, len(blocks)))
+    made = [{"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part]
+    results = [draw(_tool_result(call_id)) for call_id in draw(st.permutations(ids))]
+    if not any(block["type"] == "tool_use" for block in made[0]["content"]):
+        # Without a call of its own it is a message of its own turn, and may not end on white space alone.
+        made[0]["content"].append({"type": "text", "text": "so"})
+    split = draw(st.integers(1, len(results)))
+    behind = draw(st.just([]) | st.lists(_TEXT | OPAQUE, max_size=2))
+    answers = [results[:split], results[split:] + behind]
+    return [*made, *({"role": "user", "content": part} for part in answers if part)]
+
+
+def _closing() -> Message:
+    return {"role": "user", "content": [{"type": "text", "text": "go on"}]}
+
+
+def _tool_use(call_id: str, arguments: Message) -> Message:
+    return {"type": "tool_use", "id": call_id, "name": "look", "input": arguments}
+
+
+@st.composite
+def _tool_result(draw: st.DrawFn, call_id: str) -> Message:
+    result = {**draw(FURTHER), "type": "tool_result", "tool_use_id": call_id}
+    content = draw(st.sampled_from(["absent", "null", "empty", "none"]) | TEXTS | _PLAIN | st.lists(_TEXT | OPAQUE, min_size=1, max_size=3))
+    forms: Message = {"absent": {}, "null": {"content": None}, "empty": {"content": []}, "none": {"content": ""}}
+    own = forms[content] if isinstance(content, str) and content in forms else {"content": content}
+    error = draw(
+        st.sampled_from([{}, {"is_error": False}, {"is_error": None}])
+        | st.just({"is_error": True}).filter(lambda _: bool(own.get("content")))
+    )
+    return {**result, **own, **error}
+
+
+# --- OpenAI chat ----------------------------------------------------------
+
+_CHAT_TEXT = with_more((TEXTS | st.just("")).map(lambda text: {"type": "text", "text": text}))
+_CHAT_BLOCKS = st.lists(_CHAT_TEXT | OPAQUE, min_size=1, max_size=4) | _PLAIN
+_CHAT_MORE = FURTHER | st.dictionaries(
+    st.sampled_from(["reasoning_content", "reasoning_details", "prefix", "tool_calls", "name"]), st.none()
+)
+_SPOKEN: Any = st.one_of(
+    st.builds(lambda content: {"content": content}, TEXTS | _CHAT_BLOCKS | st.just("")),
+    st.sampled_from([{"content": None}, {}]).flatmap(
+        lambda form: st.sampled_from([{**form, "refusal": "no"}, {**form, "refusal": None, "audio": {"id": "a"}}, {**form, "refusal": ""}])
+    ),
+    st.builds(lambda content, refusal: {"content": content, "refusal": refusal}, TEXTS, st.sampled_from(["", "no", None])),
+)
+
+
+@st.composite
+def _chat_step(draw: st.DrawFn, number: int) -> list[Message]:
+    kind = draw(st.sampled_from(["user", "assistant", "system", "developer", "calls", "calls"]))
+    more = draw(_CHAT_MORE)
+    if kind == "assistant":
+        return [{**more, "role": kind, **draw(_SPOKEN)}]
+    if kind != "calls":
+        return [{**more, "role": kind, "content": draw(TEXTS | _CHAT_BLOCKS)}]
+    ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
+    calls = [draw(_chat_call(call_id)) for call_id in ids]
+    content = draw(
+        st.sampled_from([{}, {"content": None}, {"content": []}, {"content": ""}]) | _CHAT_BLOCKS.map(lambda blocks: {"content": blocks})
+    )
+    refusal = draw(st.sampled_from([{}, {"refusal": None}, {"refusal": ""}, {"refusal": "no"}]))
+    results = [
+        {**draw(FURTHER), "role": "tool", "tool_call_id": call_id, "content": draw(TEXTS | st.just("") | _CHAT_BLOCKS)}
+        for call_id in draw(st.permutations(ids))
+    ]
+    return [{**more, "role": "assistant", **content, **refusal, "tool_calls": calls}, *results]
+
+
+@st.composite
+def _chat_call(draw: st.DrawFn, call_id: str) -> Message:
+    kind, body = draw(st.sampled_from([("function", "arguments"), ("custom", "input")]))
+    inner = {**draw(FURTHER), "name": "look", body: draw(st.sampled_from(["{}", "", "not json", '{"b": 1, "a": 2}']))}
+    return {**draw(FURTHER), "id": call_id, "type": kind, kind: inner}
+
+
+_SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
+    Provider.ANTHROPIC: st.builds(
+        lambda content: {"role": "system", "content": content}, TEXTS | _PLAIN | st.lists(_TEXT, min_size=1, max_size=2)
+    ),
+    Provider.OPENAI: st.builds(
+        lambda role, content: {"role": role, "content": content}, st.sampled_from(["system", "developer"]), TEXTS | _CHAT_BLOCKS
+    ),
+}

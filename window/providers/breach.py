@@ -1,0 +1,161 @@
+"""What breaks a rule of OpenAI's, where, and how the vendor says so.
+
+The rules of both OpenAI formats are functions that return the first `Breach`, or None. Who checks raises it as
+`InvalidMessagesError`; a strict provider answers with the vendor's status, wording, `param` and `code`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from polycontext.window.errors import InvalidMessagesError
+
+MAX_TEXT = 10_485_760
+"""Characters that one text of a request may have."""
+
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+MAX_TOOL_NAME = 64
+"""Characters that the name of a function may have."""
+
+_BAD_REQUEST = 400
+
+
+@frozen
+class Breach:
+    """Say which rule a request breaks: its stable name, the vendor's wording, and what would have passed.
+
+    `index` is the place of the message or item (None for the request as a whole); `param`, `code` and `status` are what the
+    vendor's error holds besides.
+    """
+
+    rule: str
+    message: str
+    legal: str
+    index: int | None = None
+    param: str | None = None
+    code: str | None = None
+    status: int = _BAD_REQUEST
+
+    def error(self, provider: str) -> InvalidMessagesError:
+        """Return the breach as the error that callers of a check get."""
+        return InvalidMessagesError(provider, self.index, self.rule, self.message, self.legal, wording=self.message)
+
+
+@frozen
+class Spot:
+    """Stand for a place in a request, such as ``messages[2].content[0]``, and say in the vendor's words what is wrong there.
+
+    >>> Spot("messages[2]", 2).at(".role").missing("unknown-role").message
+    "Missing required parameter: 'messages[2].role'."
+    """
+
+    path: str
+    index: int | None = None
+
+    def at(self, further: str) -> "Spot":
+        """Return a place inside of this one."""
+        return Spot(self.path + further, self.index)
+
+    def breach(self, rule: str, message: str, legal: str, code: str | None = "invalid_value") -> Breach:
+        """Return what `rule` says of this place."""
+        return Breach(rule, message, legal, self.index, self.path, code)
+
+    def missing(self, rule: str, legal: str = "") -> Breach:
+        """Say that this is required."""
+        return self.breach(rule, f"Missing required parameter: '{self.path}'.", legal or f"{self.path}", "missing_required_parameter")
+
+    def wrong_type(self, rule: str, expected: str, value: object) -> Breach:
+        """Say that `value` is not of the `expected` type."""
+        message = f"Invalid type for '{self.path}': expected {expected}, but got {kind_of(value)} instead."
+        return self.breach(rule, message, expected, "invalid_type")
+
+    def unsupported(self, rule: str, value: object, supported: Sequence[str]) -> Breach:
+        """Say that `value` is none of those that are `supported` here."""
+        return self.breach(rule, f"Invalid value: '{value}'. Supported values are: {listed(supported)}.", ", ".join(supported))
+
+    def empty(self, rule: str) -> Breach:
+        """Say that an empty list stands here."""
+        expected = "Expected an array with minimum length 1, but got an empty array instead."
+        return self.breach(rule, f"Invalid '{self.path}': empty array. {expected}", "a list with entries, or no such field", "empty_array")
+
+    def empty_text(self, rule: str) -> Breach:
+        """Say that an empty text stands here."""
+        expected = "Expected a string with minimum length 1, but got an empty string instead."
+        return self.breach(rule, f"Invalid '{self.path}': empty string. {expected}", "text that is not empty", "empty_string")
+
+    def too_long(self, value: str | Sequence[Any], most: int) -> Breach:
+        """Say that `value` is longer than `most` characters or entries."""
+        what, sort = ("string", "a string") if isinstance(value, str) else ("array", "an array")
+        expected = f"Expected {sort} with maximum length {most}, but got {sort} with length {len(value)} instead."
+        return self.breach("too-long", f"Invalid '{self.path}': {what} too long. {expected}", f"at most {most}", f"{what}_above_max_length")
+
+    def no_match(self, rule: str, pattern: str) -> Breach:
+        """Say that the text here does not match `pattern`."""
+        message = f"Invalid '{self.path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'."
+        return self.breach(rule, message, f"text that matches {pattern}")
+
+    def out_of_range(self, rule: str, value: float, *, least: float | None = None, most: float | None = None) -> Breach | None:
+        """Say that `value` is below `least` or above `most`, or nothing. A number without an upper bound is a whole one."""
+        sort = "integer" if most is None else "decimal"
+        if least is not None and value < least:
+            return self._bound(rule, f"{sort} below minimum value. Expected a value >= {least}", value, f"{sort}_below_min_value")
+        if most is not None and value > most:
+            return self._bound(rule, f"{sort} above maximum value. Expected a value <= {most}", value, f"{sort}_above_max_value")
+        return None
+
+    def _bound(self, rule: str, problem: str, value: float, code: str) -> Breach:
+        return self.breach(rule, f"Invalid '{self.path}': {problem}, but got {value} instead.", problem.partition(". ")[2], code)
+
+    def text(self, rule: str, value: object, *, most: int = MAX_TEXT, empty: bool = True) -> Breach | None:
+        """Judge what must be text of at most `most` characters, and with ``empty=False`` of at least one."""
+        if not isinstance(value, str):
+            return self.wrong_type(rule, "a string", value)
+        if not value and not empty:
+            return self.empty_text(rule)
+        return self.too_long(value, most) if len(value) > most else None
+
+    def needed_text(self, rule: str, holder: dict[str, Any], key: str, *, most: int = MAX_TEXT, empty: bool = True) -> Breach | None:
+        """Judge the text that `holder` must have under `key`."""
+        if key not in holder:
+            return self.at(f".{key}").missing(rule, "text")
+        return self.at(f".{key}").text(rule, holder[key], most=most, empty=empty)
+
+    def tool_name(self, value: object, rule: str = "bad-tool-name") -> Breach | None:
+        """Judge the name of a function or custom tool."""
+        if isinstance(value, str) and value and not TOOL_NAME.fullmatch(value):
+            return self.no_match(rule, "^[a-zA-Z0-9_-]+$")
+        return self.text(rule, value, most=MAX_TOOL_NAME, empty=False)
+
+
+def first(breaches: Iterable[Breach | None]) -> Breach | None:
+    """Return the first breach, if there is one."""
+    return next((breach for breach in breaches if breach is not None), None)
+
+
+def with_status(breach: Breach, status: int) -> Breach:
+    """Return `breach` with another HTTP status."""
+    return evolve(breach, status=status)
+
+
+def kind_of(value: object) -> str:
+    """Return what the vendor calls the JSON type of `value`.
+
+    >>> kind_of(None), kind_of([]), kind_of(1)
+    ('null', 'an array', 'an integer')
+    """
+    names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", type(None): "null"}
+    return names.get(type(value)) or ("an object" if isinstance(value, dict) else "an array")
+
+
+def listed(values: Collection[str]) -> str:
+    """Return `values` quoted and enumerated, as the vendor does.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"])
+    ("'a' and 'b'", "'a', 'b', and 'c'")
+    """
+    quoted = [f"'{value}'" for value in values]
+    if len(quoted) < 3:  # noqa: PLR2004  two are joined without a comma
+        return " and ".join(quoted)
+    return ", ".join(quoted[:-1]) + f", and {quoted[-1]}"

@@ -1,0 +1,102 @@
+"""What OpenAI accepts as the request for a chat completion: the fields beside the messages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from polycontext.window.providers import request_fields as fields
+from polycontext.window.providers.breach import Breach, Spot
+from polycontext.window.providers.chat_rules import judged
+from polycontext.window.providers.wire import Provider
+
+_KINDS = ("function", "custom")
+
+
+def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+    """Raise for the body of a request that OpenAI would refuse: its fields, then its messages.
+
+    Raises:
+        InvalidMessagesError: naming the rule, and the index of the message if it is one's.
+
+    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}], "tool_choice": "auto"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages break the openai rule bad-tool-choice: Invalid value for 'tool_choice': ...
+    """
+    body = fields.copied_request(Provider.OPENAI, request)
+    breach = request_breach(body, foreign=foreign) or judged(body["messages"], allow_open_tail=allow_open_tail, foreign=foreign)
+    if breach is not None:
+        raise breach.error(Provider.OPENAI)
+
+
+def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
+    """Return what the fields of `request` break; of its messages only whether they are a list.
+
+    With `foreign` only model and messages are looked at: other servers have options of their own.
+    """
+    breach = _model(request) or _messages(request)
+    return breach if breach or foreign else _tools(request) or _limits(request) or _together(request)
+
+
+def _model(request: Mapping[str, Any]) -> Breach | None:
+    if request.get("model") is None:
+        return Breach("missing-model", "you must provide a model parameter", "the name of a model")
+    return fields.model(request)
+
+
+def _messages(request: Mapping[str, Any]) -> Breach | None:
+    messages = request.get("messages")
+    if "messages" not in request:
+        return Spot("messages").missing("not-a-list", "a list of messages")
+    return None if isinstance(messages, list) else Spot("messages").wrong_type("not-a-list", "an array of objects", messages)
+
+
+def _tools(request: Mapping[str, Any]) -> Breach | None:
+    given = request.get("tools")
+    if given is None:
+        return _without_tools(request)
+    breach = fields.tools(request, _tool, empty=False)
+    if breach is not None:
+        return breach
+    names = [tool[tool["type"]]["name"] for tool in given]
+    return fields.choice(
+        request, names, "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' parameter."
+    )
+
+
+def _without_tools(request: Mapping[str, Any]) -> Breach | None:
+    for key, rule in (("tool_choice", "bad-tool-choice"), ("parallel_tool_calls", "bad-option")):
+        if request.get(key) is not None:
+            message = f"Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified."
+            return Spot(key).breach(rule, message, "tools beside it, or no such field", None)
+    return None
+
+
+def _tool(tool: Mapping[str, Any], place: Spot) -> Breach | None:
+    kind = tool["type"]
+    if kind not in _KINDS:
+        return place.at(".type").unsupported("bad-tools", kind, _KINDS)
+    body, spot = tool.get(kind), place.at(f".{kind}")
+    if not isinstance(body, dict):
+        return spot.missing("bad-tools", "an object") if body is None else spot.wrong_type("bad-tools", "an object", body)
+    return fields.function(body, spot)
+
+
+def _limits(request: Mapping[str, Any]) -> Breach | None:
+    return (
+        fields.number(request, "temperature", least=0, most=2)
+        or fields.number(request, "top_p", least=0, most=1)
+        or fields.number(request, "max_completion_tokens", least=1)
+        or fields.number(request, "max_tokens", least=1)
+        or fields.number(request, "n", least=1)
+        or fields.flag(request, "stream")
+        or fields.flag(request, "parallel_tool_calls")
+    )
+
+
+def _together(request: Mapping[str, Any]) -> Breach | None:
+    if request.get("max_tokens") is not None and request.get("max_completion_tokens") is not None:
+        message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+        return Breach("bad-option", message, "one of both", None, "max_tokens", "invalid_parameter_combination")
+    if request.get("stream_options") is not None and not request.get("stream"):
+        message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        return Spot("stream_options").breach("bad-option", message, "stream: true beside it", None)
+    return None

@@ -1,0 +1,358 @@
+"""What OpenAI accepts as the messages of a chat completion.
+
+Sources: the vendor's reference of chat completions, recorded requests, and recorded refusals. Docs/providers.md lists the rules.
+A `ChatJudge` goes over a list from its start, so that whoever judges a growing list goes on where it stopped.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from attrs import define, evolve, field
+
+from polycontext.window.providers.blocks import copied_messages
+from polycontext.window.providers.breach import MAX_TEXT, Breach, Spot, first
+from polycontext.window.providers.wire import Message, Provider
+
+MAX_MESSAGES = 2048
+"""Messages that a request may have."""
+MAX_CALLS = 128
+"""Calls that a message may have, and tools that a request may have."""
+MAX_CALL_ID = 40
+"""Characters that the id of a call may have."""
+MAX_NAME = 64
+"""Characters that the name of a speaker may have."""
+
+_ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+_NAME = re.compile(r"[^\s<|\\/>]+")
+_NAME_PATTERN = r"^[^\s<|\\/>]+$"
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "user": ("text", "image_url", "input_audio", "file"),
+    "assistant": ("text", "refusal"),
+}
+_ALL_PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
+_BODIES = {"function": "arguments", "custom": "input"}
+
+
+def check_messages(messages: object, *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+    """Raise for a message list that OpenAI would refuse.
+
+    With `allow_open_tail` the last calls may lack results. With `foreign` what other servers that speak the format take is taken
+    as well: content parts of their own, empty content, long ids.
+
+    Raises:
+        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules are listed in docs/providers.md.
+
+    >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai rule missing-content: Invalid value for 'content': ...
+    """
+    breach = judged(copied_messages(Provider.OPENAI, messages), allow_open_tail=allow_open_tail, foreign=foreign)
+    if breach is not None:
+        raise breach.error(Provider.OPENAI)
+
+
+def judged(messages: Sequence[Message], *, allow_open_tail: bool = False, foreign: bool = False) -> Breach | None:
+    """Return the first breach of `messages`, a list of JSON objects."""
+    judge = ChatJudge(foreign=foreign)
+    return first(map(judge.add, messages)) or judge.end(allow_open_tail=allow_open_tail)
+
+
+@define
+class ChatJudge:
+    """Judge a message list one message after the other. Linear: each message is looked at once."""
+
+    foreign: bool = False
+    count: int = 0
+    _waiting: dict[str, None] = field(factory=dict)
+    _answered: set[str] = field(factory=set)
+    _caller: int = 0
+
+    def add(self, message: object) -> Breach | None:
+        """Return what `message` breaks, coming next. After a breach the judge is not asked again."""
+        spot = Spot(f"messages[{self.count}]", self.count)
+        if not isinstance(message, dict):
+            return spot.wrong_type("not-an-object", "an object", message)
+        breach = message_breach(message, spot, foreign=self.foreign) or self._pair(message, spot)
+        self.count += 1
+        return breach
+
+    def end(self, *, allow_open_tail: bool = False) -> Breach | None:
+        """Return what is wrong with the list as a whole when it ends here."""
+        whole = Spot("messages")
+        if not self.count:
+            return whole.empty("empty-list")
+        if self.count > MAX_MESSAGES and not self.foreign:
+            return whole.too_long(range(self.count), MAX_MESSAGES)
+        return None if allow_open_tail else self._unanswered(self._caller)
+
+    def copy(self) -> Self:
+        """Return a judge that goes on from here by itself."""
+        return evolve(self, waiting=dict(self._waiting), answered=set(self._answered))
+
+    def _pair(self, message: Message, spot: Spot) -> Breach | None:
+        if message["role"] == "tool":
+            return self._answer(message["tool_call_id"], spot)
+        breach = self._unanswered(self.count)
+        if breach is None:
+            self._waiting = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
+            self._answered, self._caller = set(), self.count
+        return breach
+
+    def _answer(self, call_id: str, spot: Spot) -> Breach | None:
+        if call_id in self._waiting:
+            del self._waiting[call_id]
+            self._answered.add(call_id)
+            return None
+        # The vendor writes the places of these with a point before the bracket.
+        old = Spot(f"messages.[{self.count}]", self.count)
+        if call_id in self._answered:
+            message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{self.count}]"
+            return old.at(".tool_call_id").breach("duplicate-result", message, "one result a call", None)
+        legal = "results directly after the assistant message that called"
+        if self._waiting or self._answered:
+            message = f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of previous message."
+            return old.at(".tool_call_id").breach("orphan-result", message, legal, None)
+        message = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+        return old.at(".role").breach("orphan-result", message, legal, None)
+
+    def _unanswered(self, noticed: int) -> Breach | None:
+        if not self._waiting:
+            return None
+        message = (
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+            f"The following tool_call_ids did not have response messages: {', '.join(self._waiting)}"
+        )
+        legal = "one result for each call, directly after the message that called"
+        return Breach("unanswered-call", message, legal, self._caller, f"messages.[{noticed}].role")
+
+
+def message_breach(message: Message, spot: Spot, *, foreign: bool = False) -> Breach | None:
+    """Return what `message` breaks by itself, wherever it stands."""
+    role = message.get("role")
+    if "role" not in message:
+        return spot.at(".role").missing("unknown-role", ", ".join(_ROLES))
+    if not isinstance(role, str) or role not in _ROLES:
+        return spot.at(".role").unsupported("unknown-role", role, _ROLES)
+    return (
+        _name(message, role, spot)
+        or _content(message, role, spot, foreign=foreign)
+        or _calls(message, role, spot, foreign=foreign)
+        or (_assistant(message, spot) if role == "assistant" else None)
+        or (_result(message, spot) if role == "tool" else None)
+    )
+
+
+def _name(message: Message, role: str, spot: Spot) -> Breach | None:
+    name, place = message.get("name"), spot.at(".name")
+    if name is None:
+        return place.missing("bad-name", "the name of the function") if role == "function" else None
+    if isinstance(name, str) and name and not _NAME.fullmatch(name):
+        return place.no_match("bad-name", _NAME_PATTERN)
+    return place.text("bad-name", name, most=MAX_NAME, empty=False)
+
+
+def _content(message: Message, role: str, spot: Spot, *, foreign: bool) -> Breach | None:
+    content, place = message.get("content"), spot.at(".content")
+    if isinstance(content, str):
+        return place.too_long(content, MAX_TEXT) if len(content) > MAX_TEXT else None
+    if content is None:
+        return _absent(message, role, spot)
+    if not isinstance(content, list):
+        return place.wrong_type("bad-content", "one of a string or array of objects", content)
+    if not content:
+        return None if foreign else place.empty("empty-content")
+    parts = first(_part(part, role, place.at(f"[{number}]"), foreign=foreign) for number, part in enumerate(content))
+    return parts or _mixed(content, place)
+
+
+def _absent(message: Message, role: str, spot: Spot) -> Breach | None:
+    if role == "function" or (role == "assistant" and _speaks_otherwise(message)):
+        return None
+    legal = "content; only an assistant that calls, refuses or spoke aloud may do without"
+    if "content" not in message:
+        return spot.at(".content").missing("missing-content", legal)
+    place = Spot(f"messages.[{spot.index}].content", spot.index)
+    return place.breach("missing-content", "Invalid value for 'content': expected a string, got null.", legal, None)
+
+
+def _speaks_otherwise(message: Message) -> bool:
+    return any(message.get(key) for key in ("refusal", "audio", "function_call")) or message.get("tool_calls") is not None
+
+
+def _mixed(content: Sequence[Message], place: Spot) -> Breach | None:
+    if len(content) == 1 or all(part["type"] != "refusal" for part in content):
+        return None
+    message = f"Invalid '{place.path}': a content part of type 'refusal' must be the only content part."
+    return place.breach("mixed-refusal", message, "text parts, or exactly one refusal")
+
+
+def _part(part: object, role: str, place: Spot, *, foreign: bool) -> Breach | None:
+    if not isinstance(part, dict):
+        return place.wrong_type("bad-content", "an object", part)
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        kind_place = place.at(".type")
+        return kind_place.missing("bad-content") if kind is None else kind_place.wrong_type("bad-content", "a string", kind)
+    if kind not in _ALL_PARTS:
+        return None if foreign else place.at(".type").unsupported("unknown-part", kind, _ALL_PARTS)
+    return _misplaced(kind, role, place) or _SHAPES.get(kind, _no_shape)(part, place)
+
+
+def _misplaced(kind: str, role: str, place: Spot) -> Breach | None:
+    legal = _PARTS.get(role, ("text",))
+    if kind in legal:
+        return None
+    if kind == "image_url":
+        where = f"messages[{place.index}]"
+        message = (
+            f"Invalid '{where}'. Image URLs are only allowed for messages with role 'user', "
+            f"but this message with role '{role}' contains an image URL."
+        )
+        return Spot(where, place.index).breach("misplaced-part", message, ", ".join(legal))
+    return place.at(".type").unsupported("misplaced-part", kind, legal)
+
+
+def _no_shape(_part: Message, _place: Spot) -> Breach | None:
+    return None
+
+
+def _text(part: Message, place: Spot) -> Breach | None:
+    return place.needed_text("bad-content", part, "text")
+
+
+def _refusal(part: Message, place: Spot) -> Breach | None:
+    return place.needed_text("bad-refusal", part, "refusal", empty=False)
+
+
+def _image(part: Message, place: Spot) -> Breach | None:
+    return _inner(part, "image_url", place, "bad-image") or image_breach(
+        part["image_url"], "url", part["image_url"].get("detail"), place.at(".image_url")
+    )
+
+
+def image_breach(holder: Message, key: str, detail: object, place: Spot) -> Breach | None:
+    """Judge the address of a picture under `key` of `holder`, and how closely it shall be looked at."""
+    breach = place.needed_text("bad-image", holder, key, most=MAX_TEXT * 10, empty=False)
+    if breach is not None:
+        return breach
+    if not holder[key].startswith(("http://", "https://", "data:image/")):
+        spot = place.at(f".{key}")
+        message = (
+            f"Invalid '{spot.path}'. Expected a base64-encoded data URL with an image MIME type "
+            "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without the 'data:' prefix."
+        )
+        return spot.breach("bad-image", message, "an http(s) address, or a data URL of an image")
+    details = ("auto", "low", "high", "original")
+    return None if detail is None or detail in details else place.at(".detail").unsupported("bad-image", detail, details)
+
+
+def _audio(part: Message, place: Spot) -> Breach | None:
+    breach = _inner(part, "input_audio", place, "bad-audio")
+    if breach is not None:
+        return breach
+    inner, spot = part["input_audio"], place.at(".input_audio")
+    breach = spot.needed_text("bad-audio", inner, "data", most=MAX_TEXT * 10, empty=False) or spot.needed_text("bad-audio", inner, "format")
+    if breach is None and inner["format"] not in ("wav", "mp3"):
+        return spot.at(".format").unsupported("bad-audio", inner["format"], ("wav", "mp3"))
+    return breach
+
+
+def _file(part: Message, place: Spot) -> Breach | None:
+    breach = _inner(part, "file", place, "bad-file")
+    if breach is not None:
+        return breach
+    inner, spot = part["file"], place.at(".file")
+    if inner.get("file_id") is not None:
+        return spot.at(".file_id").text("bad-file", inner["file_id"], empty=False)
+    if inner.get("file_data") is None:
+        return spot.at(".file_id").missing("bad-file", "file_id, or file_data with a filename")
+    return spot.at(".file_data").text("bad-file", inner["file_data"], most=MAX_TEXT * 10, empty=False) or _file_data(inner, spot)
+
+
+def _file_data(inner: Message, spot: Spot) -> Breach | None:
+    if inner["file_data"].startswith("data:"):
+        return None
+    message = (
+        f"Invalid file data: '{spot.path}.file_data'. Expected a base64-encoded data URL with an application/pdf MIME type "
+        "(e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a value without the 'data:' prefix."
+    )
+    return spot.at(".file_data").breach("bad-file", message, "a data URL of the file")
+
+
+_SHAPES = {"text": _text, "refusal": _refusal, "image_url": _image, "input_audio": _audio, "file": _file}
+
+
+def _inner(holder: Message, key: str, place: Spot, rule: str) -> Breach | None:
+    if key not in holder:
+        return place.at(f".{key}").missing(rule)
+    return None if isinstance(holder[key], dict) else place.at(f".{key}").wrong_type(rule, "an object", holder[key])
+
+
+def _calls(message: Message, role: str, spot: Spot, *, foreign: bool) -> Breach | None:
+    calls, place = message.get("tool_calls"), spot.at(".tool_calls")
+    if calls is None:
+        return None
+    if role != "assistant":
+        return place.breach(
+            "bad-tool-call", f"Unknown parameter: '{place.path}'.", "tool_calls on assistant messages only", "unknown_parameter"
+        )
+    if not isinstance(calls, list):
+        return place.wrong_type("bad-tool-call", "an array of objects", calls)
+    if not calls:
+        return place.empty("bad-tool-call")
+    if len(calls) > MAX_CALLS:
+        return place.too_long(calls, MAX_CALLS)
+    most = MAX_TEXT if foreign else MAX_CALL_ID
+    return first(_call(call, place.at(f"[{number}]"), most) for number, call in enumerate(calls)) or _twice(calls, place)
+
+
+def _call(call: object, place: Spot, most: int) -> Breach | None:
+    if not isinstance(call, dict):
+        return place.wrong_type("bad-tool-call", "an object", call)
+    kind = call.get("type")
+    if kind is None:
+        return place.at(".type").missing("bad-tool-call", "function or custom")
+    if not isinstance(kind, str) or kind not in _BODIES:
+        return place.at(".type").unsupported("bad-tool-call", kind, tuple(_BODIES))
+    breach = place.needed_text("bad-tool-call", call, "id", most=most, empty=False) or _inner(call, kind, place, "bad-tool-call")
+    return breach or _called(call[kind], place.at(f".{kind}"), _BODIES[kind])
+
+
+def _called(body: Message, place: Spot, argument: str) -> Breach | None:
+    if "name" not in body:
+        return place.at(".name").missing("bad-tool-name", "the name of the tool")
+    return place.at(".name").tool_name(body["name"]) or place.needed_text("bad-tool-call", body, argument)
+
+
+def _twice(calls: Sequence[Message], place: Spot) -> Breach | None:
+    seen: set[str] = set()
+    for call in calls:
+        if call["id"] in seen:
+            message = f"Duplicate value for 'tool_call_id' of '{call['id']}' in message[{place.index}]"
+            return place.breach("duplicate-call-id", message, "one id a call within a message", None)
+        seen.add(call["id"])
+    return None
+
+
+def _assistant(message: Message, spot: Spot) -> Breach | None:
+    refusal, audio, call = message.get("refusal"), message.get("audio"), message.get("function_call")
+    if refusal is not None and not isinstance(refusal, str):
+        return spot.at(".refusal").wrong_type("bad-refusal", "a string", refusal)
+    if audio is not None:
+        breach = _inner(message, "audio", spot, "bad-audio")
+        breach = breach or spot.at(".audio").needed_text("bad-audio", message["audio"], "id", empty=False)
+        if breach is not None:
+            return breach
+    if call is None:
+        return None
+    breach = _inner(message, "function_call", spot, "bad-tool-call")
+    return breach or _called(message["function_call"], spot.at(".function_call"), "arguments")
+
+
+def _result(message: Message, spot: Spot) -> Breach | None:
+    if message.get("tool_call_id") is None:
+        words = "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'."
+        place = Spot(f"messages.[{spot.index}].tool_call_id", spot.index)
+        return place.breach("orphan-result", words, "the id of the call that it answers", None)
+    return spot.at(".tool_call_id").text("orphan-result", message["tool_call_id"])

@@ -1,0 +1,191 @@
+"""What OpenAI accepts as the request for a response: the fields beside the input, and what they demand of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polycontext.window.providers import request_fields as fields
+from polycontext.window.providers.breach import Breach, Spot, first
+from polycontext.window.providers.responses_items import type_of
+from polycontext.window.providers.responses_rules import NAME, judged
+
+LEAST_OUTPUT = 16
+"""Tokens that a response must be allowed to have."""
+LEAST_THRESHOLD = 1000
+"""Tokens from which on the platform compacts: the smallest threshold that recorded requests have."""
+
+_NOT_FOUND = 404
+_MOVED = {
+    "messages": "input",
+    "response_format": "text.format",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "verbosity": "text.verbosity",
+}
+
+
+def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+    """Raise for the body of a request that OpenAI would refuse: its fields, then its input.
+
+    Raises:
+        InvalidMessagesError: naming the rule, and the index of the item if it is one's.
+
+    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule moved-field: Unsupported parameter: 'messages'...
+    """
+    body = fields.copied_request(NAME, request)
+    breach = request_breach(body, foreign=foreign) or unstored(body)
+    items = body.get("input")
+    if breach is None and isinstance(items, list):
+        breach = judged(items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign)
+    if breach is not None:
+        raise breach.error(NAME)
+
+
+def is_continued(request: Mapping[str, Any]) -> bool:
+    """Tell whether the input goes on with what the provider holds."""
+    return any(request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt"))
+
+
+def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
+    """Return what the fields of `request` break; of its input only whether it is text or a list.
+
+    With `foreign` only model and input are looked at: other servers have options of their own.
+    """
+    breach = _moved(request) or _model(request) or _input(request)
+    if breach or foreign:
+        return breach
+    return _continued(request) or _tools(request) or _limits(request) or _context(request)
+
+
+def unstored(request: Mapping[str, Any]) -> Breach | None:
+    """Refuse with ``store: false`` what only storing could resolve: references, and reasoning without its encrypted content."""
+    items = request.get("input")
+    if request.get("store") is not False or not isinstance(items, list) or is_continued(request):
+        return None
+    return first(not_found(str(item["id"]), index) for index, item in enumerate(items) if _wants_store(item))
+
+
+def not_found(own: str, index: int | None) -> Breach:
+    """Say that the platform does not hold the item with the id `own`."""
+    message = (
+        f"Item with id '{own}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input."
+    )
+    return Breach("not-stored", message, "reasoning with its encrypted_content", index, "input", None, _NOT_FOUND)
+
+
+def _wants_store(item: object) -> bool:
+    if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+        return False
+    kind = type_of(item)
+    return kind == "item_reference" or (kind == "reasoning" and not item.get("encrypted_content") and not item.get("content"))
+
+
+def _moved(request: Mapping[str, Any]) -> Breach | None:
+    for old, new in _MOVED.items():
+        if old in request:
+            message = (
+                f"Unsupported parameter: '{old}'. In the Responses API, this parameter has moved to '{new}'. "
+                "Try again with the new parameter. See the API documentation for more information: "
+                "https://platform.openai.com/docs/api-reference/responses/create."
+            )
+            return Spot(old).breach("moved-field", message, new, "unsupported_parameter")
+    return None
+
+
+def _model(request: Mapping[str, Any]) -> Breach | None:
+    if request.get("model") is None and request.get("prompt") is None:
+        return Spot("model").missing("missing-model", "the name of a model")
+    return fields.model(request)
+
+
+def _input(request: Mapping[str, Any]) -> Breach | None:
+    items, place = request.get("input"), Spot("input")
+    if items is None:
+        return None if is_continued(request) else place.missing("empty-list", "a text, or a list of items")
+    if not isinstance(items, str | list):
+        return place.wrong_type("not-a-list", "one of a string or array of input items", items)
+    return place.empty("empty-list") if items == [] and not is_continued(request) else None
+
+
+def _continued(request: Mapping[str, Any]) -> Breach | None:
+    previous, conversation = request.get("previous_response_id"), request.get("conversation")
+    if previous is not None and conversation is not None:
+        message = (
+            "Mutually exclusive parameters: 'previous_response_id', 'conversation'. "
+            "Ensure you are only providing one of: 'previous_response_id' or 'conversation'."
+        )
+        return Spot("previous_response_id").breach("bad-option", message, "one of both", "mutually_exclusive_parameters")
+    if previous is None:
+        return None
+    place = Spot("previous_response_id")
+    breach = place.text("bad-previous-response", previous, empty=False)
+    if breach is None and not previous.startswith("resp"):
+        message = f"Invalid 'previous_response_id': '{previous}'. Expected an ID that begins with 'resp'."
+        return place.breach("bad-previous-response", message, "the id of a response")
+    return breach
+
+
+def _tools(request: Mapping[str, Any]) -> Breach | None:
+    breach = fields.tools(request, _tool, empty=True)
+    if breach is not None:
+        return breach
+    # Tools may be added in the input as well, so only a request without such an item tells all that there are.
+    if any(_adds_tools(item) for item in _items(request)):
+        return None
+    names = [tool["name"] for tool in request.get("tools") or () if isinstance(tool.get("name"), str)]
+    return fields.choice(request, names, "Tool choice '{name}' not found in 'tools' parameter.")
+
+
+def _items(request: Mapping[str, Any]) -> Sequence[object]:
+    items = request.get("input")
+    return items if isinstance(items, list) else ()
+
+
+def _adds_tools(item: object) -> bool:
+    return isinstance(item, dict) and item.get("type") in ("additional_tools", "tool_search_output")
+
+
+def _tool(tool: Mapping[str, Any], place: Spot) -> Breach | None:
+    if tool["type"] == "function":
+        return fields.function(tool, place)
+    if tool["type"] == "custom":
+        return place.at(".name").missing("bad-tools") if "name" not in tool else place.at(".name").tool_name(tool["name"])
+    return None
+
+
+def _limits(request: Mapping[str, Any]) -> Breach | None:
+    return (
+        fields.number(request, "temperature", least=0, most=2)
+        or fields.number(request, "top_p", least=0, most=1)
+        or fields.number(request, "max_output_tokens", least=LEAST_OUTPUT)
+        or fields.text_field(request, "instructions", "bad-option")
+        or fields.flag(request, "store")
+        or fields.flag(request, "stream")
+        or fields.flag(request, "parallel_tool_calls")
+    )
+
+
+def _context(request: Mapping[str, Any]) -> Breach | None:
+    entries, place = request.get("context_management"), Spot("context_management")
+    if entries is None:
+        return None
+    if not isinstance(entries, list):
+        return place.wrong_type("bad-context-management", "an array of objects", entries)
+    return first(_entry(entry, place.at(f"[{index}]")) for index, entry in enumerate(entries))
+
+
+def _entry(entry: object, place: Spot) -> Breach | None:
+    rule = "bad-context-management"
+    if not isinstance(entry, dict):
+        return place.wrong_type(rule, "an object", entry)
+    if entry.get("type") != "compaction":
+        return place.at(".type").unsupported(rule, entry.get("type"), ("compaction",))
+    threshold, spot = entry.get("compact_threshold"), place.at(".compact_threshold")
+    if threshold is None:
+        return None
+    if isinstance(threshold, bool) or not isinstance(threshold, int):
+        return spot.wrong_type(rule, "an integer", threshold)
+    return spot.out_of_range(rule, threshold, least=LEAST_THRESHOLD)

@@ -1,0 +1,189 @@
+"""What OpenAI accepts as the input items of a response, as a list: calls and outputs, reasoning and what follows it, ids.
+
+An output may stand anywhere behind its call; the call ids pair them. Sources: the vendor's reference, recorded requests and refusals.
+The shapes of single items are in `responses_items`. Docs/providers.md lists the rules. An `InputJudge` goes over a list
+from its start, so that whoever judges a growing list goes on where it stopped.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, cast
+
+from attrs import define, evolve, field, frozen
+
+from polycontext.window.providers.blocks import copied_messages
+from polycontext.window.providers.breach import Breach, Spot, first
+from polycontext.window.providers.responses_items import item_breach, type_of
+from polycontext.window.providers.wire import Message, Provider
+
+NAME = "openai-responses"
+"""What errors call this format."""
+
+ANSWERS: Mapping[str, frozenset[str]] = {
+    "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),
+    "custom_tool_call_output": frozenset({"custom_tool_call"}),
+    "computer_call_output": frozenset({"computer_call"}),
+    "shell_call_output": frozenset({"shell_call"}),
+    "apply_patch_call_output": frozenset({"apply_patch_call"}),
+    "local_shell_call_output": frozenset({"local_shell_call"}),
+}
+"""Types of items that answer a call, and which calls they may answer; recorded requests answer a tool search by a function's output."""
+
+_CALLS = frozenset[str]().union(*ANSWERS.values())
+_NOT_MADE = frozenset({*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", "compaction_trigger"})
+_OWN_ID = "rs_"  # so the ids of the platform's own reasoning items begin; other servers follow no such rule
+
+Required = Callable[[str], str | None]
+"""Tells for the id of an item the id of the reasoning item that must stand before it, or None."""
+
+
+def check_items(items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> None:
+    """Raise for an input that OpenAI would refuse: a list of items, or a text.
+
+    With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes on with what the provider holds
+    (`previous_response_id`, `conversation`), so that outputs may answer calls that are not in the list. With `foreign` what
+    other servers that speak the format take is taken as well: ids of their own, reasoning in plain text.
+
+    Raises:
+        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules are listed in docs/providers.md.
+
+    >>> check_items([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai-responses rule orphan-result: No tool call found for ...
+    """
+    if isinstance(items, str):
+        return
+    copies = copied_messages(cast("Provider", NAME), items)
+    breach = judged(copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign)
+    if breach is not None:
+        raise breach.error(NAME)
+
+
+def judged(items: Sequence[Message], *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> Breach | None:
+    """Return the first breach of `items`, a list of JSON objects."""
+    judge = InputJudge(continued=continued, foreign=foreign)
+    return first(map(judge.add, items)) or judge.end(allow_open_tail=allow_open_tail)
+
+
+@frozen
+class _Call:
+    index: int
+    kind: str
+    awaited: bool
+
+
+@define
+class InputJudge:
+    """Judge an input one item after the other. Linear: each item is looked at once.
+
+    Args:
+        continued: the list goes on with what the provider holds.
+        foreign: ids and reasoning of other servers are taken.
+        required: what a provider knows of the items that it made and holds; nobody else can know.
+    """
+
+    continued: bool = False
+    foreign: bool = False
+    required: Required | None = None
+    count: int = 0
+    _open: dict[str, _Call] = field(factory=dict)
+    _answered: set[str] = field(factory=set)
+    _ids: set[str] = field(factory=set)
+    _reasoning: tuple[int, str] | None = None
+
+    def add(self, item: object) -> Breach | None:
+        """Return what `item` breaks, coming next. After a breach the judge is not asked again."""
+        spot = Spot(f"input[{self.count}]", self.count)
+        if not isinstance(item, dict):
+            return spot.wrong_type("not-an-object", "an object", item)
+        breach = item_breach(item, spot, foreign=self.foreign) or self._place(item, type_of(item), spot)
+        self.count += 1
+        return breach
+
+    def end(self, *, allow_open_tail: bool = False) -> Breach | None:
+        """Return what is wrong with the input as a whole when it ends here."""
+        if self._reasoning is not None:
+            return self._unfollowed()
+        return None if allow_open_tail else self._unanswered()
+
+    def copy(self) -> Self:
+        """Return a judge that goes on from here by itself."""
+        return evolve(self, open=dict(self._open), answered=set(self._answered), ids=set(self._ids))
+
+    def _place(self, item: Message, kind: str, spot: Spot) -> Breach | None:
+        return self._follows(item, kind) or self._own_id(item, kind, spot) or self._pair(item, kind)
+
+    def _follows(self, item: Message, kind: str) -> Breach | None:
+        """Refuse reasoning that is not followed by what it led to: an item of the model's, and no message that lost its id."""
+        if self._reasoning is not None and not _is_made(item, kind):
+            return self._unfollowed()
+        own = item.get("id")
+        self._reasoning = (self.count, own) if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID) else None
+        return None
+
+    def _unfollowed(self) -> Breach:
+        index, own = self._reasoning or (0, "")
+        message = f"Item '{own}' of type 'reasoning' was provided without its required following item."
+        return Breach("reasoning-alone", message, "the item that the model made behind it, with its id", index, "input")
+
+    def _own_id(self, item: Message, kind: str, spot: Spot) -> Breach | None:
+        own = item.get("id")
+        if not isinstance(own, str):
+            return None
+        # An item that stands here and is also referred to stands here twice.
+        if own in self._ids and not self.foreign:
+            message = f"Duplicate item found with id {own}. Remove duplicate items from your input and try again."
+            return Breach("duplicate-item", message, "each item once", self.count, "input")
+        self._ids.add(own)
+        reasoning = None if self.required is None else self.required(own)
+        if reasoning is None or reasoning in self._ids:
+            return None
+        message = f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: '{reasoning}'."
+        return Breach("reasoning-missing", message, "the reasoning item before it, or the item without its id", spot.index, "input")
+
+    def _pair(self, item: Message, kind: str) -> Breach | None:
+        if kind in _CALLS:
+            return self._call(item, kind)
+        if kind in ANSWERS:
+            return self._answer(str(item.get("call_id") or item.get("id") or ""), kind)
+        return None
+
+    def _call(self, item: Message, kind: str) -> Breach | None:
+        call_id = item.get("call_id")
+        if not isinstance(call_id, str):
+            return None
+        if call_id in self._open:
+            message = f"Duplicate tool call found with call_id {call_id}."
+            return Breach("duplicate-call-id", message, "one open call an id", self.count, "input")
+        self._open[call_id] = _Call(self.count, kind, _is_awaited(item, kind))
+        self._answered.discard(call_id)
+        return None
+
+    def _answer(self, call_id: str, kind: str) -> Breach | None:
+        call = self._open.get(call_id)
+        if (call is not None and call.kind in ANSWERS[kind]) or (self.continued and call is None and call_id not in self._answered):
+            self._open.pop(call_id, None)
+            self._answered.add(call_id)
+            return None
+        rule = "duplicate-result" if call_id in self._answered else "orphan-result"
+        message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
+        return Breach(rule, message, "one output for each call, behind it", self.count, "input")
+
+    def _unanswered(self) -> Breach | None:
+        for call_id, call in self._open.items():
+            if call.awaited:
+                message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
+                return Breach("unanswered-call", message, "one output for each call, behind it", call.index, "input")
+        return None
+
+
+def _is_made(item: Message, kind: str) -> bool:
+    if kind == "message":
+        return item.get("role") == "assistant" and isinstance(item.get("id"), str)
+    return kind not in _NOT_MADE
+
+
+def _is_awaited(item: Message, kind: str) -> bool:
+    """Tell whether the call must be answered before the model goes on: not what runs on the platform, or beside the conversation."""
+    environment: Any = item.get("environment")
+    elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
+    return not (item.get("async") or elsewhere or kind == "tool_search_call")

@@ -1,0 +1,31 @@
+"""Names and ids that a provider refuses, spelled anew: the same way each time, and no two of one turn alike."""
+
+import re
+from collections.abc import Iterable
+
+_OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def aliases(names: Iterable[str], longest: int | None = None) -> dict[str, str]:
+    """Return for each name that holds more than letters, digits, ``_`` and ``-``, or is too long, one that does not.
+
+    `longest` is how many characters the provider takes. Law: all names, spelled anew or not, stay different.
+
+    >>> aliases(["f:1", "f_1", "ok"]), aliases(["search_web", "search_all"], 6)
+    ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
+    """
+    given = list(dict.fromkeys(names))
+    taken, found = set(given), dict[str, str]()
+    for name in given:
+        if _OUTSIDE.search(name) or (longest is not None and len(name) > longest):
+            found[name] = _free(_OUTSIDE.sub("_", name), taken, longest)
+            taken.add(found[name])
+    return found
+
+
+def _free(name: str, taken: set[str], longest: int | None) -> str:
+    candidate, number = name[:longest], 2
+    while candidate in taken:
+        ending = f"_{number}"
+        candidate, number = (name[: longest - len(ending)] if longest is not None else name) + ending, number + 1
+    return candidate
