@@ -7,8 +7,10 @@ as the provider accepts, but not within one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from polycontext.window.providers.anthropic_request_rules import check_messages
+from polycontext.window.epoch import Epoch
+from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
@@ -93,6 +95,20 @@ def hoist(messages: object) -> Rendered:
     copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
     checked_entries(copies)
     return hoisted(copies)
+
+
+def options_in(epoch: Epoch) -> dict[str, Any]:
+    """Return what a request needs once thinking has fallen: an answer may go on without it, and nothing is refused for it.
+
+    The provider stores no setting, so it goes with every request from then on. `betas` is the SDK's name for the header
+    ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking block bound to a different conversation".
+
+    >>> options_in(Epoch())
+    {}
+    """
+    if Provider.ANTHROPIC not in epoch.unbound:
+        return {}
+    return {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}, "betas": [BINDING_BETA]}
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:

@@ -155,7 +155,8 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
 def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
     blocks = [block for entry in entries for block in _block(entry)]
-    is_error = turn.metadata.get("is_error") is True
+    # A failure is told in text alone: beside a picture the words have to say it.
+    is_error = turn.metadata.get("is_error") is True and all(block["type"] == "text" for block in blocks)
     call_id = turn.tool_call_id or ""
     own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
     content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)

@@ -38,7 +38,7 @@ def _loaded(known: Provider) -> WireFormat:
         case Provider.ANTHROPIC:
             from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
 
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer)
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer, options=anthropic.options_in)
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:

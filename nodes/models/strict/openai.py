@@ -15,7 +15,9 @@ from polycontext.nodes.models.strict.provider import Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.nodes.models.strict.usage import PrefixCache
 from polycontext.window.providers.breach import Breach
-from polycontext.window.tokens.counting import TokenCounter, part_text
+from polycontext.window.part import Part
+from polycontext.window.tokens.counting import TokenCounter
+from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
 PIECE = 24
@@ -69,7 +71,7 @@ class OpenAIOptions:
 
     def count_seen(self, value: Any, text: bytes) -> int:
         """Return the tokens of what the model is shown of `value`, a message or an item that reads `text` as JSON."""
-        words, media = part_text(text.decode())
+        words, media = part_text(Part("openai", text.decode()))
         return self.counter.count("\n".join(_seen(orjson.loads(words) if media else value))) + media
 
     def count_tools(self, request: Request) -> int:

@@ -13,7 +13,7 @@ from polycontext.window.laws import formats
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.layout import Collector, laid_out
-from polycontext.window.turn import Role, ToolCall, Turn
+from polycontext.window.turn import Role, ToolCall
 from tests.window.providers.wire_messages import TEXTS, conversations
 
 Message = dict[str, Any]

@@ -44,9 +44,7 @@ def test_an_answer_is_the_one_given_in_process(served: tuple[StrictAnthropic, an
     provider, sdk = served
     message = sdk.messages.create(**REQUEST)
     assert message.model_dump(mode="json", exclude_unset=True) == provider.create(REQUEST)
-    assert (
-        sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"]).input_tokens == message.usage.input_tokens - 300 - 25
-    )
+    assert sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"]).input_tokens == message.usage.input_tokens - 300 - 25
     counted = sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"], tools=REQUEST["tools"])
     assert counted.input_tokens == message.usage.input_tokens
 
