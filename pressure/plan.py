@@ -14,6 +14,7 @@ from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, lasting_po
 from polycontext.pressure.reach import Kind
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Splice, Turn
+from polycontext.window.yielding import unbound
 
 
 class GistKind(Enum):
@@ -126,6 +127,26 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
         tokens_promised=ladder.tokens[step],
         floor=ladder.floor,
         first_changed=min(changed, default=None),
+    )
+
+
+def unbinding_plan(window: ContextWindow, index: int) -> Plan:
+    """Return the plan by which bound parts fall from turn `index` on, and nothing else changes; it wants no words."""
+    saved = sum((turn.tokens or 0) - (unbound(turn, window.counter).tokens or 0) for turn in window.turns_from(index))
+    left = window.total_tokens - saved
+    return Plan(
+        window=window,
+        step=1,
+        lowered=FrozenDict(),
+        drops=(),
+        bared=(),
+        unbound_from=index,
+        jobs=(),
+        tokens_wanted=left,
+        tokens_before=window.total_tokens,
+        tokens_promised=left,
+        floor=left,
+        first_changed=index,
     )
 
 

@@ -25,7 +25,8 @@ from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, C
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Fulfilment, Plan
-from polycontext.window import ContextItem, ContextWindow, Turn
+from polycontext.pressure.plan import unbinding_plan
+from polycontext.window import ContextItem, ContextWindow, Epoch, Role, Turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 
@@ -63,7 +64,7 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> G
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
-    draft = yield from _done(Draft(conversation, policy, asked.at), asked.command)
+    draft = yield from _done(Draft(conversation, policy, asked.at, conversation.window.epoch), asked.command)
     taken = draft.taken()
     return Decision(conversation.revision, tuple(event for event, _ in taken), tuple(step for _, step in taken), draft.conversation)
 
@@ -78,6 +79,7 @@ class Draft:
     conversation: Conversation
     policy: ContextPolicy
     at: datetime
+    epoch: Epoch
     before: "Draft | None" = None
     last: tuple[Event, Step] | None = None
 
@@ -88,7 +90,7 @@ class Draft:
         state = run(TABLE, conversation.state, step)
         event = event_of(step, state, self.at)
         assert step.result is not None
-        return Draft(conversation.after(event, step.result), self.policy, self.at, self, (event, step))
+        return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step))
 
     def taken(self) -> list[tuple[Event, Step]]:
         """Return the events and steps so far, in their order."""
@@ -139,7 +141,10 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
 
 
 def _added(draft: Draft, context_input: ContextInput) -> Deciding:
-    """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much."""
+    """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
+
+    Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
+    """
     conversation, auto = draft.conversation, draft.policy.auto
     if not (auto and conversation.state is ContextState.PRESSURED):
         draft = draft.take(context_input)
@@ -150,9 +155,33 @@ def _added(draft: Draft, context_input: ContextInput) -> Deciding:
             draft = (yield from _compressed(draft)).take(context_input)
         except ContextOverflowError:
             draft = (yield from _compressed(draft, 0.0)).take(context_input)
-    if auto and is_over_budget(draft.conversation.window) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
+    draft = _without_foreign_thoughts(draft)
+    if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
         return (yield from _compressed(draft))
     return draft
+
+
+def _wants_room(conversation: Conversation) -> bool:
+    """Tell whether what came in is to be followed by a compression: over budget, or the model is asked next and what it has thought binds it."""
+    window = conversation.window
+    if is_over_budget(window):
+        return True
+    last = window.peek(len(window))
+    asks = last is not None and last.role in (Role.USER, Role.TOOL) and not window.open_calls
+    return asks and conversation.state is ContextState.PRESSURED and _thinks(window)
+
+
+def _thinks(window: ContextWindow) -> bool:
+    return bool(window.epoch.unbound) or any(part.is_bound for turn in window.all_turns() for part in turn.parts)
+
+
+def _without_foreign_thoughts(draft: Draft) -> Draft:
+    """Let bound parts of the last turn fall if a compression of this very command came between: they were made on another prefix."""
+    window = draft.conversation.window
+    last = window.peek(len(window))
+    if last is None or draft.epoch is window.epoch or not any(part.is_bound for part in last.parts):
+        return draft
+    return draft.take(ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ())))
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:

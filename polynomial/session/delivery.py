@@ -1,10 +1,11 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
-from collections.abc import Iterable
 from threading import Lock
 
+from attrs import evolve
+
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh
 from polycontext.window.providers.wire import Writer
@@ -41,8 +42,7 @@ class Delivery:
         rendered = self._rendered(window, wire)
         if not wire.adds_nothing:
             wire.check(rendered.messages, allow_open_tail=allow_open)
-            _check_budget(_tokens_written(window, wire.parse(rendered.inline()).turns), window, f"the view as {wire.provider} takes it")
-        return rendered
+        return evolve(rendered, options=wire.options(window.epoch))
 
     def _rendered(self, window: ContextWindow, wire: WireFormat) -> Rendered:
         with self._lock:
@@ -69,13 +69,3 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
 def _check_budget(tokens: int, window: ContextWindow, what: str) -> None:
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, what)
-
-
-def _tokens_written(window: ContextWindow, written: Iterable[Turn]) -> int:
-    """Return what a request takes as its format writes it: stand-ins for emptiness and wrapped arguments are counted, the rest is known."""
-    known = {_priced(turn): turn.tokens for turn in window.all_turns()}
-    return REQUEST_OVERHEAD + sum(known.get(_priced(turn)) or count_turn(window.counter, turn) for turn in written)
-
-
-def _priced(turn: Turn) -> tuple[object, ...]:
-    return turn.content, turn.name, turn.tool_calls, turn.parts

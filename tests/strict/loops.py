@@ -23,7 +23,9 @@ from attrs import define, field
 
 from polycontext import ContextSession
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic, StrictChat, StrictResponses
+from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic
+from polycontext.nodes.models.strict.chat import StrictChat
+from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.window import REQUEST_OVERHEAD, ToolCall, Turn, count_turn, default_counter
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
@@ -72,7 +74,9 @@ def run_loop(seed: int) -> Found:
     return found
 
 
-def _step(vendor: Vendor, provider: Any, session: ContextSession, step: Step, found: Found, known: tuple[int, list[str]]) -> tuple[int, list[str]]:
+def _step(
+    vendor: Vendor, provider: Any, session: ContextSession, step: Step, found: Found, known: tuple[int, list[str]]
+) -> tuple[int, list[str]]:
     rendered = session.request(vendor.provider)
     request = vendor.asks(rendered)
     betas = rendered.options.get("betas", ())
@@ -109,7 +113,7 @@ def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     head = sum(counter.count(text) + 4 for text in (script.system, script.task))
     atoms = [_tokens(vendor, step) for step in script.steps]
     wanted = int(script.share * (head + sum(sum(atom) for atom in atoms)))
-    least = head + 2 * max(sum(atom) for atom in atoms) + 200
+    least = head + int(1.3 * max(sum(atom) for atom in atoms)) + 150
     found.raised = least > wanted
     return max(wanted, least)
 
@@ -170,7 +174,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with options.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         if number % BATCH == 0:
-            print(f"{number} of {len(seeds)} loops, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {len(wrong)} wrong", flush=True)
+            print(
+                f"{number} of {len(seeds)} loops, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {len(wrong)} wrong",
+                flush=True,
+            )
     print(", ".join(f"{count} {name}" for name, count in total.items()))
     sys.exit(1 if wrong else 0)
 

@@ -7,8 +7,11 @@ as the provider accepts, but not within one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from polycontext.window.providers.anthropic_request_rules import check_messages
+from polycontext.window.epoch import Epoch
+from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
+from polycontext.window.providers.anthropic_block_rules import THINKING
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
@@ -95,10 +98,24 @@ def hoist(messages: object) -> Rendered:
     return hoisted(copies)
 
 
+def options_in(epoch: Epoch) -> dict[str, Any]:
+    """Return what a request needs once thinking has fallen: an answer may go on without it, and nothing is refused for it.
+
+    The provider stores no setting, so it goes with every request from then on. `betas` is the SDK's name for the header
+    ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking block bound to a different conversation".
+
+    >>> options_in(Epoch())
+    {}
+    """
+    if Provider.ANTHROPIC not in epoch.unbound:
+        return {}
+    return {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}, "betas": [BINDING_BETA]}
+
+
 def _group_end(entries: Sequence[Entry], start: int) -> int:
-    # Results may follow the last of several assistant messages, so from its first call on a run is one turn.
+    # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
     stop = start + 1
-    if entries[start].role == "assistant" and entries[start].calls:
+    if entries[start].role == "assistant" and (entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])):
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop

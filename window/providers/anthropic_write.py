@@ -12,6 +12,7 @@ from typing import Any
 from attrs import Factory, define
 
 from polycontext.window.part import PartKind
+from polycontext.window.providers.anthropic_block_rules import THINKING
 from polycontext.window.providers.anthropic_rules import MAX_NAME
 from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
 from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
@@ -161,6 +162,9 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
         else:
             messages[-1].blocks.extend(_block(entry))
     seen = [message for message in messages if message.blocks or message.further]
+    if seen and turn.role is Role.ASSISTANT and seen[-1].blocks[-1:] and seen[-1].blocks[-1]["type"] in THINKING:
+        # The provider refuses a message that ends in its own thinking.
+        seen[-1].blocks.append({"type": "text", "text": EMPTY})
     if seen or turn.role is Role.SYSTEM:
         return seen
     form = messages[-1].form
@@ -186,7 +190,8 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
 def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
     blocks = [block for entry in entries for block in _block(entry)]
-    is_error = turn.metadata.get("is_error") is True
+    # A failure is told in text alone: beside a picture the words have to say it.
+    is_error = turn.metadata.get("is_error") is True and all(block["type"] == "text" for block in blocks)
     call_id = turn.tool_call_id or ""
     own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
     content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)

@@ -69,13 +69,25 @@ class ChatJudge:
     _caller: int = 0
 
     def add(self, message: object) -> Breach | None:
-        """Return what `message` breaks, coming next. After a breach the judge is not asked again."""
+        """Return what `message` breaks, coming next. After a breach the judge is not asked again, unless `pardon` comes first."""
         spot = Spot(f"messages[{self.count}]", self.count)
+        self.count += 1
         if not isinstance(message, dict):
             return spot.wrong_type("not-an-object", "an object", message)
-        breach = message_breach(message, spot, foreign=self.foreign) or self._pair(message, spot)
-        self.count += 1
-        return breach
+        return message_breach(message, spot, foreign=self.foreign) or self._pair(message, spot)
+
+    def pardon(self, message: object) -> None:
+        """Go on behind `message`, which broke a rule, as if it were fine."""
+        fields = message if isinstance(message, dict) else {}
+        if fields.get("role") == "tool":
+            self._waiting.pop(str(fields.get("tool_call_id")), None)
+            self._answered.add(str(fields.get("tool_call_id")))
+            return
+        calls = fields.get("tool_calls")
+        ids = (
+            [call["id"] for call in calls if isinstance(call, dict) and isinstance(call.get("id"), str)] if isinstance(calls, list) else []
+        )
+        self._open(ids)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
         """Return what is wrong with the list as a whole when it ends here."""
@@ -93,11 +105,13 @@ class ChatJudge:
     def _pair(self, message: Message, spot: Spot) -> Breach | None:
         if message["role"] == "tool":
             return self._answer(message["tool_call_id"], spot)
-        breach = self._unanswered(self.count)
+        breach = self._unanswered(spot.index or 0)
         if breach is None:
-            self._waiting = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
-            self._answered, self._caller = set(), self.count
+            self._open([call["id"] for call in message.get("tool_calls") or ()])
         return breach
+
+    def _open(self, ids: Sequence[str]) -> None:
+        self._waiting, self._answered, self._caller = dict.fromkeys(ids), set(), self.count - 1
 
     def _answer(self, call_id: str, spot: Spot) -> Breach | None:
         if call_id in self._waiting:
@@ -105,9 +119,9 @@ class ChatJudge:
             self._answered.add(call_id)
             return None
         # The vendor writes the places of these with a point before the bracket.
-        old = Spot(f"messages.[{self.count}]", self.count)
+        old = Spot(f"messages.[{spot.index}]", spot.index)
         if call_id in self._answered:
-            message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{self.count}]"
+            message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{spot.index}]"
             return old.at(".tool_call_id").breach("duplicate-result", message, "one result a call", None)
         legal = "results directly after the assistant message that called"
         if self._waiting or self._answered:

@@ -38,7 +38,9 @@ def _loaded(known: Provider) -> WireFormat:
         case Provider.ANTHROPIC:
             from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
 
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer)
+            return WireFormat(
+                known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer, options=anthropic.options_in
+            )
         case Provider.RESPONSES:
             from polycontext.window.providers import responses, responses_write  # noqa: PLC0415 - as above
 
@@ -103,7 +105,7 @@ def findings(
 ) -> list[InvalidMessagesError]:
     """Return what `provider` would refuse in a request, or in a list of messages alone; nothing where it is fine.
 
-    Of Anthropic one finding a message and what the rest holds, in order; a later one may follow from an earlier. Of OpenAI the first.
+    One finding a message, and what the rest holds, in order; a later one may follow from an earlier.
 
     Raises:
         UnknownNameError: no such provider.
@@ -112,15 +114,18 @@ def findings(
     >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
     [(0, 'empty-message'), (1, 'empty-message')]
     """
-    if str(provider) == "anthropic":
-        from polycontext.window.providers import anthropic_findings  # noqa: PLC0415 - as above
+    match str(provider):
+        case "anthropic":
+            from polycontext.window.providers import anthropic_findings  # noqa: PLC0415 - as above
 
-        return anthropic_findings.findings(request, betas=betas)
-    try:
-        if isinstance(request, Mapping):
-            check_request(request, provider, betas=betas)
-        else:
-            check(request, provider)
-    except InvalidMessagesError as error:
-        return [error]
-    return []
+            return anthropic_findings.findings(request, betas=betas)
+        case "openai":
+            from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
+
+            return openai_findings.chat_findings(request)
+        case "openai-responses":
+            from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
+
+            return openai_findings.responses_findings(request)
+        case _:
+            raise UnknownNameError("provider", str(provider), JUDGED)

@@ -5,7 +5,7 @@ The shapes of single items are in `responses_items`. Docs/providers.md lists the
 from its start, so that whoever judges a growing list goes on where it stopped.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, cast
 
 from attrs import define, evolve, field, frozen
@@ -91,33 +91,48 @@ class InputJudge:
     _reasoning: tuple[int, str] | None = None
 
     def add(self, item: object) -> Breach | None:
-        """Return what `item` breaks, coming next. After a breach the judge is not asked again."""
+        """Return what `item` breaks, coming next. After a breach the judge is not asked again, unless `pardon` comes first."""
         spot = Spot(f"input[{self.count}]", self.count)
+        self.count += 1
         if not isinstance(item, dict):
             return spot.wrong_type("not-an-object", "an object", item)
-        breach = item_breach(item, spot, foreign=self.foreign) or self._place(item, type_of(item), spot)
-        self.count += 1
-        return breach
+        return item_breach(item, spot, foreign=self.foreign) or self._place(item, type_of(item), spot)
+
+    def pardon(self, item: object) -> None:
+        """Go on behind `item`, which broke a rule, as if it were fine."""
+        self._reasoning = None
+        fields = item if isinstance(item, dict) else {}
+        kind, call_id = type_of(fields), fields.get("call_id")
+        if isinstance(call_id, str) and kind in _CALLS:
+            self._open[call_id] = _Call(self.count - 1, kind, _is_awaited(fields, kind))
+        elif isinstance(call_id, str) and kind in ANSWERS:
+            self._open.pop(call_id, None)
+            self._answered.add(call_id)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
         """Return what is wrong with the input as a whole when it ends here."""
+        return next(self.ends(allow_open_tail=allow_open_tail), None)
+
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[Breach]:
+        """Yield all that is wrong with the input as a whole when it ends here: reasoning and calls that wait for something."""
         if self._reasoning is not None:
-            return self._unfollowed()
-        return None if allow_open_tail else self._unanswered()
+            yield self._unfollowed()
+        if not allow_open_tail:
+            yield from self._unanswered()
 
     def copy(self) -> Self:
         """Return a judge that goes on from here by itself."""
         return evolve(self, open=dict(self._open), answered=set(self._answered), ids=set(self._ids))
 
     def _place(self, item: Message, kind: str, spot: Spot) -> Breach | None:
-        return self._follows(item, kind) or self._own_id(item, kind, spot) or self._pair(item, kind)
+        return self._follows(item, kind, spot) or self._own_id(item, kind, spot) or self._pair(item, kind, spot.index)
 
-    def _follows(self, item: Message, kind: str) -> Breach | None:
+    def _follows(self, item: Message, kind: str, spot: Spot) -> Breach | None:
         """Refuse reasoning that is not followed by what it led to: an item of the model's, and no message that lost its id."""
         if self._reasoning is not None and not _is_made(item, kind):
             return self._unfollowed()
         own = item.get("id")
-        self._reasoning = (self.count, own) if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID) else None
+        self._reasoning = (spot.index or 0, own) if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID) else None
         return None
 
     def _unfollowed(self) -> Breach:
@@ -132,7 +147,7 @@ class InputJudge:
         # An item that stands here and is also referred to stands here twice.
         if own in self._ids and not self.foreign:
             message = f"Duplicate item found with id {own}. Remove duplicate items from your input and try again."
-            return Breach("duplicate-item", message, "each item once", self.count, "input")
+            return Breach("duplicate-item", message, "each item once", spot.index, "input")
         self._ids.add(own)
         reasoning = None if self.required is None else self.required(own)
         if reasoning is None or reasoning in self._ids:
@@ -140,25 +155,25 @@ class InputJudge:
         message = f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: '{reasoning}'."
         return Breach("reasoning-missing", message, "the reasoning item before it, or the item without its id", spot.index, "input")
 
-    def _pair(self, item: Message, kind: str) -> Breach | None:
+    def _pair(self, item: Message, kind: str, index: int | None) -> Breach | None:
         if kind in _CALLS:
-            return self._call(item, kind)
+            return self._call(item, kind, index or 0)
         if kind in ANSWERS:
-            return self._answer(str(item.get("call_id") or item.get("id") or ""), kind)
+            return self._answer(str(item.get("call_id") or item.get("id") or ""), kind, index)
         return None
 
-    def _call(self, item: Message, kind: str) -> Breach | None:
+    def _call(self, item: Message, kind: str, index: int) -> Breach | None:
         call_id = item.get("call_id")
         if not isinstance(call_id, str):
             return None
         if call_id in self._open:
             message = f"Duplicate tool call found with call_id {call_id}."
-            return Breach("duplicate-call-id", message, "one open call an id", self.count, "input")
-        self._open[call_id] = _Call(self.count, kind, _is_awaited(item, kind))
+            return Breach("duplicate-call-id", message, "one open call an id", index, "input")
+        self._open[call_id] = _Call(index, kind, _is_awaited(item, kind))
         self._answered.discard(call_id)
         return None
 
-    def _answer(self, call_id: str, kind: str) -> Breach | None:
+    def _answer(self, call_id: str, kind: str, index: int | None) -> Breach | None:
         call = self._open.get(call_id)
         if (call is not None and call.kind in ANSWERS[kind]) or (self.continued and call is None and call_id not in self._answered):
             self._open.pop(call_id, None)
@@ -166,14 +181,13 @@ class InputJudge:
             return None
         rule = "duplicate-result" if call_id in self._answered else "orphan-result"
         message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
-        return Breach(rule, message, "one output for each call, behind it", self.count, "input")
+        return Breach(rule, message, "one output for each call, behind it", index, "input")
 
-    def _unanswered(self) -> Breach | None:
+    def _unanswered(self) -> Iterator[Breach]:
         for call_id, call in self._open.items():
             if call.awaited:
                 message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
-                return Breach("unanswered-call", message, "one output for each call, behind it", call.index, "input")
-        return None
+                yield Breach("unanswered-call", message, "one output for each call, behind it", call.index, "input")
 
 
 def _is_made(item: Message, kind: str) -> bool:

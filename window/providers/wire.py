@@ -5,12 +5,13 @@ and a `WireFormat` holds the functions that do so, so that callers never
 branch on the provider. A format is loaded when it is first asked for.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
 from attrs import field, frozen
 
+from polycontext.window.epoch import Epoch
 from polycontext.window.turn import Turn
 
 Message = dict[str, Any]
@@ -49,7 +50,7 @@ class Rendered:
     """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
 
     `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
-    `system` was taken from, as they stood.
+    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/providers.md).
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -58,6 +59,7 @@ class Rendered:
     messages: list[Message]
     system: tuple[Message, ...] = ()
     leading: tuple[Message, ...] = field(default=(), eq=False, repr=False)
+    options: Mapping[str, Any] = field(factory=dict)
 
     def inline(self) -> list[Message]:
         """Return one list, `system` leading as system messages: the shape to store, and one that `parse` reads."""
@@ -116,6 +118,8 @@ def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
 class WireFormat:
     """Hold the functions of one provider's message format.
 
+    `options` says what a request needs besides in an epoch.
+
     A format that `adds_nothing` writes what turns say and no more, in an order that is valid if that of the turns is:
     no stand-ins, nothing wrapped.
     """
@@ -126,3 +130,4 @@ class WireFormat:
     check: Check
     writer: Callable[[], Writer]
     adds_nothing: bool = False
+    options: Callable[[Epoch], Mapping[str, Any]] = lambda _: {}

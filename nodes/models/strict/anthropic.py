@@ -101,7 +101,7 @@ non-empty content except for the optional final assistant message (rule empty-me
     summary: Callable[[Request], str | None] = field(
         kw_only=True, default=lambda request: f"Summary of {len(request['messages'])} messages."
     )
-    faults: Faults = field(factory=dict, kw_only=True, converter=lambda v: v if isinstance(v, Faults) else Faults(v))
+    faults: Faults = field(default=None, kw_only=True, converter=lambda v: v if isinstance(v, Faults) else Faults(v or {}))
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
     secret: bytes = field(default=b"strict", kw_only=True)
@@ -247,7 +247,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             bound = bound.behind("assistant", canonical(block))
             blocks.append(block)
         calls = any(block["type"] == "tool_use" for block in blocks)
-        return blocks, whole.get("stop_reason") or ("tool_use" if calls else "end_turn")
+        return blocks, str(whole.get("stop_reason") or ("tool_use" if calls else "end_turn"))
 
     def _finished(self, block: dict[str, Any], bound: Bound, frame: Frame, number: int) -> dict[str, Any]:
         match block["type"]:

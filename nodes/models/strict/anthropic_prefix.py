@@ -240,7 +240,8 @@ def _read(raw: bytes, message: object, index: int) -> dict[str, Any]:
 
 def _checked(message: object, index: int) -> bytes:
     try:
-        return orjson.dumps(*copied_messages(Provider.ANTHROPIC, [message]))
+        (copy,) = copied_messages(Provider.ANTHROPIC, [message])
+        return orjson.dumps(copy)
     except InvalidMessagesError as error:
         raise InvalidMessagesError(error.provider, index, error.rule, error.problem, error.legal, error.wording) from None
     except TypeError as error:

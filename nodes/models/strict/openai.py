@@ -1,35 +1,36 @@
 """What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from itertools import count
 from typing import Any, NoReturn
 
-import orjson
 from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.models.strict.faults import Break, Fault, Faults
-from polycontext.nodes.models.strict.prefixes import json_bytes
+from polycontext.nodes.models.strict.openai_tokens import SeenTokens
 from polycontext.nodes.models.strict.provider import Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.nodes.models.strict.usage import PrefixCache
 from polycontext.window.providers.breach import Breach
-from polycontext.window.tokens.counting import TokenCounter, part_text
+from polycontext.window.tokens.counting import TokenCounter
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
 PIECE = 24
 """Characters of a text or of arguments that one event of a stream holds."""
 
 _TOO_MANY = 429
-_UNSEEN = frozenset(
-    {"type", "role", "id", "tool_call_id", "call_id", "status", "detail", "phase", "format", "encrypted_content", "annotations"}
-)
 
 
 def _window(_instance: object, _attribute: object, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidOptionError("window", value, "a number of tokens, at least 1")
+
+
+def _names(given: Iterable[str]) -> frozenset[str]:
+    return frozenset(given)
 
 
 def _faults(given: Faults | Mapping[int, Fault]) -> Faults:
@@ -50,27 +51,23 @@ class OpenAIOptions:
 
     window: int = field(default=400_000, validator=_window, kw_only=True)
     counter: TokenCounter = field(factory=default_counter, kw_only=True)
-    models: frozenset[str] = field(default=frozenset(), converter=frozenset, kw_only=True)
-    faults: Faults = field(factory=dict, converter=_faults, kw_only=True)
+    models: frozenset[str] = field(default=frozenset(), converter=_names, kw_only=True)
+    faults: Faults = field(factory=Faults, converter=_faults, kw_only=True)
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
+    _tokens: SeenTokens = field(init=False, repr=False)
     _numbers: "count[int]" = field(init=False, repr=False, factory=lambda: count(1))
 
     def __attrs_post_init__(self) -> None:
-        self._cache = PrefixCache(self.clock)
+        self._cache, self._tokens = PrefixCache(self.clock), SeenTokens(self.counter)
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
         return {"error": {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}}
 
-    def count_seen(self, value: Any, text: bytes) -> int:
-        """Return the tokens of what the model is shown of `value`, a message or an item that reads `text` as JSON."""
-        words, media = part_text(text.decode())
-        return self.counter.count("\n".join(_seen(orjson.loads(words) if media else value))) + media
-
-    def count_tools(self, request: Request) -> int:
-        """Return the tokens of the tools that `request` defines."""
-        return self.counter.count(json_bytes(request["tools"]).decode()) if request.get("tools") else 0
+    def new_name(self, prefix: bytes) -> str:
+        """Return 12 hexadecimal digits for an answer behind `prefix`: another for each answer, in other processes too as the conversation grows."""
+        return blake2b(prefix + b"%d" % next(self._numbers), digest_size=6).hexdigest()
 
     def known_model(self, request: Request, message: str, param: str | None) -> None:
         """Refuse a model that there is not, with the vendor's `message` of ``{model}``."""
@@ -79,19 +76,6 @@ class OpenAIOptions:
             refuse(
                 Breach("unknown-model", message.format(model=model), ", ".join(sorted(self.models)), None, param, "model_not_found", 404)
             )
-
-
-def _seen(value: Any) -> Iterator[str]:
-    """Yield the texts in `value` that a model reads: no ids, types or secrets."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _seen(inner)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key not in _UNSEEN:
-                yield from _seen(inner)
 
 
 def refuse(breach: Breach) -> NoReturn:

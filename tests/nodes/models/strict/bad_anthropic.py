@@ -502,6 +502,13 @@ BAD: tuple[Bad, ...] = (
         messages=[ASK, assistant(search(), text("Let me see.")), ASK],
     ),
     Bad(
+        "text behind results while a search waits",
+        "unanswered-server-call",
+        1,
+        "messages.1: `web_search` tool use with id `s` was found without a corresponding",
+        messages=[ASK, assistant(search(), call()), user(result(), text("And?"))],
+    ),
+    Bad(
         "a result without its search",
         "orphan-server-result",
         1,

@@ -22,8 +22,8 @@ def result(own: str = "call_1", content: Any = "done") -> dict[str, Any]:
 
 
 def _chat(name: str, messages: Any, rule: str, wording: str, *said: str | None, **more: Any) -> BadRequest:
-    index = more.pop("index", None)
-    return BadRequest(name, {"model": MODEL, "messages": messages} | more, rule, wording, *said, index=index)
+    index, (param, code) = more.pop("index", None), (*said, None, None)[:2]
+    return BadRequest(name, {"model": MODEL, "messages": messages} | more, rule, wording, param, code, index=index)
 
 
 def chat_requests() -> Iterator[BadRequest]:

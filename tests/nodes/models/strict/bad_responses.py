@@ -22,8 +22,8 @@ def reasoning(**further: Any) -> dict[str, Any]:
 
 
 def _responses(name: str, items: Any, rule: str, wording: str, *said: str | None, **more: Any) -> BadRequest:
-    index, status = more.pop("index", None), more.pop("status", 400)
-    return BadRequest(name, {"model": MODEL, "input": items} | more, rule, wording, *said, status=status, index=index)
+    index, status, (param, code) = more.pop("index", None), more.pop("status", 400), (*said, None, None)[:2]
+    return BadRequest(name, {"model": MODEL, "input": items} | more, rule, wording, param, code, status=status, index=index)
 
 
 def responses_requests() -> Iterator[BadRequest]:

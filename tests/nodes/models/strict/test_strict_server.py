@@ -44,9 +44,6 @@ def test_an_answer_is_the_one_given_in_process(served: tuple[StrictAnthropic, an
     provider, sdk = served
     message = sdk.messages.create(**REQUEST)
     assert message.model_dump(mode="json", exclude_unset=True) == provider.create(REQUEST)
-    assert (
-        sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"]).input_tokens == message.usage.input_tokens - 300 - 25
-    )
     counted = sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"], tools=REQUEST["tools"])
     assert counted.input_tokens == message.usage.input_tokens
 
@@ -77,8 +74,9 @@ def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, an
             message = sdk.messages.create(**request)
         calls = [block for block in message.content if block.type == "tool_use"]
         messages += [{"role": "assistant", "content": message.content}, user(*[result(call.id) for call in calls])]
+    changed: Any = {**REQUEST, "system": "Other.", "messages": messages}
     with pytest.raises(anthropic.BadRequestError) as caught:
-        sdk.messages.create(**{**REQUEST, "system": "Other.", "messages": messages})
+        sdk.messages.create(**changed)
     assert "The block is bound to a different conversation" in str(caught.value)
     assert caught.value.status_code == 400
 
@@ -86,17 +84,15 @@ def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, an
 def test_betas_are_read_from_the_header(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
     """The SDK's beta calls reach the binding's controls and summaries on demand."""
     _, sdk = served
-    first = sdk.messages.create(**REQUEST)
-    history: list[Any] = [ASK, {"role": "assistant", "content": first.content}, user(result(first.content[-1].to_dict()["id"]))]  # type: ignore[union-attr]
+    first: Any = sdk.messages.create(**REQUEST)
+    past: Any = {**REQUEST, "messages": [ASK, {"role": "assistant", "content": first.content}, user(result(first.content[-1].id))]}
     thinking: Any = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    dropped = sdk.beta.messages.create(**{**REQUEST, "messages": history, "system": "Other."}, thinking=thinking, betas=[BINDING_BETA])
+    dropped = sdk.beta.messages.create(**past, system="Other.", thinking=thinking, betas=[BINDING_BETA])
     assert [entry.path for entry in dropped.input_transformations or ()] == ["messages.1.content.0"]
-    summary = sdk.beta.messages.create(**{**REQUEST, "messages": history}, compaction={"type": "summarize"}, betas=[COMPACTION_BETA])
+    summary = sdk.beta.messages.create(**past, compaction={"type": "summarize"}, betas=[COMPACTION_BETA])
     assert summary.stop_reason == "compaction"
-    again = sdk.beta.messages.create(
-        **{**REQUEST, "messages": [{"role": "assistant", "content": summary.content}, ASK]}, betas=[COMPACTION_BETA]
-    )
-    assert again.stop_reason == "tool_use"
+    future: Any = {**REQUEST, "messages": [{"role": "assistant", "content": summary.content}, ASK]}
+    assert sdk.beta.messages.create(**future, betas=[COMPACTION_BETA]).stop_reason == "tool_use"
 
 
 def test_faults_have_the_vendors_status_and_the_sdk_tries_again() -> None:
