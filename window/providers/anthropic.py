@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polycontext.window.epoch import Epoch
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
 from polycontext.window.providers.anthropic_block_rules import THINKING
+from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
@@ -39,7 +39,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
+    copies = copied_messages(Provider.ANTHROPIC, messages)
     entries = checked_entries(copies)
     pairing = Pairing(Provider.ANTHROPIC, repair=repair)
     start = 0
@@ -93,7 +93,7 @@ def hoist(messages: object) -> Rendered:
     >>> hoist([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]).system
     ({'type': 'text', 'text': 'Be brief.'},)
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
+    copies = copied_messages(Provider.ANTHROPIC, messages)
     checked_entries(copies)
     return hoisted(copies)
 
@@ -115,7 +115,9 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
 def _group_end(entries: Sequence[Entry], start: int) -> int:
     # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
     stop = start + 1
-    if entries[start].role == "assistant" and (entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])):
+    if entries[start].role == "assistant" and (
+        entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])
+    ):
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop
