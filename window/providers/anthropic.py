@@ -24,13 +24,15 @@ _CALL = ("type", "id", "name", "input")
 _RESULT = ("type", "tool_use_id", "content")
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read messages into turns. The history may end on open calls and begin with any role.
 
     System messages inside the list are read where they stand: the provider takes
     them between turns, and leading ones are a common way to store `system`
     (`hoist` takes those apart). With `repair` a call in the middle that has no
     result gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -40,7 +42,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     """
     copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
     entries = checked_entries(copies)
-    pairing = Pairing(Provider.ANTHROPIC, repair=repair)
+    pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
