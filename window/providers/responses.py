@@ -14,6 +14,7 @@ from polycontext.window.providers.blocks import Place, copied_messages, shown
 from polycontext.window.providers.layout import Collector
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.responses_read import call_of, is_call, role_of, take_message, take_output, type_of
+from polycontext.window.providers.responses_rules import judged
 from polycontext.window.providers.responses_write import COMPACTION, Writer
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, Turn
@@ -57,6 +58,9 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     parsed = parse(messages)
     if not allow_open_tail:
         refuse_open_tail(parsed)
+    breach = judged(parsed.messages, allow_open_tail=allow_open_tail, foreign=True)
+    if breach is not None:
+        raise breach.error(Provider.RESPONSES)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:

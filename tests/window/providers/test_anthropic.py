@@ -268,11 +268,13 @@ def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     assert render([turns[0], *turns[2:5]]).messages == [ASK, *messages[2:5]]
 
 
+URL = {"type": "url", "url": "https://example.org/a"}
 FORMS: list[Any] = [
     [{"role": "user", "content": "hi"}, {"role": "user", "content": "there"}, {"role": "assistant", "content": "Well"}],
-    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {}}]}, ASK],
-    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), {"role": "system", "content": [text("last")]}],
+    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {"type": "ephemeral"}}]}, ASK],
+    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), ASK, {"role": "system", "content": [text("last")]}],
     [{"role": "system", "content": "one"}, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}, ASK],
+    [ASK, assistant(text("x")), {"role": "system", "content": [], "output_config": {"effort": "low"}}, ASK],
     [ASK, assistant(call("a"), call("b")), user(result("b")), user(result("a"), text("And?")), user(text("Well?"))],
     [ASK, assistant(call("a")), user(result("a", is_error=False)), assistant(text("x"))],
     [ASK, assistant(call("a")), user(result("a", is_error=True, cache_control={"type": "ephemeral"})), ASK],
@@ -285,7 +287,7 @@ FORMS: list[Any] = [
     [ASK, assistant(call("a")), user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])), ASK],
     [ASK, assistant()],
     [ASK, {"role": "assistant", "content": ""}],
-    [user({"type": "image", "source": {}}, text("what"), {"type": "document", "source": {}, "title": "t"}, text("is this?"))],
+    [user({"type": "image", "source": URL}, text("what"), {"type": "document", "source": URL, "title": "t"}, text("is this?"))],
     [ASK, assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")), ASK],
     [ASK, assistant(call("a")), assistant(call("b"), text("x\n\ny")), user(result("b")), user(result("a")), assistant(text("\nz"))],
 ]
