@@ -268,9 +268,12 @@ def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     assert render([turns[0], *turns[2:5]]).messages == [ASK, *messages[2:5]]
 
 
+PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/map.png"}}
+DOCUMENT = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
+
 FORMS: list[Any] = [
     [{"role": "user", "content": "hi"}, {"role": "user", "content": "there"}, {"role": "assistant", "content": "Well"}],
-    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {}}]}, ASK],
+    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {"type": "ephemeral"}}]}, ASK],
     [ASK, {"role": "system", "content": "later"}, assistant(text("x")), {"role": "system", "content": [text("last")]}],
     [{"role": "system", "content": "one"}, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}, ASK],
     [ASK, assistant(call("a"), call("b")), user(result("b")), user(result("a"), text("And?")), user(text("Well?"))],
@@ -285,7 +288,7 @@ FORMS: list[Any] = [
     [ASK, assistant(call("a")), user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])), ASK],
     [ASK, assistant()],
     [ASK, {"role": "assistant", "content": ""}],
-    [user({"type": "image", "source": {}}, text("what"), {"type": "document", "source": {}, "title": "t"}, text("is this?"))],
+    [user(PICTURE, text("what"), {**DOCUMENT, "title": "t"}, text("is this?"))],
     [ASK, assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")), ASK],
     [ASK, assistant(call("a")), assistant(call("b"), text("x\n\ny")), user(result("b")), user(result("a")), assistant(text("\nz"))],
 ]
