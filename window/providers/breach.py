@@ -145,8 +145,8 @@ def kind_of(value: object) -> str:
     >>> kind_of(None), kind_of([]), kind_of(1)
     ('null', 'an array', 'an integer')
     """
-    names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", type(None): "null"}
-    return names.get(type(value)) or ("an object" if isinstance(value, dict) else "an array")
+    names: dict[type, str] = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", type(None): "null"}
+    return names.get(type(value), "an object" if isinstance(value, dict) else "an array")
 
 
 def listed(values: Collection[str]) -> str:

@@ -89,14 +89,15 @@ class StrictChat(OpenAIOptions):
         return broken(self._events(request, self._turn(request)), fault)
 
     def _turn(self, request: Request) -> _Turned:
-        use, tokens = self._judge(request)
-        message, finish = _message(self.reply(request), next(self._numbers))
+        use, tokens, prefix = self._judge(request)
+        name = self.new_name(prefix)
+        message, finish = _message(self.reply(request), name)
         said = self._tokens.of(message)
-        own = f"chatcmpl-strict{next(self._numbers):012d}"
+        own = f"chatcmpl-{name}"
         return _Turned(own, message, finish, _usage(tokens, said, use))
 
-    def _judge(self, request: Request) -> tuple[CacheUse, int]:
-        """Refuse `request`, or return what the cache holds of it, and its tokens."""
+    def _judge(self, request: Request) -> tuple[CacheUse, int, bytes]:
+        """Refuse `request`, or return what the cache holds of it, its tokens, and the digest of its messages."""
         breach = request_breach(request)
         if breach is not None:
             refuse(breach)
@@ -106,7 +107,7 @@ class StrictChat(OpenAIOptions):
         tokens = self._learn(request, digests)
         if tokens[-1] > self.window:
             refuse(self._overflow(tokens[-1]))
-        return self._cache.automatic(digests, tokens), tokens[-1]
+        return self._cache.automatic(digests, tokens), tokens[-1], digests[-1]
 
     def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
         """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
@@ -155,17 +156,17 @@ def _choice(delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
-def _message(answer: Answer, number: int) -> tuple[dict[str, Any], str]:
+def _message(answer: Answer, name: str) -> tuple[dict[str, Any], str]:
     """Return `answer` as a message of the vendor's, and why it ends."""
     given: dict[str, Any] = {"content": answer} if isinstance(answer, str) else dict(answer)
-    calls = [_call(call, number, index) for index, call in enumerate(given.pop("tool_calls", ()))]
+    calls = [_call(call, name, index) for index, call in enumerate(given.pop("tool_calls", ()))]
     finish = given.pop("finish_reason", "tool_calls" if calls else "stop")
     message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None, "annotations": []} | given
     return (message | {"tool_calls": calls} if calls else message), finish
 
 
-def _call(call: Mapping[str, Any], number: int, index: int) -> dict[str, Any]:
-    return {"id": f"call_strict{number:010d}{index:03d}", "type": "function"} | dict(call)
+def _call(call: Mapping[str, Any], name: str, index: int) -> dict[str, Any]:
+    return {"id": f"call_{name}{index:03d}", "type": "function"} | dict(call)
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from itertools import count
 from typing import Any, NoReturn
 
@@ -51,7 +52,7 @@ class OpenAIOptions:
     window: int = field(default=400_000, validator=_window, kw_only=True)
     counter: TokenCounter = field(factory=default_counter, kw_only=True)
     models: frozenset[str] = field(default=frozenset(), converter=_names, kw_only=True)
-    faults: Faults = field(factory=dict, converter=_faults, kw_only=True)
+    faults: Faults = field(factory=Faults, converter=_faults, kw_only=True)
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
     _tokens: SeenTokens = field(init=False, repr=False)
@@ -63,6 +64,10 @@ class OpenAIOptions:
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
         return {"error": {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}}
+
+    def new_name(self, prefix: bytes) -> str:
+        """Return 12 hexadecimal digits for an answer behind `prefix`: another for each answer, in other processes too as the conversation grows."""
+        return blake2b(prefix + b"%d" % next(self._numbers), digest_size=6).hexdigest()
 
     def known_model(self, request: Request, message: str, param: str | None) -> None:
         """Refuse a model that there is not, with the vendor's `message` of ``{model}``."""

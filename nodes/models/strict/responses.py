@@ -31,7 +31,7 @@ REASONING_TOKENS = 64
 _LEAST_COMPACTION = 32
 _COMPACTION_SHARE = 20
 _UNKNOWN = "The requested model '{model}' does not exist."
-_STARTS = {**ID_STARTS, "tool_search_call": "tsc", "shell_call": "sh", "apply_patch_call": "apc", "mcp_call": "mcp"}
+_STARTS: Mapping[str, str] = {**ID_STARTS, "tool_search_call": "tsc", "shell_call": "sh", "apply_patch_call": "apc", "mcp_call": "mcp"}
 
 
 @frozen
@@ -138,11 +138,12 @@ class StrictResponses(OpenAIOptions):
             ConnectionError: the script breaks the connection here.
         """
         unbroken(self.faults.next())
-        read, number = self._read(request), next(self._numbers)
+        read = self._read(request)
+        name = self.new_name(read.binding.prefix)
         users = [item for item in read.items if type_of(item) == "message" and item["role"] == "user"]
-        kept = [_kept(item, self._secrets.item_id("msg", number, place, None)) for place, item in enumerate(users)]
-        compaction = self._compaction(read.binding, read.tokens, number, len(kept))
-        frame = {"id": f"resp_{number:048x}", "object": "response.compaction", "created_at": int(self.clock())}
+        kept = [_kept(item, self._secrets.item_id("msg", name, place, None)) for place, item in enumerate(users)]
+        compaction = self._compaction(read.binding, read.tokens, name, len(kept))
+        frame = {"id": f"resp_{name}", "object": "response.compaction", "created_at": int(self.clock())}
         usage = _usage(read.tokens, self._use(request, read.shown), read.binding.tokens_of(compaction), 0)
         return frame | {"output": [*kept, compaction], "usage": usage}
 
@@ -155,11 +156,15 @@ class StrictResponses(OpenAIOptions):
         return {"object": "response.input_tokens", "input_tokens": self._read(request).tokens}
 
     def _respond(self, request: Request) -> dict[str, Any]:
-        read, number = self._read(request), next(self._numbers)
+        read = self._read(request)
+        name = self.new_name(read.binding.prefix)
         use = self._use(request, read.shown)
         asked = request if request.get("previous_response_id") is None else {**request, "input": read.items}
-        made = self._make(request, self.reply(asked), read, number)
-        response = self._frame(request, number) | {"output": made.items, "usage": _usage(read.tokens, use, made.tokens, made.reasoning)}
+        made = self._make(request, self.reply(asked), read, name)
+        response: dict[str, Any] = self._frame(request, name) | {
+            "output": made.items,
+            "usage": _usage(read.tokens, use, made.tokens, made.reasoning),
+        }
         if made.tokens > (request.get("max_output_tokens") or made.tokens):
             response |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
         if read.binding.removed:
@@ -256,34 +261,34 @@ class StrictResponses(OpenAIOptions):
             refuse(evolve(not_found(item["id"], index), message=f"Item with id '{item['id']}' not found.", legal="an item that was stored"))
         return orjson.loads(text)
 
-    def _make(self, request: Request, answer: Answer, read: _Read, number: int) -> _Made:
+    def _make(self, request: Request, answer: Answer, read: _Read, name: str) -> _Made:
         """Return what `answer` gives, with a compaction where the threshold of `request` is reached."""
         binding, items, tokens = read.binding.copy(), list[dict[str, Any]](), read.tokens
         threshold = _threshold(request)
         said = [{"content": answer}] if isinstance(answer, str) else [answer] if isinstance(answer, Mapping) else list(answer)
         compact_first = tokens >= threshold
         if compact_first:
-            items.append(self._compaction(binding, tokens, number, 0))
+            items.append(self._compaction(binding, tokens, name, 0))
         for given in said:
-            items.append(self._item(given, binding, items, number, stored=request.get("store") is not False))
+            items.append(self._item(given, binding, items, name, stored=request.get("store") is not False))
             tokens += binding.tokens_of(items[-1]) or self._tokens.of(items[-1]) + TURN_OVERHEAD
         if tokens >= threshold and not compact_first:
-            items.append(self._compaction(binding, tokens, number, len(items)))
+            items.append(self._compaction(binding, tokens, name, len(items)))
         reasoning = sum(binding.tokens_of(item) for item in items if item["type"] == "reasoning")
         return _Made(items, tokens - read.tokens, reasoning)
 
-    def _compaction(self, binding: Binding, tokens: int, number: int, place: int) -> dict[str, Any]:
-        own = self._secrets.item_id("cmp", number, place, None)
+    def _compaction(self, binding: Binding, tokens: int, name: str, place: int) -> dict[str, Any]:
+        own = self._secrets.item_id("cmp", name, place, None)
         size = max(_LEAST_COMPACTION, tokens // _COMPACTION_SHARE)
         item = {"id": own, "type": "compaction", "encrypted_content": binding.bound("compaction", size)}
         binding.add(item, place)
         return item
 
-    def _item(self, given: Item, binding: Binding, items: Sequence[Item], number: int, *, stored: bool) -> dict[str, Any]:
+    def _item(self, given: Item, binding: Binding, items: Sequence[Item], name: str, *, stored: bool) -> dict[str, Any]:
         """Return the output item that `given` scripts, and let `binding` go on behind it."""
         kind, place = given.get("type", "message"), len(items)
         needs = place - 1 if stored and items and items[-1]["type"] == "reasoning" else None
-        own = self._secrets.item_id(_STARTS.get(kind, kind[:3]), number, place, needs)
+        own = self._secrets.item_id(_STARTS.get(kind, kind[:3]), name, place, needs)
         item: dict[str, Any] = {"id": own, "type": kind} | without(given, "tokens")
         match kind:
             case "message":
@@ -292,15 +297,15 @@ class StrictResponses(OpenAIOptions):
                 secret = binding.bound("reasoning", given.get("tokens", REASONING_TOKENS))
                 item = {"summary": [], "encrypted_content": secret} | item
             case "function_call" | "custom_tool_call":
-                item = {"call_id": f"call_strict{number:010d}{place:03d}", "status": "completed"} | item
+                item = {"call_id": f"call_{name}{place:03d}", "status": "completed"} | item
             case _:
                 pass
         binding.add(item, place)
         return item
 
-    def _frame(self, request: Request, number: int) -> dict[str, Any]:
+    def _frame(self, request: Request, name: str) -> dict[str, Any]:
         made = int(self.clock())
-        own = {"id": f"resp_{number:048x}", "object": "response", "created_at": made, "status": "completed", "completed_at": made}
+        own = {"id": f"resp_{name}", "object": "response", "created_at": made, "status": "completed", "completed_at": made}
         asked = {key: request[key] for key in (*_DEFAULTS, "model") if request.get(key) is not None}
         return {**own, **_DEFAULTS, **asked}
 

@@ -65,9 +65,9 @@ class Secrets:
         kind, family, tokens, prefix = plain.split(b"|", 3)
         return Secret(kind.decode(), prefix, family.decode(), int(tokens))
 
-    def item_id(self, start: str, response: int, place: int, needs: int | None) -> str:
-        """Return the id of output item `place` of response number `response`; it `needs` the reasoning item at that place before it."""
-        body = f"{response:012x}{place:04x}{0 if needs is None else needs + 1:04x}"
+    def item_id(self, start: str, response: str, place: int, needs: int | None) -> str:
+        """Return the id of output item `place` of the response named `response` (12 hexadecimal digits); it `needs` the reasoning item at that place before it."""
+        body = f"{response}{place:04x}{0 if needs is None else needs + 1:04x}"
         return f"{start}_{body}{self._sign(body.encode()).hex()[:28]}"
 
     def required(self, own: str) -> str | None:
@@ -76,7 +76,7 @@ class Secrets:
         response, place, needs = body[:12], body[12:16], body[16:20]
         if needs in ("", "0000") or body[20:] != self._sign(body[:20].encode()).hex()[:28]:
             return None
-        return self.item_id("rs", int(response, 16), int(needs, 16) - 1, None) if place else None
+        return self.item_id("rs", response, int(needs, 16) - 1, None) if place else None
 
     def _sign(self, plain: bytes) -> bytes:
         return blake2b(plain, key=self.key[:64], digest_size=_SIZE).digest()

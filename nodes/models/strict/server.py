@@ -5,7 +5,7 @@ server-sent events where the request asks for a stream; a refusal has the vendor
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import TracebackType
@@ -22,6 +22,10 @@ MOST_BYTES = 64 * 2**20
 """Bytes of a body that are read at all; each provider has its own limit below."""
 
 
+def _all(given: Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
+    return tuple(given)
+
+
 @define(eq=False)
 class StrictServer:
     """Serve `providers`, each at its own path, on a free port of 127.0.0.1 while the `with` block runs.
@@ -35,7 +39,7 @@ class StrictServer:
         OSError: the port is taken.
     """
 
-    providers: tuple[StrictProvider, ...] = field(converter=tuple)
+    providers: tuple[StrictProvider, ...] = field(converter=_all)
     port: int = 0
     _server: "_Http | None" = field(default=None, init=False, repr=False)
     _thread: Thread | None = field(default=None, init=False, repr=False)

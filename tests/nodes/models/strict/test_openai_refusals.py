@@ -116,7 +116,7 @@ def test_what_is_no_json(value: Any) -> None:
 def test_a_list_is_judged_anew_where_it_changed() -> None:
     """What was learned of a prefix does not cover another one: a result that was taken away is missed, however often the list was sent."""
     strict = StrictChat(lambda _: "a")
-    messages = [user(), calling(chat_call()), {"role": "tool", "tool_call_id": "call_1", "content": "a"}]
+    messages: list[dict[str, Any]] = [user(), calling(chat_call()), {"role": "tool", "tool_call_id": "call_1", "content": "a"}]
     for _ in range(3):
         strict.create({"model": MODEL, "messages": messages})
         messages = [*messages, {"role": "assistant", "content": "b"}, user("c")]

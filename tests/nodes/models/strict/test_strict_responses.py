@@ -133,6 +133,17 @@ def test_other_models_and_other_providers() -> None:
     assert (caught.value.code, caught.value.index, caught.value.status) == ("invalid_encrypted_content", 1, 400)
 
 
+def test_a_conversation_outlives_its_provider() -> None:
+    """Another provider of the same secret goes on where the first one stopped: its ids are new, all reasoning stays valid."""
+    items = loop(strict(), 3)
+    for _ in range(3):
+        answer = ask(strict(), items)
+        assert not removed(answer)
+        call = answer["output"][1]["call_id"]
+        items += [*answer["output"], {"type": "function_call_output", "call_id": call, "output": "a"}]
+    assert len({item.get("id") for item in items if "id" in item}) == sum("id" in item for item in items)
+
+
 def test_without_binding_only_forgery_is_seen() -> None:
     """With the binding off a changed prefix takes nothing away."""
     items = loop(strict(), 2)
