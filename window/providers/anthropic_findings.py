@@ -32,16 +32,16 @@ def findings(request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[st
         before, faults = progress, list[InvalidMessagesError]()
         progress = _judged(message, before, faults, final=index == len(copies) - 1)
         found += faults
-    ends = [partial(refuse_first, progress), *_ends(body, progress)]
     if not found:
-        found = [error for end in ends for error in _raised(end)][:1]
+        found = [error for end in _ends(body, progress) for error in _raised(end)][:1]
     return found
 
 
 def _ends(body: Mapping[str, Any] | None, progress: Progress) -> list[Callable[[], None]]:
+    first = partial(refuse_first, progress)
     if body is not None:
-        return [partial(check_whole, body, progress)]
-    return [partial(judge_places, progress), partial(finish, progress)]
+        return [first, partial(check_whole, body, progress)]
+    return [first, partial(judge_places, progress), partial(finish, progress)]
 
 
 def _judged(message: Message, before: Progress, faults: list[InvalidMessagesError], *, final: bool) -> Progress:
