@@ -66,7 +66,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
-the first message is the assistant's; legal: a user message first
+the message is the first message and the assistant's; legal: a user message first
     """
     check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 

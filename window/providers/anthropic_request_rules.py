@@ -18,6 +18,7 @@ from polycontext.window.providers.anthropic_order_rules import (
     finish,
     judge_marks,
     judge_media,
+    judge_places,
     refuse_first,
 )
 from polycontext.window.providers.anthropic_rules import EXTRA, At, checked_entry
@@ -57,8 +58,8 @@ _COUNTED = frozenset({"max_tokens"})
 """Fields that a request for a count may lack."""
 
 
-def check_messages(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
-    """Judge a message list as it would be sent.
+def check_messages(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True, placed: bool = False) -> None:
+    """Judge a message list. Where its system messages stand is judged if it is to be sent as it is: `placed`.
 
     Raises:
         InvalidMessagesError: the first rule of docs/providers.md that it breaks.
@@ -66,6 +67,8 @@ def check_messages(messages: object, *, allow_open_tail: bool = False, strict_fi
     progress = judged(copied_messages(Provider.ANTHROPIC, messages))
     if strict_first:
         refuse_first(progress)
+    if placed:
+        judge_places(progress)
     finish(progress, allow_open_tail=allow_open_tail)
 
 
@@ -167,6 +170,7 @@ def check_whole(body: Mapping[str, Any], progress: Progress, *, prefill: bool = 
             "the directive-only form (content: [] with output_config) is accepted at any position"
         )
         raise At("messages", 0).refuse("system-place", "is a system message", "the field system of the request", says)
+    judge_places(progress)
     finish(progress)
     judge_media(progress, most_media)
     judge_marks([*_head_marks(body), *progress.marks])
