@@ -16,9 +16,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.window.image_size import image_size
 from polycontext.window.part import Part
-from polycontext.window.pdf_pages import PDF_LIMIT, count_pages
 
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
@@ -211,6 +209,8 @@ def _shown(text: object) -> str:
 
 
 def _image(medium: Medium, payload: str) -> Medium:
+    from polycontext.window.image_size import image_size  # noqa: PLC0415 - here and below: for those who have media
+
     for length in HEADS:
         found = image_size(head(payload, length))
         if found:
@@ -229,6 +229,9 @@ def _seconds(opening: bytes, size: int) -> float | None:
 
 
 def _document(medium: Medium, payload: str) -> Medium:
+    from polycontext.window.image_size import image_size  # noqa: PLC0415
+    from polycontext.window.pdf_pages import PDF_LIMIT, count_pages  # noqa: PLC0415
+
     opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:
         pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from polycontext.linearity import InvalidDataError, PolycontextError
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
 from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.earlier_turns import upgraded
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
@@ -102,7 +103,7 @@ class SavedSession:
         if data.get("schema") == 1:
             data = _of_schema_1(data)
         if data.get("schema") == 2:  # noqa: PLR2004 - the schema before this one
-            data = {**_of_schema_2(data), "schema": SCHEMA}
+            data = {**upgraded(data), "schema": SCHEMA}
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
         return structured(_CONVERTER, data, cls, legal="what to_json wrote")
@@ -132,29 +133,6 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
     moved = _promoted_before_clearing(events) if isinstance(events, list) else events
     kept = {name: value for name, value in data.items() if name not in {"engine", "events", "schema"}}
     return {**kept, "schema": 2, "events": moved}
-
-
-def _of_schema_2(value: Any) -> Any:
-    """Return `value` with the parts of every turn in the order of their blocks; they were before the text or behind it."""
-    if isinstance(value, list):
-        return [_of_schema_2(inner) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    upgraded = {name: _of_schema_2(inner) for name, inner in value.items()}
-    parts = value.get("parts")
-    if isinstance(parts, list) and "content" in value and all(isinstance(part, dict) for part in parts):
-        upgraded["parts"] = _ordered_parts(parts, value["content"])
-    return upgraded
-
-
-def _ordered_parts(parts: list[dict[str, Any]], content: object) -> list[dict[str, Any]]:
-    blocks = [{name: inner for name, inner in part.items() if name != "before_text"} for part in parts]
-    before = [block for block, part in zip(blocks, parts, strict=True) if part.get("before_text", True)]
-    behind = [block for block, part in zip(blocks, parts, strict=True) if not part.get("before_text", True)]
-    if not behind or not isinstance(content, str):
-        return before + behind
-    words = [{"provider": name, "data": "{}", "kind": "words", "stop": len(content)} for name in {p.get("provider"): None for p in behind}]
-    return before + words + behind
 
 
 def _promoted_before_clearing(events: list[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals, Threshold
 from polycontext.window import ContextItem, ContextWindow, ItemType, Part, Role, ToolCall, Turn
+from polycontext.window.part import PartKind
 from tests.golden.material import FAULTS, NAMES, NOUNS, STARTS, Dice, answer, code, data, passage, path, speech
 
 ITEM_TIME = 4_100_000_000
@@ -220,7 +221,7 @@ def _turn_with_parts(dice: Dice, memory: Memory) -> Turn:
         thought = {"type": "thinking", "thinking": passage(dice, 60), "signature": f"c2ln{memory.own_ids}"}
         return Turn(Role.ASSISTANT, text, parts=(Part("anthropic", json.dumps(thought)),))
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    return Turn(Role.USER, text, parts=(Part("openai", json.dumps(image), before_text=False),))
+    return Turn(Role.USER, text, parts=(Part("openai", "{}", PartKind.WORDS, 0, len(text)), Part("openai", json.dumps(image))))
 
 
 def _attaching(dice: Dice, memory: Memory, window: ContextWindow, log: tuple[str, ...]) -> dict[str, Any]:

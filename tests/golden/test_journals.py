@@ -13,7 +13,8 @@ import pytest
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import NO_SIGNALS, Signals
-from polycontext.window import Part, Turn
+from polycontext.window import Turn
+from polycontext.window.part import PartKind
 from tests.golden.commands import Words
 from tests.golden.sessions import Ticking
 
@@ -63,7 +64,7 @@ def _turn(session: ContextSession, turn: Turn) -> dict[str, Any]:
         "content": turn.content,
         "calls": [[call.id, call.name, call.arguments] for call in turn.tool_calls],
         "answers": turn.tool_call_id,
-        "parts": [_part(part) for part in turn.parts],
+        "parts": _parts(turn),
         "sources": list(turn.sources),
         "level": turn.level,
         "tokens": turn.tokens,
@@ -72,8 +73,11 @@ def _turn(session: ContextSession, turn: Turn) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value not in (None, [])}
 
 
-def _part(part: Part) -> list[Any]:
-    return [part.provider, part.data, part.before_text]
+def _parts(turn: Turn) -> list[list[Any]]:
+    """Return blocks as schema 1 told of them: each with whether it stood before the text."""
+    spoken = next((place for place, part in enumerate(turn.parts) if part.kind is PartKind.WORDS), len(turn.parts))
+    blocks = ((place, part) for place, part in enumerate(turn.parts) if part.kind is PartKind.BLOCK)
+    return [[part.provider, part.data, place < spoken] for place, part in blocks]
 
 
 def _messages(session: ContextSession) -> Any:

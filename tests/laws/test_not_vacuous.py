@@ -23,6 +23,7 @@ from polycontext.pressure.laws import projectors
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, WireFormat, get_format
+from polycontext.window.tokens.counting import TURN_OVERHEAD
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 
 Inputs = Mapping[str, Any]
@@ -169,16 +170,17 @@ def test_a_pointer_is_shorter_than_what_it_replaces() -> None:
     assert [job.sources[0].resource_id for job in projector.plan_for(window, target).jobs] == ["t5"]
 
 
-def test_what_a_format_adds_is_counted() -> None:
-    """Anthropic takes no empty message: what stands for one is part of the bill, and a view that it takes over the budget is refused."""
+def test_what_a_format_adds_is_told_before() -> None:
+    """Anthropic takes no empty message: what stands for one is in the count of its turn, so that a view within its budget leaves for all."""
     session = ContextSession(60, counter=FAST, auto=False, threshold=FixedThreshold(1.0))
     session.add_user_turn("hello")
-    while session.window.tokens < 48:
+    while session.window.tokens < 40:
         session.add_assistant_turn("")
         session.add_user_turn("")
-    session.messages("openai")
-    with pytest.raises(ContextOverflowError, match="as anthropic takes it"):
-        session.messages("anthropic")
+    stand_ins = (len(session.window) - 1) * FAST.count("[empty]")
+    assert session.window.tokens == len(session.window) * TURN_OVERHEAD + FAST.count("hello") + stand_ins
+    for provider in Provider:
+        assert session.messages(provider)
     readers.what_leaves_is_valid(session, get_format("anthropic"))
 
 

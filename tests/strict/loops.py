@@ -113,7 +113,7 @@ def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     head = sum(counter.count(text) + 4 for text in (script.system, script.task))
     atoms = [_tokens(vendor, step) for step in script.steps]
     wanted = int(script.share * (head + sum(sum(atom) for atom in atoms)))
-    least = head + 2 * max(sum(atom) for atom in atoms) + 200
+    least = head + int(1.3 * max(sum(atom) for atom in atoms)) + 150
     found.raised = least > wanted
     return max(wanted, least)
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from attrs import Factory, define
+
 from polycontext.window.providers.anthropic_block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
 from polycontext.window.providers.anthropic_order_rules import (
     MOST_MEDIA,
@@ -78,6 +80,21 @@ def judged(messages: Sequence[Message], progress: Progress | None = None) -> Pro
     for message in messages:
         progress = judged_one(message, progress, final=progress.count == last)
     return progress
+
+
+@define
+class GrowingList:
+    """Judge a list that grows, as `check_messages` does; all but the last message are judged once and stay."""
+
+    _settled: Progress = Factory(Progress)
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` as `check_messages` does; what a list begins with is not looked at again."""
+        for message in messages[self._settled.count : -1]:
+            self._settled = judged_one(message, self._settled, final=False)
+        progress = judged_one(messages[-1], self._settled, final=True)
+        refuse_first(progress)
+        finish(progress, allow_open_tail=allow_open_tail)
 
 
 def judged_one(message: Message, progress: Progress, *, final: bool) -> Progress:

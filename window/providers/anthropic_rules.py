@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.blocks import Place, check_blocks, is_visible, shown
@@ -50,7 +50,7 @@ class At:
 
     def into(self, *steps: str | int) -> "At":
         """Return a place further in."""
-        return evolve(self, steps=(*self.steps, *steps))
+        return At(self.root, self.index, self.steps + steps)
 
     @property
     def ours(self) -> str:

@@ -47,9 +47,9 @@ class Collector:
     _length: int = 0
 
     @property
-    def last(self) -> PartKind | None:
-        """Return the kind of what was taken in last."""
-        return self._parts[-1].kind if self._parts else None
+    def last(self) -> Part | None:
+        """Return what was taken in last."""
+        return self._parts[-1] if self._parts else None
 
     def message(self, further: Message) -> None:
         """Say that a message begins here, with `further` fields."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, shown
 from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.openai_write import BODIES, TEXTS, Writer
+from polycontext.window.providers.openai_write import BODIES, MAX_CALL_ID, TEXTS, Writer
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, ToolCall, Turn
@@ -145,6 +145,8 @@ def _further_of_call(raw: Message) -> Message:
     kind = raw["type"]
     inner = without(raw[kind], "name", BODIES[kind])
     further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
+    if len(raw["id"]) > MAX_CALL_ID:
+        further["id"] = raw["id"]  # the server it came from takes it
     return further if kind == "function" else {"type": kind, **further}
 
 

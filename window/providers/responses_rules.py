@@ -8,7 +8,7 @@ from its start, so that whoever judges a growing list goes on where it stopped.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, cast
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import Breach, Spot, first
@@ -200,3 +200,16 @@ def _is_awaited(item: Message, kind: str) -> bool:
     environment: Any = item.get("environment")
     elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
     return not (item.get("async") or elsewhere or kind == "tool_search_call")
+
+
+@define
+class GrowingList:
+    """Judge a list that grows, each message once; what other servers that speak the format take is taken as well."""
+
+    _judge: InputJudge = Factory(lambda: InputJudge(foreign=True))
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
+        breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
+        if breach is not None:
+            raise breach.error(NAME)

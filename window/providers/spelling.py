@@ -6,10 +6,11 @@ from collections.abc import Iterable
 _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def aliases(names: Iterable[str], longest: int | None = None) -> dict[str, str]:
+def aliases(names: Iterable[str], longest: int | None = None, *, any_sign: bool = False) -> dict[str, str]:
     """Return for each name that holds more than letters, digits, ``_`` and ``-``, or is too long, one that does not.
 
-    `longest` is how many characters the provider takes. Law: all names, spelled anew or not, stay different.
+    `longest` is how many characters the provider takes; with `any_sign` it minds nothing else. Law: all names, spelled anew
+    or not, stay different.
 
     >>> aliases(["f:1", "f_1", "ok"]), aliases(["search_web", "search_all"], 6)
     ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
@@ -17,8 +18,8 @@ def aliases(names: Iterable[str], longest: int | None = None) -> dict[str, str]:
     given = list(dict.fromkeys(names))
     taken, found = set(given), dict[str, str]()
     for name in given:
-        if _OUTSIDE.search(name) or (longest is not None and len(name) > longest):
-            found[name] = _free(_OUTSIDE.sub("_", name), taken, longest)
+        if (not any_sign and _OUTSIDE.search(name)) or (longest is not None and len(name) > longest):
+            found[name] = _free(name if any_sign else _OUTSIDE.sub("_", name), taken, longest)
             taken.add(found[name])
     return found
 

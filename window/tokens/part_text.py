@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from attrs import Factory, define
+from attrs import define
 
 from polycontext.window.media import KINDS, read_medium, read_source
 from polycontext.window.part import Part, PartKind
@@ -25,7 +25,7 @@ def part_text(part: Part) -> tuple[str, int]:
     """Return the text of `part` that counts as text, and the tokens of the media in it.
 
     Signed thinking, encrypted items and whatever is not JSON count as they stand. Of a part that is no block
-    its further fields count; how a message writes "no content" is not counted.
+    its further fields count; how a message writes "no content" is not counted. What is JSON stays JSON.
 
     >>> part_text(Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}'))[1]
     4784
@@ -47,8 +47,7 @@ def part_text(part: Part) -> tuple[str, int]:
         return part.data, 0
     if is_block and not cutter.found:
         return part.data, 0
-    text = orjson.dumps(rest).decode() if rest != {} else ""
-    return "\n".join([text, *cutter.texts]), cutter.tokens
+    return orjson.dumps(rest).decode() if rest != {} else "", cutter.tokens
 
 
 def _further(fields: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +64,6 @@ class _Cutter:
 
     tokens: int = 0
     found: bool = False
-    texts: list[str] = Factory(list)
 
     def cut(self, value: Any) -> Any:
         """Return `value` with the payload of every medium cut out."""
@@ -81,9 +79,7 @@ class _Cutter:
         source = read_source(value)
         if not source.data or source.plain:
             return value
-        if medium.text is not None:
-            self.texts.append(medium.text)
-        return _without(value, source.data)
+        return _with(value, source.data, medium.text or "")
 
 
 def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:
@@ -92,13 +88,15 @@ def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:
     return isinstance(source, Mapping) and source.get("type") == "content"
 
 
-def _without(value: Any, payload: str) -> Any:
-    """Return `value` without the `payload`, as it stands or in a data URL, where a payload may stand."""
+def _with(value: Any, payload: str, words: str) -> Any:
+    """Return `value` with `words` instead of the `payload`, as it stands or in a data URL, where a payload may stand."""
     match value:
         case list():
-            return [_without(inner, payload) for inner in value]
+            return [_with(inner, payload, words) for inner in value]
         case dict():
-            return {key: "" if key in _PAYLOADS and _holds(inner, payload) else _without(inner, payload) for key, inner in value.items()}
+            return {
+                key: words if key in _PAYLOADS and _holds(inner, payload) else _with(inner, payload, words) for key, inner in value.items()
+            }
         case _:
             return value
 

@@ -19,26 +19,26 @@ from tests.window.tokens.what_leaves import tokens_leaving
 
 A, C, R = "anthropic", "openai", "openai-responses"
 PNG, PDF, URL = b64(png(640, 480)), b64(pdf(3)), "https://example.org/cat.png"
-PICTURE = {
+PICTURE: dict[str, dict[str, Any]] = {
     A: {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
     C: {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PNG}},
     R: {"type": "input_image", "image_url": "data:image/png;base64," + PNG},
 }
-LINK = {
+LINK: dict[str, dict[str, Any]] = {
     A: {"type": "image", "source": {"type": "url", "url": URL}},
     C: {"type": "image_url", "image_url": {"url": URL}},
     R: {"type": "input_image", "image_url": URL},
 }
-PAPER = {
+PAPER: dict[str, dict[str, Any]] = {
     A: {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}, "title": "a.pdf"},
     C: {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64," + PDF}},
     R: {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64," + PDF},
 }
-LINKED_PAPER = {
+LINKED_PAPER: dict[str, dict[str, Any]] = {
     A: {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}},
     R: {"type": "input_file", "file_url": "https://example.org/a.pdf"},
 }
-NOTE = {
+NOTE: dict[str, dict[str, Any]] = {
     A: {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}, "title": "a.txt"},
     C: {"type": "text", "text": "a.txt\n\nwords"},
     R: {"type": "input_text", "text": "a.txt\n\nwords"},

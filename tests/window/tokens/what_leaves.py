@@ -31,8 +31,8 @@ def _count(counter: TokenCounter, provider: str, value: Any) -> int:
             return counter.count(value)
         case list():
             return sum(_count(counter, provider, inner) for inner in value)
-        case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "input": called, **further}:
-            return counter.count(compact(called)) + _fields(counter, provider, further)
+        case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "input": called}:
+            return counter.count(compact(called)) + _fields(counter, provider, {key: value[key] for key in value if key != "input"})
         case dict():
             medium = read_medium(value)
             if medium is None or medium.text is not None or _holds_blocks(value):

@@ -1,0 +1,175 @@
+"""Epochs of a session: requests only grow, and whatever changes their inside says what it took."""
+
+import json
+from typing import Any
+
+import pytest
+
+from polycontext import ContextSession
+from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial import ContextState
+from polycontext.window import Part, ToolCall, Turn
+
+WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
+
+
+def thought(number: int, words: int = 20, provider: str = "anthropic") -> Part:
+    """Return thinking that only behind its prefix is valid."""
+    kind = "thinking" if provider == "anthropic" else "reasoning"
+    return Part(provider, json.dumps({"type": kind, "thinking": f"so {number} " * words, "signature": f"sig{number}"}))
+
+
+def picture(number: int) -> Part:
+    """Return a picture."""
+    return Part("anthropic", json.dumps({"type": "image", "source": {"type": "url", "url": f"https://example.org/{number}.png"}}))
+
+
+def worked(session: ContextSession, steps: int, words: int = 20) -> ContextSession:
+    """Let a model think, call and hear so many times."""
+    session.add_system("You are an agent.")
+    session.add_user_turn("Mend the tests.")
+    for number in range(steps):
+        calls = [ToolCall(f"c{number}", "run", json.dumps({"n": number}))]
+        session.add(Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number, words)]))
+        session.add_tool_turn(WORDS.format(number, number), tool_call_id=f"c{number}")
+    return session
+
+
+def signatures(session: ContextSession) -> list[str]:
+    """Return the signatures of the thinking that is sent."""
+    blocks = (block for message in session.messages("anthropic") for block in message["content"])
+    return [block["signature"] for block in blocks if block["type"] == "thinking"]
+
+
+def test_within_an_epoch_all_thinking_goes_along() -> None:
+    """And nothing is asked of the provider for it."""
+    session = worked(ContextSession(100_000, counter=FAST), 10)
+    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (1, None, None)
+    assert signatures(session) == [f"sig{number}" for number in range(10)]
+    assert session.request("anthropic").options == {}
+
+
+def test_a_compression_begins_an_epoch_and_says_what_fell() -> None:
+    """From then on the provider is told that what it misses is gone."""
+    session = worked(ContextSession(100_000, counter=FAST), 10)
+    output = session.compress(0.001)
+    assert output.epoch == session.epoch
+    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (2, 2, "compress")
+    assert session.epoch.unbound == ("anthropic",)
+    assert signatures(session) == []
+    options = session.request("anthropic").options
+    assert options["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
+    assert options["betas"] == ["thinking-binding-controls-2026-08-01"]
+    assert session.request("openai").options == {}
+
+
+def test_a_compression_that_changes_nothing_begins_no_epoch() -> None:
+    """What was sent is still what is sent."""
+    session = ContextSession(100_000, counter=FAST)
+    session.add_user_turn("hello")
+    session.compress(0.9)
+    assert session.epoch.number == 1
+
+
+def test_clearing_begins_an_epoch_and_promoting_none() -> None:
+    """A class is no content."""
+    session = worked(ContextSession(100_000, counter=FAST), 2)
+    session.promote(session.log()[-1].resource_id, ResourceClass.PRESERVED)
+    assert session.epoch.number == 1
+    session.clear()
+    assert (session.epoch.number, session.epoch.why, session.epoch.unbound) == (2, "clear", ("anthropic",))
+
+
+def test_recalling_begins_an_epoch() -> None:
+    """What comes back stands before what was there; its own thinking stays behind, which was made on another prefix."""
+    session = worked(ContextSession(100_000, counter=FAST), 10)
+    session.compress(0.001)
+    first = session.log()[2].resource_id
+    session.recall([first])
+    assert (session.epoch.number, session.epoch.why) == (3, "recall")
+    assert any("Trying 0." in json.dumps(message) for message in session.messages("anthropic"))
+    assert signatures(session) == []
+    before = session.epoch
+    session.recall([first])
+    assert session.epoch == before
+
+
+def test_a_picture_that_fell_can_be_recalled() -> None:
+    """Its line says by which id."""
+    session = ContextSession(3_000, counter=FAST)
+    session.add(Turn("user", "Describe this.", parts=[picture(1)]))
+    session.add_assistant_turn("A cat.")
+    session.add_user_turn("Thank you for that. Now compare.")
+    session.compress(0.1)
+    assert session.epoch.fell == ("t1",)
+    line = session.window.all_turns()[0].text.split("\n")[1]
+    assert line.endswith("recall t1]")
+    session.recall(["t1"])
+    assert session.window.all_turns()[0] == session.log()[0]
+
+
+def test_what_the_caller_pins_stays_with_its_picture() -> None:
+    """And what the classifier preserves keeps its words."""
+    session = ContextSession(4_000, counter=FAST)
+    session.add(Turn("user", "Our plan, always keep it in sight.", parts=[picture(1)]), ResourceClass.PRESERVED)
+    for number in range(30):
+        session.add_assistant_turn(WORDS.format(number, number))
+    session.compress(0.1)
+    assert session.window.all_turns()[0].parts
+
+
+def test_room_is_made_before_a_thinking_model_is_asked() -> None:
+    """Not between the question and an answer that is bound to it."""
+    session = ContextSession(1_500, counter=FAST)
+    worked(session, 40)
+    for number in range(40, 60):
+        asked = session.epoch.number
+        calls = [ToolCall(f"c{number}", "run", "{}")]
+        session.add(Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number)]))
+        assert session.epoch.number == asked
+        session.add_tool_turn(WORDS.format(number, number), tool_call_id=f"c{number}")
+        assert session.state is not ContextState.PRESSURED
+    assert session.epoch.number > 3
+
+
+def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> None:
+    """They were made on all of it."""
+    whole = worked(ContextSession(100_000, counter=FAST), 40)
+    session = ContextSession(1_500, counter=FAST)
+    session.extend(whole.messages("anthropic"), "anthropic")
+    assert session.epoch.number > 1
+    assert signatures(session) == []
+    # The log keeps what came.
+    assert sum(bool(turn.parts) for turn in session.log()) == 40
+
+
+@pytest.mark.parametrize("max_tokens", [4_000, 8_000, 32_000])
+def test_thinking_never_fills_a_window(max_tokens: int) -> None:
+    """A thousand exchanges go through on defaults, however small the window."""
+    session = ContextSession(max_tokens)
+    session.add_system("You are an agent.")
+    for number in range(1_000):
+        session.add_user_turn(f"Question {number}: what of item {number * 7}?")
+        session.request("anthropic")
+        session.add(Turn("assistant", f"It is {number}.", parts=[thought(number, 100)]))
+        assert session.window.total_tokens < max_tokens
+    assert len(session.log()) == 2_001
+
+
+def test_pictures_never_fill_a_window() -> None:
+    """Two hundred go through eight thousand tokens, the newest in sight."""
+    session = ContextSession(8_000)
+    for number in range(200):
+        session.add(Turn("user", f"Picture {number}?", parts=[picture(number)]))
+        newest: Any = session.request("anthropic").messages[-1]["content"]
+        assert newest[0]["type"] == "image"
+        session.add_assistant_turn(f"It shows {number}.")
+
+
+def test_a_session_saved_and_read_is_in_the_same_epoch() -> None:
+    """Epochs follow from the journal."""
+    session = worked(ContextSession(1_500, counter=FAST), 20)
+    again = ContextSession.from_json(session.to_json(), counter=FAST)
+    assert again.epoch == session.epoch
+    assert again.request("anthropic") == session.request("anthropic")
