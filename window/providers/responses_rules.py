@@ -170,7 +170,6 @@ class InputJudge:
             message = f"Duplicate tool call found with call_id {call_id}."
             return Breach("duplicate-call-id", message, "one open call an id", index, "input")
         self._open[call_id] = _Call(index, kind, _is_awaited(item, kind))
-        self._answered.discard(call_id)
         return None
 
     def _answer(self, call_id: str, kind: str, index: int | None) -> Breach | None:
