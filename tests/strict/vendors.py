@@ -30,6 +30,10 @@ class Vendor(ABC):
         """Return the messages of an answer, to be taken in."""
 
     @abstractmethod
+    def said(self, answer: Message) -> Message:
+        """Return a request of nothing but what an answer says."""
+
+    @abstractmethod
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer."""
 
@@ -85,6 +89,9 @@ class Anthropic(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         return [{"role": "assistant", "content": answer["content"]}]
 
+    def said(self, answer: Message) -> Message:
+        return {"messages": self.reply(answer)}
+
     def calls(self, answer: Message) -> list[str]:
         return [block["id"] for block in answer["content"] if block["type"] == "tool_use"]
 
@@ -128,6 +135,9 @@ class Chat(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         return [answer["choices"][0]["message"]]
 
+    def said(self, answer: Message) -> Message:
+        return {"messages": self.reply(answer)}
+
     def calls(self, answer: Message) -> list[str]:
         return [call["id"] for call in answer["choices"][0]["message"].get("tool_calls") or ()]
 
@@ -160,6 +170,9 @@ class Responses(Vendor):
 
     def reply(self, answer: Message) -> list[Message]:
         return list(answer["output"])
+
+    def said(self, answer: Message) -> Message:
+        return {"input": self.reply(answer)}
 
     def calls(self, answer: Message) -> list[str]:
         return [item["call_id"] for item in answer["output"] if item["type"] == "function_call"]

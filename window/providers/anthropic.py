@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polycontext.window.epoch import Epoch
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
 from polycontext.window.providers.anthropic_block_rules import THINKING
+from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
