@@ -6,7 +6,7 @@ from its start, so that whoever judges a growing list goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from attrs import Factory, define, evolve, field, frozen
 
@@ -14,9 +14,6 @@ from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import Breach, Spot, first
 from polycontext.window.providers.responses_items import item_breach, type_of
 from polycontext.window.providers.wire import Message, Provider
-
-NAME = "openai-responses"
-"""What errors call this format."""
 
 ANSWERS: Mapping[str, frozenset[str]] = {
     "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),
@@ -52,10 +49,10 @@ def check_items(items: object, *, allow_open_tail: bool = False, continued: bool
     """
     if isinstance(items, str):
         return
-    copies = copied_messages(cast("Provider", NAME), items)
+    copies = copied_messages(Provider.RESPONSES, items)
     breach = judged(copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign)
     if breach is not None:
-        raise breach.error(NAME)
+        raise breach.error(Provider.RESPONSES)
 
 
 def judged(items: Sequence[Message], *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> Breach | None:
@@ -212,4 +209,4 @@ class GrowingList:
         """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
         breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
         if breach is not None:
-            raise breach.error(NAME)
+            raise breach.error(Provider.RESPONSES)
