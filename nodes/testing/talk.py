@@ -84,8 +84,11 @@ ITEMS = st.builds(
 """Few ids and file names, so that attachments supersede one another."""
 
 
-def _thought(provider: str, kind: str, words: int) -> Part:
-    return Part(provider, json.dumps({"type": kind, "thinking": "so " * words, "signature": "c2ln", "encrypted_content": "ZW5j"}))
+def _thought(provider: str, words: int) -> Part:
+    if provider == "anthropic":
+        return Part(provider, json.dumps({"type": "thinking", "thinking": "so " * words, "signature": "c2ln"}))
+    summary = [{"type": "summary_text", "text": "so " * words}]
+    return Part(provider, json.dumps({"type": "reasoning", "summary": summary, "encrypted_content": "ZW5j"}))
 
 
 def _picture(provider: str, width: int, payload: int) -> Part:
@@ -97,9 +100,7 @@ def _picture(provider: str, width: int, payload: int) -> Part:
     return Part(provider, json.dumps({"type": kind, **block[kind]}))
 
 
-THOUGHTS = st.builds(
-    _thought, st.sampled_from(["anthropic", "openai-responses"]), st.sampled_from(["thinking", "reasoning"]), st.sampled_from([1, 20, 200])
-)
+THOUGHTS = st.builds(_thought, st.sampled_from(["anthropic", "openai-responses"]), st.sampled_from([1, 20, 200]))
 PICTURES = st.builds(_picture, st.sampled_from(["anthropic", "openai"]), st.sampled_from([1, 300, 1500]), st.sampled_from([4, 2_000]))
 
 

@@ -26,7 +26,8 @@ from polycontext.linearity import PolycontextError
 from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic
 from polycontext.nodes.models.strict.chat import StrictChat
 from polycontext.nodes.models.strict.responses import StrictResponses
-from polycontext.window import REQUEST_OVERHEAD, ToolCall, Turn, count_turn, default_counter
+from polycontext.window import REQUEST_OVERHEAD, count_turn, default_counter
+from polycontext.window.providers import Rendered, get_format
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
 
@@ -57,7 +58,7 @@ def run_loop(seed: int) -> Found:
     current: list[tuple[int, Step]] = []
     provider = STRICT[vendor.provider](lambda _: vendor.says(current[0][1], current[0][0]))
     session.add_system(script.system)
-    vendor.user(session, script.task, 0)
+    session.extend([vendor.user(script.task, 0)], vendor.provider)
     known: tuple[int, list[str]] = (0, [])
     for number, step in script_left:
         current[:] = [(number, step)]
@@ -94,9 +95,9 @@ def _step(
     session.extend(vendor.reply(answer), vendor.provider)
     ours = [*now, *_new(vendor, answer)] if session.epoch.number == epoch else []
     for call, call_id in zip(step.calls, vendor.calls(answer), strict=True):
-        vendor.result(session, call, call_id)
+        session.extend([vendor.result(call, call_id)], vendor.provider)
     if step.user is not None:
-        vendor.user(session, step.user, step.picture)
+        session.extend([vendor.user(step.user, step.picture)], vendor.provider)
     # What came with the answer must be there next time, unless a new epoch has begun since.
     return epoch, ours if session.epoch.number == epoch else []
 
@@ -109,21 +110,22 @@ def _new(vendor: Vendor, answer: dict[str, Any]) -> list[str]:
 
 def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     """Return the budget: the script's share of its length, or what its largest atom needs, whichever is more."""
-    counter = default_counter()
-    head = sum(counter.count(text) + 4 for text in (script.system, script.task))
-    atoms = [_tokens(vendor, step) for step in script.steps]
-    wanted = int(script.share * (head + sum(sum(atom) for atom in atoms)))
-    least = head + int(1.3 * max(sum(atom) for atom in atoms)) + 150
+    head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
+    atoms = [_tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)]
+    wanted = int(script.share * (head + sum(atoms)))
+    least = head + int(1.2 * max(atoms)) + max(_tokens(vendor, [vendor.user(step.user or "hi", 0)]) for step in script.steps) + 200
     found.raised = least > wanted
     return max(wanted, least)
 
 
-def _tokens(vendor: Vendor, step: Step) -> list[int]:
-    counter = default_counter()
-    calls = [ToolCall(f"c{index}", call.name, call.arguments) for index, call in enumerate(step.calls)]
-    said = count_turn(counter, Turn("assistant", f"{step.thinking or ''} {step.text or ''}", tool_calls=calls)) + 60
-    results = [count_turn(counter, Turn("tool", call.result, tool_call_id="c")) + call.picture**2 // 500 for call in step.calls]
-    return [said, *results, counter.count(step.user or "") + step.picture**2 // 500]
+def _atom(vendor: Vendor, step: Step, number: int) -> list[dict[str, Any]]:
+    answer = STRICT[vendor.provider](lambda _: vendor.says(step, number)).create(vendor.asks(Rendered([vendor.user("hi", 0)])))
+    results = [vendor.result(call, call_id) for call, call_id in zip(step.calls, vendor.calls(answer), strict=True)]
+    return [*vendor.reply(answer), *results, *([] if step.user is None else [vendor.user(step.user, step.picture)])]
+
+
+def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
+    return sum(count_turn(default_counter(), turn) for turn in get_format(vendor.provider).parse(messages).turns)
 
 
 @contextmanager

@@ -152,13 +152,8 @@ def _steps(random: Random, count: int) -> Iterator[Step]:
 def _call(random: Random) -> Call:
     arguments = json.dumps({"query": _words(random, 1, 12), "number": random.randint(0, 99)})
     failed = random.random() < 0.1
-    return Call(
-        random.choice(_TOOLS),
-        arguments,
-        _words(random, 0 if random.random() < 0.1 else 3, random.choice([20, 60, 150])),
-        failed,
-        _edge(random),
-    )
+    text = _words(random, 0 if random.random() < 0.1 else 3, random.choice([20, 60, 150]))
+    return Call(random.choice(_TOOLS), arguments, text, failed, 0 if failed else _edge(random))
 
 
 def _edge(random: Random) -> int:

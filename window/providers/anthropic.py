@@ -11,6 +11,7 @@ from typing import Any
 
 from polycontext.window.epoch import Epoch
 from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
+from polycontext.window.providers.anthropic_block_rules import THINKING
 from polycontext.window.providers.anthropic_rules import Entry, checked_entries
 from polycontext.window.providers.anthropic_write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
@@ -24,13 +25,15 @@ _CALL = ("type", "id", "name", "input")
 _RESULT = ("type", "tool_use_id", "content")
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read messages into turns. The history may end on open calls and begin with any role.
 
     System messages inside the list are read where they stand: the provider takes
     them between turns, and leading ones are a common way to store `system`
     (`hoist` takes those apart). With `repair` a call in the middle that has no
     result gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -40,7 +43,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     """
     copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
     entries = checked_entries(copies)
-    pairing = Pairing(Provider.ANTHROPIC, repair=repair)
+    pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
@@ -112,9 +115,9 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
-    # Results may follow the last of several assistant messages, so from its first call on a run is one turn.
+    # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
     stop = start + 1
-    if entries[start].role == "assistant" and entries[start].calls:
+    if entries[start].role == "assistant" and (entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])):
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop
@@ -147,10 +150,11 @@ def _turns(messages: Sequence[Message], entries: Sequence[Entry], start: int, st
 
 def _further(messages: Sequence[Message], index: int) -> Message | None:
     """Return what is to be said of a message: its form where it is no list of blocks, and that it stands behind one of the same role."""
-    content = messages[index]["content"]
+    content, further = messages[index]["content"], without(messages[index], *_MESSAGE)
     if not content or isinstance(content, str):
-        return {"content": "" if isinstance(content, str) else []}
-    return {} if index and messages[index - 1]["role"] == messages[index]["role"] else None
+        return {**further, "content": "" if isinstance(content, str) else []}
+    is_anew = index > 0 and messages[index - 1]["role"] == messages[index]["role"]
+    return further if further or is_anew else None
 
 
 def _said(role: Role, messages: Sequence[tuple[Message | None, Sequence[Message]]]) -> Turn:

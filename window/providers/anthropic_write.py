@@ -12,6 +12,7 @@ from typing import Any
 from attrs import Factory, define
 
 from polycontext.window.part import PartKind
+from polycontext.window.providers.anthropic_block_rules import THINKING
 from polycontext.window.providers.anthropic_rules import MAX_NAME
 from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
 from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
@@ -22,13 +23,22 @@ from polycontext.window.turn import Role, Turn
 ASSISTANT_FIRST = "[the conversation begins with the assistant]"
 """What the user says where the provider wants a user message first and there is none."""
 
+SYSTEM_FOLLOWS = "[a system message follows]"
+"""What the user says where the system speaks behind the assistant, which the provider refuses."""
+
+SYSTEM_READ = "[the system message was read]"
+"""What the assistant says where the user speaks behind the system, which the provider refuses."""
+
 _NATURAL = object()
+_FIELDS = ("role", "content")
 _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
 
 
 @define
 class Written:
     """Hold one message in the making: its blocks, in which form it came, and whether it begins anew beside one of its role.
+
+    `further` are fields of the message itself.
 
     `empty` is the form of an empty final message, which is written only if nothing comes behind it.
     """
@@ -38,11 +48,12 @@ class Written:
     form: object = None
     anew: bool = False
     empty: object = None
+    further: Message = Factory(dict)
 
     def joins(self, last: "Written") -> bool:
         """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
         apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
-        return self.role == last.role and not self.anew and not apart
+        return self.role == last.role and not self.anew and not apart and not self.further and not last.further
 
     def message(self, *, final: bool) -> Message:
         """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
@@ -53,7 +64,7 @@ class Written:
             if blocks[-1]["type"] == "text":
                 blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
         is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
-        return {"role": self.role, "content": blocks[0]["text"] if is_text else blocks}
+        return {**self.further, "role": self.role, "content": blocks[0]["text"] if is_text else blocks}
 
 
 @define
@@ -63,6 +74,7 @@ class Writer:
     readable: bool = False
     _written: list[Written] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
+    _has_begun: bool = False
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
@@ -75,7 +87,8 @@ class Writer:
                 last.blocks.extend(written.blocks)
                 last.empty = None
             else:
-                self._written.append(written)
+                self._written += [*_between(last, written, is_head=not self._has_begun), written]
+                self._has_begun = self._has_begun or written.role != "system"
 
     def finished(self) -> Rendered:
         """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
@@ -87,9 +100,27 @@ class Writer:
 
 def hoisted(messages: Sequence[Message]) -> Rendered:
     """Return `messages` with the leading system messages of text taken apart."""
-    leading = list(takewhile(lambda message: message["role"] == "system" and all_text(_blocks(message)), messages))
+    leading = list(takewhile(_is_hoisted, messages))
     system = tuple(block for message in leading for block in _blocks(message))
     return Rendered(list(messages[len(leading) :]), system, tuple(leading))
+
+
+def _is_hoisted(message: Message) -> bool:
+    return message["role"] == "system" and len(message) == len(_FIELDS) and all_text(_blocks(message))
+
+
+def _between(last: Written | None, written: Written, *, is_head: bool) -> list[Written]:
+    """Return what stands between two messages of which one is the system's: it speaks behind the user, and the assistant behind it.
+
+    What has been sent cannot be moved when it turns out who speaks next, so a word of the other's stands between.
+    """
+    if last is None or is_head or not written.blocks or not last.blocks:
+        return []
+    if last.role == "system" and written.role == "user":
+        return [Written("assistant", [{"type": "text", "text": SYSTEM_READ}])]
+    if last.role == "assistant" and written.role == "system" and not last.blocks[-1]["type"].endswith("_tool_result"):
+        return [Written("user", [{"type": "text", "text": SYSTEM_FOLLOWS}])]
+    return []
 
 
 def with_user_first(rendered: Rendered) -> Rendered:
@@ -124,12 +155,16 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
     messages = [Written(role)]
     for entry in entries:
         if entry.kind is PartKind.MESSAGE:
-            messages.append(Written(role, form=entry.data.get("content"), anew=True))
+            further = without(entry.data, *_FIELDS)
+            messages.append(Written(role, form=entry.data.get("content"), anew=True, further=further))
         elif entry.kind is PartKind.CALL:
             messages[-1].blocks.append(_call(turn, entry, ids, names))
         else:
             messages[-1].blocks.extend(_block(entry))
-    seen = [message for message in messages if message.blocks]
+    seen = [message for message in messages if message.blocks or message.further]
+    if seen and turn.role is Role.ASSISTANT and seen[-1].blocks[-1:] and seen[-1].blocks[-1]["type"] in THINKING:
+        # The provider refuses a message that ends in its own thinking.
+        seen[-1].blocks.append({"type": "text", "text": EMPTY})
     if seen or turn.role is Role.SYSTEM:
         return seen
     form = messages[-1].form

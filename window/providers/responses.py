@@ -14,15 +14,18 @@ from polycontext.window.providers.blocks import Place, copied_messages, shown
 from polycontext.window.providers.layout import Collector
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.responses_read import call_of, is_call, role_of, take_message, take_output, type_of
+from polycontext.window.providers.responses_rules import judged
 from polycontext.window.providers.responses_write import COMPACTION, Writer
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, Turn
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read input items into turns. The history may end on open calls.
 
     With `repair` a call in the middle that has no output gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -36,7 +39,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     roles = _begun_by_the_user(kinds, [role_of(item, kind, place) for item, kind, place in zip(items, kinds, places, strict=True)])
     answered = {item["call_id"] for item, role in zip(items, roles, strict=True) if role is Role.TOOL}
     others = max((index for index, role in enumerate(roles) if role is not Role.ASSISTANT), default=-1)
-    reader = _Reader(Pairing(Provider.RESPONSES, repair=repair), answered)
+    reader = _Reader(Pairing(Provider.RESPONSES, repair=repair, waiting=dict.fromkeys(waiting)), answered)
     for place, item, kind, role in zip(places, items, kinds, roles, strict=True):
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
@@ -55,6 +58,9 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     parsed = parse(messages)
     if not allow_open_tail:
         refuse_open_tail(parsed)
+    breach = judged(parsed.messages, allow_open_tail=allow_open_tail, foreign=True)
+    if breach is not None:
+        raise breach.error(Provider.RESPONSES)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:

@@ -71,8 +71,8 @@ class Rendered:
 class Parse(Protocol):
     """Stand for the reader of a format."""
 
-    def __call__(self, messages: object, *, repair: bool = False) -> Parsed:
-        """Read a provider's messages into turns."""
+    def __call__(self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
+        """Read a provider's messages into turns; `waiting` are calls before them that have no result yet."""
         ...
 
 

@@ -242,14 +242,14 @@ def test_the_natural_order_needs_no_parts() -> None:
 def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
     """Text of a result is content, other blocks are parts, an error stays one."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
-    blocks = [text("a"), text("map")]
+    blocks = [image, text("a map")]
     messages = [
         ASK,
         assistant(call("a"), call("b"), call("c")),
         user(result("a", blocks, is_error=True), result("b", [image]), result("c")),
     ]
     parsed = parse(messages)
-    assert [turn.content for turn in parsed.turns[2:]] == ["a\nmap", None, "21 degrees"]
+    assert [turn.content for turn in parsed.turns[2:]] == ["a map", None, "21 degrees"]
     assert parsed.turns[2].metadata == {"is_error": True}
     assert render(parsed.turns).messages == messages
     assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""
@@ -268,14 +268,13 @@ def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     assert render([turns[0], *turns[2:5]]).messages == [ASK, *messages[2:5]]
 
 
-PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/map.png"}}
-DOCUMENT = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
-
+URL = {"type": "url", "url": "https://example.org/a"}
 FORMS: list[Any] = [
     [{"role": "user", "content": "hi"}, {"role": "user", "content": "there"}, {"role": "assistant", "content": "Well"}],
     [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {"type": "ephemeral"}}]}, ASK],
-    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), {"role": "system", "content": [text("last")]}],
+    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), ASK, {"role": "system", "content": [text("last")]}],
     [{"role": "system", "content": "one"}, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}, ASK],
+    [ASK, assistant(text("x")), {"role": "system", "content": [], "output_config": {"effort": "low"}}, ASK],
     [ASK, assistant(call("a"), call("b")), user(result("b")), user(result("a"), text("And?")), user(text("Well?"))],
     [ASK, assistant(call("a")), user(result("a", is_error=False)), assistant(text("x"))],
     [ASK, assistant(call("a")), user(result("a", is_error=True, cache_control={"type": "ephemeral"})), ASK],
@@ -288,7 +287,7 @@ FORMS: list[Any] = [
     [ASK, assistant(call("a")), user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])), ASK],
     [ASK, assistant()],
     [ASK, {"role": "assistant", "content": ""}],
-    [user(PICTURE, text("what"), {**DOCUMENT, "title": "t"}, text("is this?"))],
+    [user({"type": "image", "source": URL}, text("what"), {"type": "document", "source": URL, "title": "t"}, text("is this?"))],
     [ASK, assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")), ASK],
     [ASK, assistant(call("a")), assistant(call("b"), text("x\n\ny")), user(result("b")), user(result("a")), assistant(text("\nz"))],
 ]

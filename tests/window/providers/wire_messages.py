@@ -10,7 +10,7 @@ Message = dict[str, Any]
 TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
 VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
 FURTHER = st.just({}) | st.dictionaries(
-    st.sampled_from(["cache_control", "citations", "caller", "x_new", "annotations"]), VALUES, max_size=2
+    st.sampled_from(["citations", "caller", "x_new", "annotations"]), VALUES, max_size=2
 )
 ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=2)
 OPAQUE = st.builds(lambda kind, more: {"type": kind, **more}, st.sampled_from(["image", "from_2030", "compaction"]), FURTHER)
@@ -24,7 +24,7 @@ def with_more(block: st.SearchStrategy[Message]) -> st.SearchStrategy[Message]:
 @st.composite
 def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
     """Draw a message list that `provider` takes, ending on no open calls and on no white space."""
-    makers = {Provider.ANTHROPIC: _anthropic_step, Provider.OPENAI: _chat_step}
+    makers = {Provider.ANTHROPIC: _anthropic_step, Provider.OPENAI: _chat_step, Provider.RESPONSES: _items_step}
     messages = list(draw(st.lists(_SYSTEMS[provider], max_size=2)))
     messages.append({"role": "user", "content": draw(TEXTS)})
     for number in range(draw(st.integers(0, 5))):
@@ -34,23 +34,30 @@ def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
 
 # --- Anthropic ------------------------------------------------------------
 
-_TEXT = with_more(TEXTS.map(lambda text: {"type": "text", "text": text}))
+_MARKS = st.sampled_from([{}, {}, {"cache_control": None}])
+_CITED = st.sampled_from([{}, {}, {"citations": [{"cited_text": "x"}]}])
+_TEXT = st.builds(lambda mark, more, text: {**mark, **more, "type": "text", "text": text}, _MARKS, _CITED, TEXTS)
+_OPAQUE = st.builds(lambda more: {"type": "from_2030", **more}, FURTHER)
+_ADDED = st.just({"type": "tool_addition", "tool": {"type": "tool_reference"}})
 _PLAIN = st.builds(lambda text: [{"type": "text", "text": text}], TEXTS)
 _THINKING = st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}, TEXTS)
-_BLOCKS = TEXTS | _PLAIN | st.lists(_TEXT | OPAQUE, min_size=1, max_size=4)
+_BLOCKS = TEXTS | _PLAIN | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=4)
 
 
 @st.composite
 def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
     kind = draw(st.sampled_from(["user", "assistant", "system", "calls", "calls"]))
     if kind == "system":
-        return [{"role": "system", "content": draw(TEXTS | st.lists(_TEXT | OPAQUE, min_size=1, max_size=2))}, _closing()]
+        said = [{"role": "system", "content": draw(TEXTS | st.lists(_TEXT | _ADDED, min_size=1, max_size=2))}]
+        return [_closing(), *said, {"role": "assistant", "content": "well"}, _closing()]
     if kind != "calls":
         return [{"role": kind, "content": draw(_BLOCKS)}, *([_closing()] if kind == "assistant" else [])]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
-    calls = [draw(with_more(st.builds(_tool_use, st.just(call_id), ARGUMENTS))) for call_id in ids]
-    said = draw(st.lists(_TEXT | OPAQUE | _THINKING, max_size=4))
-    blocks = draw(st.permutations([*calls, *said]))
+    calls = [{**draw(_CALLERS), **_tool_use(call_id, draw(ARGUMENTS))} for call_id in ids]
+    said = draw(st.lists(_TEXT | _OPAQUE | _THINKING, max_size=4))
+    blocks = list(draw(st.permutations([*calls, *said])))
+    if blocks[-1]["type"] == "thinking":
+        blocks.append({"type": "text", "text": "so"})
     cut = draw(st.integers(0, len(blocks)))
     made = [{"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part]
     results = [draw(_tool_result(call_id)) for call_id in draw(st.permutations(ids))]
@@ -58,9 +65,16 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
         # Without a call of its own it is a message of its own turn, and may not end on white space alone.
         made[0]["content"].append({"type": "text", "text": "so"})
     split = draw(st.integers(1, len(results)))
-    behind = draw(st.just([]) | st.lists(_TEXT | OPAQUE, max_size=2))
+    behind = draw(st.just([]) | st.lists(_TEXT | _OPAQUE, max_size=2))
     answers = [results[:split], results[split:] + behind]
     return [*made, *({"role": "user", "content": part} for part in answers if part)]
+
+
+_CALLERS = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"cache_control": None}])
+
+
+def _may_fail(content: Any) -> bool:
+    return bool(content) and (isinstance(content, str) or all(block["type"] == "text" for block in content))
 
 
 def _closing() -> Message:
@@ -73,13 +87,15 @@ def _tool_use(call_id: str, arguments: Message) -> Message:
 
 @st.composite
 def _tool_result(draw: st.DrawFn, call_id: str) -> Message:
-    result = {**draw(FURTHER), "type": "tool_result", "tool_use_id": call_id}
-    content = draw(st.sampled_from(["absent", "null", "empty", "none"]) | TEXTS | _PLAIN | st.lists(_TEXT | OPAQUE, min_size=1, max_size=3))
+    result = {**draw(_MARKS), "type": "tool_result", "tool_use_id": call_id}
+    content = draw(
+        st.sampled_from(["absent", "null", "empty", "none"]) | TEXTS | _PLAIN | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=3)
+    )
     forms: Message = {"absent": {}, "null": {"content": None}, "empty": {"content": []}, "none": {"content": ""}}
     own = forms[content] if isinstance(content, str) and content in forms else {"content": content}
     error = draw(
         st.sampled_from([{}, {"is_error": False}, {"is_error": None}])
-        | st.just({"is_error": True}).filter(lambda _: bool(own.get("content")))
+        | st.just({"is_error": True}).filter(lambda _: _may_fail(own.get("content")))
     )
     return {**result, **own, **error}
 
@@ -128,6 +144,73 @@ def _chat_call(draw: st.DrawFn, call_id: str) -> Message:
     return {**draw(FURTHER), "id": call_id, "type": kind, kind: inner}
 
 
+# --- OpenAI Responses -----------------------------------------------------
+
+_STATUS = st.sampled_from([{}, {"status": "completed"}])
+
+
+def _content(kind: str) -> st.SearchStrategy[Any]:
+    text = with_more((TEXTS | st.just("")).map(lambda words: {"type": kind, "text": words}))
+    plain = st.builds(lambda words: [{"type": kind, "text": words}], TEXTS | st.just(""))
+    if kind == "output_text":
+        refusal = with_more(TEXTS.map(lambda words: {"type": "refusal", "refusal": words}))
+        return TEXTS | st.just("") | plain | st.lists(text | refusal, min_size=1, max_size=3)
+    image = with_more(st.just({"type": "input_image", "image_url": "https://example.org/a.png"}))
+    return TEXTS | st.just("") | plain | st.lists(text | image, min_size=1, max_size=3)
+
+
+def _message(role: str) -> st.SearchStrategy[Message]:
+    more = FURTHER | st.just({"type": "message"}) | st.just({"type": "message", "status": "completed", "phase": "final_answer"})
+    own = st.builds(lambda content: {"role": role, "content": content}, _content("output_text" if role == "assistant" else "input_text"))
+    return st.builds(lambda further, message: {**further, **message}, more, own)
+
+
+_CALLED = st.sampled_from(
+    [
+        {"type": "function_call", "name": "look", "arguments": '{"b": 1}'},
+        {"type": "custom_tool_call", "name": "shell", "input": "ls"},
+        {"type": "computer_call", "action": {"type": "screenshot"}, "pending_safety_checks": []},
+        {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+    ]
+)
+_BESIDE = st.sampled_from(
+    [
+        {"type": "web_search_call", "action": {"type": "search", "query": "x"}, "status": "completed"},
+        {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
+        {"type": "compaction", "encrypted_content": "AA"},
+    ]
+)
+
+
+@st.composite
+def _items_step(draw: st.DrawFn, number: int) -> list[Message]:
+    kind = draw(st.sampled_from(["user", "system", "developer", "run", "run", "run"]))
+    if kind != "run":
+        return [draw(_message(kind))]
+    ids = [f"c{number}_{each}" for each in range(draw(st.integers(0, 3)))]
+    calls = [{**draw(_STATUS), **draw(_CALLED), "id": f"fc_{call_id}", "call_id": call_id} for call_id in ids]
+    beside = [{**each, "id": f"it_{number}_{place}"} for place, each in enumerate(draw(st.lists(_BESIDE, max_size=2)))]
+    said = draw(st.lists(_message("assistant"), max_size=3))
+    run = draw(st.permutations([*calls, *beside, *said])) or [draw(_message("assistant"))]
+    if draw(st.booleans()) and (calls or beside):
+        # Reasoning is followed by what it led to.
+        place = run.index(draw(st.sampled_from([*calls, *beside])))
+        run = [*run[:place], {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "AA"}, *run[place:]]
+    return [*run, *(draw(_item_output(call)) for call in draw(st.permutations(calls)))]
+
+
+@st.composite
+def _item_output(draw: st.DrawFn, call: Message) -> Message:
+    item = {**draw(_STATUS), "type": f"{call['type']}_output", "call_id": call["call_id"]}
+    match call["type"]:
+        case "computer_call":
+            return {**item, "output": {"type": "computer_screenshot", "image_url": "https://example.org/a.png"}}
+        case "local_shell_call":
+            return {**item, "id": call["id"] + "o", "output": draw(TEXTS)}
+        case _:
+            return {**item, "output": draw(_content("input_text"))}
+
+
 _SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
     Provider.ANTHROPIC: st.builds(
         lambda content: {"role": "system", "content": content}, TEXTS | _PLAIN | st.lists(_TEXT, min_size=1, max_size=2)
@@ -135,4 +218,5 @@ _SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
     Provider.OPENAI: st.builds(
         lambda role, content: {"role": role, "content": content}, st.sampled_from(["system", "developer"]), TEXTS | _CHAT_BLOCKS
     ),
+    Provider.RESPONSES: _message("developer") | _message("system"),
 }
