@@ -58,8 +58,8 @@ _COUNTED = frozenset({"max_tokens"})
 """Fields that a request for a count may lack."""
 
 
-def check_messages(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True, placed: bool = False) -> None:
-    """Judge a message list. Where its system messages stand is judged if it is to be sent as it is: `placed`.
+def check_messages(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
+    """Judge a message list as it would be sent; system messages may lead it, as many people store them.
 
     Raises:
         InvalidMessagesError: the first rule of docs/providers.md that it breaks.
@@ -67,8 +67,7 @@ def check_messages(messages: object, *, allow_open_tail: bool = False, strict_fi
     progress = judged(copied_messages(Provider.ANTHROPIC, messages))
     if strict_first:
         refuse_first(progress)
-    if placed:
-        judge_places(progress)
+    judge_places(progress)
     finish(progress, allow_open_tail=allow_open_tail)
 
 

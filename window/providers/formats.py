@@ -65,7 +65,7 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
         case "anthropic":
             from polycontext.window.providers import anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
 
-            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail, placed=True)
+            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai":
             from polycontext.window.providers import chat_rules  # noqa: PLC0415 - as above
 

@@ -295,7 +295,8 @@ def test_faults_come_by_script(provider: StrictAnthropic) -> None:
     with pytest.raises(ConnectionResetError):
         provider.create(request)
     provider.create(request)
-    for bad in ({0: overloaded()}, {"1": overloaded()}, {1: "no"}):
+    nonsense: list[Any] = [{0: overloaded()}, {"1": overloaded()}, {1: "no"}]
+    for bad in nonsense:
         with pytest.raises(InvalidOptionError):
             StrictAnthropic(thinks, faults=bad)
 
