@@ -30,7 +30,7 @@ def upgraded(value: Any) -> Any:
 def _turn(turn: Data) -> Data:
     metadata, parts = turn.get("metadata"), turn.get("parts")
     kept = dict(turn)
-    ordered = _ordered(parts, turn["content"]) if _are_objects(parts) else []
+    ordered = _ordered(parts, turn["content"]) if isinstance(parts, list) and _are_objects(parts) else []
     if isinstance(metadata, dict) and metadata.keys() & set(_MOVED):
         kept["metadata"] = {name: inner for name, inner in metadata.items() if name not in _MOVED}
         ordered = [*_message(turn, metadata), *ordered, *_custom_calls(turn, metadata)]
@@ -38,8 +38,8 @@ def _turn(turn: Data) -> Data:
     return {**kept, "parts": ordered} if ordered else kept
 
 
-def _are_objects(parts: object) -> bool:
-    return isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
+def _are_objects(parts: list[Any]) -> bool:
+    return all(isinstance(part, dict) for part in parts)
 
 
 def _ordered(parts: list[Data], content: object) -> list[Data]:
@@ -65,9 +65,9 @@ def _message(turn: Data, metadata: Data) -> list[Data]:
 
 def _custom_calls(turn: Data, metadata: Data) -> list[Data]:
     ids, calls = metadata.get("custom_calls"), turn.get("tool_calls")
-    if not isinstance(ids, list) or not _are_objects(calls):
+    if not isinstance(ids, list) or not isinstance(calls, list) or not _are_objects(calls):
         return []
-    numbers = [number for number, call in enumerate(calls or ()) if call.get("id") in ids]
+    numbers = [number for number, call in enumerate(calls) if call.get("id") in ids]
     return [_part("call", {"type": "custom"}) | ({"start": number} if number else {}) for number in numbers]
 
 

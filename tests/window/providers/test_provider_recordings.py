@@ -6,18 +6,26 @@ tests are skipped.
 
 import copy
 import json
+import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial import ContextSession, IllegalDirectionError, project
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
 from tests.house import DATA
 from tests.window.providers.wire_conversations import digested, named, words
 
-KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}
+KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC, "openai_responses": Provider.RESPONSES}
+CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
+EVERY = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 101
+"""Of how many turns of the recordings one is looked at; all of them take minutes."""
+
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
 
 
@@ -30,7 +38,8 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 def accepted(kind: str) -> list[list[dict[str, Any]]]:
     """Return the message lists of every recorded request of `kind` that the provider answered with 200."""
     requests = [row["request"] for row in rows("wire_pydantic_ai_tools.jsonl") if (row["kind"], row["status"]) == (kind, 200)]
-    return [request["messages"] for request in requests]
+    lists = [request.get("messages", request.get("input")) for request in requests]
+    return [[{"role": "user", "content": each}] if isinstance(each, str) else each for each in lists]
 
 
 def views(turns: list[Turn]) -> Iterator[list[Turn]]:
@@ -46,25 +55,84 @@ def views(turns: list[Turn]) -> Iterator[list[Turn]]:
             yield [*turns[: first_user + 1], gist, *turns[start:]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_accepted_request_passes_and_is_written_back_identically(kind: str) -> None:
-    """What a provider accepted passes its check, and its turns alone give the very request."""
-    wire = get_format(KINDS[kind])
-    requests = accepted(kind)
-    assert len(requests) > 50
-    for messages in requests:
+REFUSED = {Provider.RESPONSES: {"orphan-result": 3}}
+"""Exchanges that only go on with what the provider holds: the calls that they answer are not in the list."""
+
+BEGUN = {Provider.RESPONSES: 4}
+"""Exchanges that the assistant begins, which the machine of a session refuses."""
+
+
+@pytest.mark.parametrize(("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 79), ("openai_responses", 78)])
+def test_every_accepted_request_is_written_back_identically(kind: str, least: int) -> None:
+    """What a provider accepted is written field by field as it came: from its turns, by a projection and by a session; the rest by name."""
+    provider, kept, begun = KINDS[kind], 0, 0
+    wire, refused = get_format(provider), Counter[str]()
+    for messages in accepted(kind):
         before = copy.deepcopy(messages)
-        wire.check(messages)
-        parsed = wire.parse(messages)
-        assert wire.render(parsed.turns).inline() == before
+        try:
+            wire.check(messages)
+        except InvalidMessagesError as error:
+            refused[error.rule] += 1
+            continue
+        assert wire.render(wire.parse(messages).turns).inline() == before
+        projection = project(messages, 10**9, provider=provider)
+        assert (projection.messages, projection.first_changed) == (before, None)
+        session = ContextSession(10**9, auto=False)
+        try:
+            session.extend(messages, provider)
+        except IllegalDirectionError:
+            begun += 1
+        else:
+            assert session.request(provider).inline() == before
         assert messages == before
+        kept += 1
+    print(f"{kind}: {kept} accepted and equal, of these {begun} begun by the assistant; refused {dict(refused)}")  # noqa: T201 - a figure to be told
+    assert (kept, begun, dict(refused)) == (least, BEGUN.get(provider, 0), REFUSED.get(provider, {}))
+
+
+def test_the_provider_can_be_switched_at_every_turn_of_every_recording() -> None:
+    """After each turn that is answered a session hands out a list that every provider takes; most runs look at some of the places."""
+    places = switches = 0
+    for provider, messages in recorded():
+        turns = get_format(provider).parse(messages).turns
+        session = ContextSession(10**9, auto=False, counter=FAST)
+        for turn in turns:
+            session.add(turn)
+            places += 1
+            if session.window.open_calls or places % EVERY:
+                continue
+            for other in Provider:
+                if other is not provider and any(each.role is not Role.SYSTEM for each in session.window.all_turns()):
+                    get_format(other).check(session.messages(other))
+                    switches += 1
+    print(f"{switches} switches at {places} turns, every {EVERY}th looked at")  # noqa: T201 - as above
+    assert switches > 100
+
+
+def recorded() -> Iterator[tuple[Provider, list[dict[str, Any]]]]:
+    """Yield every recorded list of every provider that a session takes in."""
+    for kind, provider in KINDS.items():
+        yield from ((provider, messages) for messages in taken_in(kind))
+    for name in CHATS:
+        yield from ((Provider.OPENAI, row["messages"]) for row in rows(name))
+
+
+def taken_in(kind: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the accepted lists of `kind` that are whole, and that the user begins."""
+    for messages in accepted(kind):
+        try:
+            turns = get_format(KINDS[kind]).parse(messages).turns
+        except InvalidMessagesError:
+            continue
+        if next((turn.role for turn in turns if turn.role is not Role.SYSTEM), None) is Role.USER:
+            yield messages
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
     """Digests and gists leave a list that passes, reads back to the same words and is then written back unchanged."""
     wire = get_format(KINDS[kind])
-    for messages in accepted(kind):
+    for messages in taken_in(kind):
         parsed = wire.parse(messages)
         for view in views(named(parsed)):
             written = wire.render(view, readable=True).inline()
@@ -74,7 +142,7 @@ def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
             assert wire.render(again.turns, readable=True).inline() == written
 
 
-@pytest.mark.parametrize("name", ["tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl"])
+@pytest.mark.parametrize("name", CHATS)
 def test_recorded_conversations_read_back_and_render_for_every_provider(name: str) -> None:
     """Recorded chat histories pass, are written back identically, render from their turns alone, and convert."""
     openai, anthropic = get_format("openai"), get_format("anthropic")
@@ -104,12 +172,13 @@ def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
                 wire.check(messages[cut:])
 
 
-def test_accepted_requests_cross_from_one_provider_to_the_other() -> None:
-    """Turns of one provider's request make a valid request of the other's, calls and results in place."""
-    for kind, provider in KINDS.items():
-        other = get_format(Provider.ANTHROPIC if provider is Provider.OPENAI else Provider.OPENAI)
-        for messages in accepted(kind):
-            turns = get_format(provider).parse(messages).turns
-            crossed = other.render(turns).inline()
-            other.check(crossed)
-            assert sum(len(turn.tool_calls) for turn in other.parse(crossed).turns) == sum(len(turn.tool_calls) for turn in turns)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", Provider)
+def test_accepted_requests_cross_from_one_provider_to_the_others(kind: str, other: Provider) -> None:
+    """Turns of one provider's request make a valid request of every other's, calls and results in place."""
+    target = get_format(other)
+    for messages in taken_in(kind):
+        turns = get_format(KINDS[kind]).parse(messages).turns
+        crossed = target.render(turns).inline()
+        target.check(crossed)
+        assert sum(len(turn.tool_calls) for turn in target.parse(crossed).turns) == sum(len(turn.tool_calls) for turn in turns)
