@@ -117,7 +117,9 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
 def _group_end(entries: Sequence[Entry], start: int) -> int:
     # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
     stop = start + 1
-    if entries[start].role == "assistant" and (entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])):
+    if entries[start].role == "assistant" and (
+        entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])
+    ):
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop

@@ -77,7 +77,9 @@ class Pairing:
         # They stand where the results should have: behind the last turn that came, at its message.
         for call_id in self.waiting:
             self.repaired.append(len(self.turns))
-            self._append(Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1] if self.places else 0)
+            self._append(
+                Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1] if self.places else 0
+            )
 
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:

@@ -249,11 +249,7 @@ def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
         user(result("a", [text("gone")], is_error=True), result("b", [image]), result("c", blocks)),
     ]
     parsed = parse(messages)
-<<<<<<< HEAD
-    assert [turn.content for turn in parsed.turns[2:]] == ["a\nmap", None, "21 degrees"]
-=======
-    assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a map"]
->>>>>>> formats
+    assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a\nmap"]
     assert parsed.turns[2].metadata == {"is_error": True}
     assert render(parsed.turns).messages == messages
     assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""
