@@ -34,6 +34,10 @@ test *arguments:
 laws:
     HYPOTHESIS_PROFILE=deep uv run pytest tests/laws
 
+# Drive scripted tool loops through strict providers: [--seeds A-B] [--jobs N] [--results FILE] [--http] [--unbound].
+strict *arguments:
+    uv run --all-extras python -m tests.strict.loops {{ arguments }}
+
 # Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
 mutants *arguments:
     uv run --all-extras --group mutation python .ci/mutants.py {{ arguments }}

@@ -219,6 +219,8 @@ class ContextSession:
     ) -> ContextOutput:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
+        They may go on with what is there: results of open calls come first.
+
         Raises:
             InvalidMessagesError: the messages break a rule of the provider; names index and rule.
             Whatever `add` raises for one of them.
@@ -227,7 +229,7 @@ class ContextSession:
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return self._write(_all_added(messages, provider), expected_revision)
+        return self._write(self._all_added(messages, provider), expected_revision)
 
     def attach(
         self,
@@ -337,7 +339,7 @@ class ContextSession:
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Take several turns in as one commit; see `extend`."""
-        return await self._awrite(_all_added(messages, provider), expected_revision)
+        return await self._awrite(self._all_added(messages, provider), expected_revision)
 
     async def aattach(
         self,
@@ -501,6 +503,14 @@ class ContextSession:
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
+    def _all_added(self, messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str) -> Together:
+        given = list(messages)
+        if all(isinstance(message, Turn) for message in given):
+            turns: Iterator[Turn] = (message for message in given if isinstance(message, Turn))
+        else:
+            turns = iter(get_format(provider).parse(given, waiting=self.window.open_calls).turns)
+        return Together(tuple(Add(turn) for turn in turns))
+
     def _message(self, content: str, items: Iterable[tuple[ContextItem, str | None]]) -> Together:
         return Together((*(_attach(item, source) for item, source in items), Add(self._turn(Role.USER, content))))
 
@@ -513,12 +523,3 @@ class ContextSession:
 
 def _attach(item: ContextItem, source: str | None, resource_class: ResourceClass | None = None) -> Attach:
     return Attach(item, ITEM_IDS, source, resource_class)
-
-
-def _all_added(messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str) -> Together:
-    given = list(messages)
-    if all(isinstance(message, Turn) for message in given):
-        turns: Iterator[Turn] = (message for message in given if isinstance(message, Turn))
-    else:
-        turns = iter(get_format(provider).parse(given).turns)
-    return Together(tuple(Add(turn) for turn in turns))

@@ -8,7 +8,7 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh
-from polycontext.window.providers.wire import Writer
+from polycontext.window.providers.wire import Judge, Writer
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -32,28 +32,26 @@ class Delivery:
     __slots__ = ("_lock", "_written")
 
     def __init__(self) -> None:
-        self._written: dict[Provider, tuple[ContextWindow, Writer]] = {}
+        self._written: dict[Provider, tuple[ContextWindow, Writer, Judge]] = {}
         self._lock = Lock()
 
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
         """Return the view as the provider's messages; see the function `deliver`."""
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
-        rendered = self._rendered(window, wire)
-        if not wire.adds_nothing:
-            wire.check(rendered.messages, allow_open_tail=allow_open)
-        return evolve(rendered, options=wire.options(window.epoch))
+        return evolve(self._rendered(window, wire, allow_open=allow_open), options=wire.options(window.epoch))
 
-    def _rendered(self, window: ContextWindow, wire: WireFormat) -> Rendered:
+    def _rendered(self, window: ContextWindow, wire: WireFormat, *, allow_open: bool) -> Rendered:
         with self._lock:
             # Taken out while it is written to: one that stopped half-way is not gone on with.
-            before, writer = self._written.pop(wire.provider, (None, None))
-            if before is None or writer is None or not window.extends(before):
-                before, writer = None, wire.writer()
+            before, writer, judge = self._written.pop(wire.provider, (None, None, None))
+            if before is None or writer is None or judge is None or not window.extends(before):
+                before, writer, judge = None, wire.writer(), wire.judge()
             for turn in window.turns_from(0 if before is None else len(before)):
                 writer.add(turn)
-            self._written[wire.provider] = window, writer
             rendered = writer.finished()
+            judge(rendered.messages, allow_open_tail=allow_open)
+            self._written[wire.provider] = window, writer, judge
             return Rendered(fresh(rendered.messages), tuple(map(fresh, rendered.system)), tuple(map(fresh, rendered.leading)))
 
 

@@ -1,6 +1,6 @@
 """Drive scripted tool loops through strict providers, and count what went wrong.
 
-Usage: python -m tests.strict.loops --seeds 0-99999 [--jobs N] [--results FILE] [--unbound]
+Usage: python -m tests.strict.loops --seeds 0-99999 [--jobs N] [--results FILE] [--http] [--unbound]
 
 Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after the other by its
 seed. A run goes on where its results file ends. `--unbound` takes the binding out of our code, to see that it is missed.
@@ -12,8 +12,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,26 @@ from unittest.mock import patch
 from attrs import define, field
 
 from polycontext import ContextSession
-from polycontext.linearity import PolycontextError
-from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic
-from polycontext.nodes.models.strict.chat import StrictChat
-from polycontext.nodes.models.strict.responses import StrictResponses
-from polycontext.window import REQUEST_OVERHEAD, ToolCall, Turn, count_turn, default_counter
+from polycontext.window import REQUEST_OVERHEAD, count_turn, default_counter
+from polycontext.window.providers import Rendered, get_format
+from tests.strict.asking import STRICT, Ask, in_process, over_http
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
+from tests.window.tokens.what_leaves import tokens_leaving
 
-STRICT = {"anthropic": StrictAnthropic, "openai": StrictChat, "openai-responses": StrictResponses}
 BATCH = 200
+
+
+class Remembering:
+    """Count texts as the default counter does, each once: a request holds what the last one held."""
+
+    exact = True
+
+    def __init__(self) -> None:
+        self.count = lru_cache(100_000)(default_counter().count)
+
+
+_COUNTER = Remembering()
 
 
 @define
@@ -47,83 +57,100 @@ class Found:
     wrong: list[str] = field(factory=list)
 
 
-def run_loop(seed: int) -> Found:
+@define
+class Loop:
+    """Drive one script: ask, take the answer in, answer its calls, and look at every request that leaves."""
+
+    vendor: Vendor
+    script: Script
+    session: ContextSession
+    found: Found
+    now: tuple[int, Step] = field(init=False)
+    epoch: int = 0
+    bound: list[str] = field(factory=list)
+
+    def says(self, _: object) -> Any:
+        """Return what the model says to any request of this step."""
+        number, step = self.now
+        return self.vendor.says(step, number)
+
+    def run(self, ask: Ask) -> Found:
+        """Go through the script; the first thing that is refused ends it."""
+        self.session.add_system(self.script.system)
+        self._take([self.vendor.user(self.script.task, 0)])
+        for number, step in enumerate(self.script.steps):
+            self.now = number, step
+            try:
+                self._step(ask, step)
+            except Exception as error:  # noqa: BLE001 - an SDK's own errors are what was wrong as well
+                self.found.wrong.append(f"step {number}: {type(error).__name__}: {error}")
+                break
+            self.found.steps += 1
+        self.found.epochs = self.session.epoch.number
+        return self.found
+
+    def _step(self, ask: Ask, step: Step) -> None:
+        rendered = self.session.request(self.vendor.provider)
+        request = self.vendor.asks(rendered)
+        sent = self._looked_at(request, rendered)
+        answer, said = ask(request, list(rendered.options.get("betas", ())))
+        self.found.requests += 1
+        if answer.get("input_transformations"):
+            self.found.wrong.append(f"the provider dropped {answer['input_transformations']}")
+        self._take(said)
+        new = self.vendor.bound(self.vendor.said(answer))
+        for call, call_id in zip(step.calls, self.vendor.calls(answer), strict=True):
+            self._take([self.vendor.result(call, call_id)])
+        if step.user is not None:
+            self._take([self.vendor.user(step.user, step.picture)])
+        # All of it must be there next time, unless a new epoch begins before.
+        self.bound = [*sent, *new]
+
+    def _looked_at(self, request: dict[str, Any], rendered: Rendered) -> list[str]:
+        """Return the bound parts of a request, after a look at what it may not lack and not exceed."""
+        sent, window = self.vendor.bound(request), self.session.window
+        if self.epoch == self.session.epoch.number and sent != self.bound:
+            self.found.wrong.append(f"step {self.now[0]}: thinking was taken away within epoch {self.epoch}")
+        told, leaves = window.total_tokens + REQUEST_OVERHEAD, tokens_leaving(_COUNTER, self.vendor.provider, rendered.inline())
+        if not leaves <= told <= window.max_tokens:
+            self.found.wrong.append(f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of {window.max_tokens}")
+        self.epoch = self.session.epoch.number
+        return sent
+
+    def _take(self, messages: list[Any]) -> None:
+        self.session.extend(messages, self.vendor.provider)
+
+
+def run_loop(seed: int, *, http: bool = False) -> Found:
     """Drive the loop of `seed`; an error of any kind is among what was wrong."""
     vendor, script = VENDORS[seed % len(VENDORS)], script_of(seed)
     found = Found(seed, vendor.provider)
-    budget = _budget(vendor, script, found)
-    session = ContextSession(budget)
-    script_left = iter(enumerate(script.steps))
-    current: list[tuple[int, Step]] = []
-    provider = STRICT[vendor.provider](lambda _: vendor.says(current[0][1], current[0][0]))
-    session.add_system(script.system)
-    vendor.user(session, script.task, 0)
-    known: tuple[int, list[str]] = (0, [])
-    for number, step in script_left:
-        current[:] = [(number, step)]
-        try:
-            known = _step(vendor, provider, session, step, found, known)
-        except RequestRefusedError as refusal:
-            found.wrong.append(f"refused at step {number}: {refusal}")
-            break
-        except PolycontextError as error:
-            found.wrong.append(f"{type(error).__name__} at step {number}: {error}")
-            break
-        found.steps += 1
-    found.epochs = session.epoch.number
-    return found
-
-
-def _step(
-    vendor: Vendor, provider: Any, session: ContextSession, step: Step, found: Found, known: tuple[int, list[str]]
-) -> tuple[int, list[str]]:
-    rendered = session.request(vendor.provider)
-    request = vendor.asks(rendered)
-    betas = rendered.options.get("betas", ())
-    answer = provider.create(request, **({"betas": betas} if betas else {}))
-    found.requests += 1
-    if answer.get("input_transformations"):
-        found.wrong.append(f"the provider dropped {answer['input_transformations']}")
-    if session.window.total_tokens + REQUEST_OVERHEAD > session.window.max_tokens:
-        found.wrong.append("over budget")
-    epoch, before = known
-    now = vendor.bound(request)
-    if epoch == session.epoch.number and now[: len(before)] != before:
-        found.wrong.append("thinking was taken away within an epoch")
-    epoch = session.epoch.number
-    session.extend(vendor.reply(answer), vendor.provider)
-    ours = [*now, *_new(vendor, answer)] if session.epoch.number == epoch else []
-    for call, call_id in zip(step.calls, vendor.calls(answer), strict=True):
-        vendor.result(session, call, call_id)
-    if step.user is not None:
-        vendor.user(session, step.user, step.picture)
-    # What came with the answer must be there next time, unless a new epoch has begun since.
-    return epoch, ours if session.epoch.number == epoch else []
-
-
-def _new(vendor: Vendor, answer: dict[str, Any]) -> list[str]:
-    if vendor.provider == "anthropic":
-        return vendor.bound({"messages": vendor.reply(answer)})
-    return vendor.bound({"input": vendor.reply(answer)}) if vendor.provider == "openai-responses" else []
+    loop = Loop(vendor, script, ContextSession(_budget(vendor, script, found)), found)
+    provider = STRICT[vendor.provider](loop.says)
+    if not http:
+        return loop.run(in_process(vendor, provider))
+    with over_http(vendor, provider) as ask:
+        return loop.run(ask)
 
 
 def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     """Return the budget: the script's share of its length, or what its largest atom needs, whichever is more."""
-    counter = default_counter()
-    head = sum(counter.count(text) + 4 for text in (script.system, script.task))
-    atoms = [_tokens(vendor, step) for step in script.steps]
-    wanted = int(script.share * (head + sum(sum(atom) for atom in atoms)))
-    least = head + int(1.3 * max(sum(atom) for atom in atoms)) + 150
+    head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
+    atoms = [_tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)]
+    wanted = int(script.share * (head + sum(atoms)))
+    least = head + int(1.2 * max(atoms)) + max(_tokens(vendor, [vendor.user(step.user or "hi", 0)]) for step in script.steps) + 200
     found.raised = least > wanted
     return max(wanted, least)
 
 
-def _tokens(vendor: Vendor, step: Step) -> list[int]:
-    counter = default_counter()
-    calls = [ToolCall(f"c{index}", call.name, call.arguments) for index, call in enumerate(step.calls)]
-    said = count_turn(counter, Turn("assistant", f"{step.thinking or ''} {step.text or ''}", tool_calls=calls)) + 60
-    results = [count_turn(counter, Turn("tool", call.result, tool_call_id="c")) + call.picture**2 // 500 for call in step.calls]
-    return [said, *results, counter.count(step.user or "") + step.picture**2 // 500]
+def _atom(vendor: Vendor, step: Step, number: int) -> list[dict[str, Any]]:
+    answer = STRICT[vendor.provider](lambda _: vendor.says(step, number)).create(vendor.asks(Rendered([vendor.user("hi", 0)])))
+    results = [vendor.result(call, call_id) for call, call_id in zip(step.calls, vendor.calls(answer), strict=True)]
+    return [*vendor.reply(answer), *results, *([] if step.user is None else [vendor.user(step.user, step.picture)])]
+
+
+def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
+    return sum(count_turn(default_counter(), turn) for turn in get_format(vendor.provider).parse(messages).turns)
 
 
 @contextmanager
@@ -133,9 +160,9 @@ def unbound_code() -> Iterator[None]:
         yield
 
 
-def run_all(seeds: Iterable[int], jobs: int, *, unbound: bool = False) -> Iterator[Found]:
+def run_all(seeds: Iterable[int], jobs: int, *, unbound: bool = False, http: bool = False) -> Iterator[Found]:
     """Yield what each loop came to, in the order of the seeds."""
-    run = partial(_run, unbound=unbound)
+    run = partial(_run, unbound=unbound, http=http)
     if jobs == 1:
         yield from map(run, seeds)
         return
@@ -143,11 +170,9 @@ def run_all(seeds: Iterable[int], jobs: int, *, unbound: bool = False) -> Iterat
         yield from pool.imap(run, seeds, chunksize=20)
 
 
-def _run(seed: int, *, unbound: bool) -> Found:
-    if not unbound:
-        return run_loop(seed)
-    with unbound_code():
-        return run_loop(seed)
+def _run(seed: int, *, unbound: bool, http: bool) -> Found:
+    with unbound_code() if unbound else nullcontext():
+        return run_loop(seed, http=http)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -156,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", default="0-1999", metavar="A-B", help="first and last seed (default: 0-1999)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)")
     parser.add_argument("--results", type=Path, metavar="FILE", help="where results are kept, one a line; a run goes on behind them")
+    parser.add_argument("--http", action="store_true", help="over HTTP on the loopback interface, through the vendors' SDKs")
     parser.add_argument("--unbound", action="store_true", help="take the binding out of our code, to see that it is missed")
     options = parser.parse_args(arguments)
     first, _, last = options.seeds.partition("-")
@@ -164,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     total, wrong, started = Counter[str](), [found for found in done.values() if found["wrong"]], time.perf_counter()
     for found in done.values():
         _add(total, found)
-    for number, found in enumerate(run_all(seeds, options.jobs, unbound=options.unbound), 1):
+    for number, found in enumerate(run_all(seeds, options.jobs, unbound=options.unbound, http=options.http), 1):
         row = {name: getattr(found, name) for name in Found.__match_args__}
         _add(total, row)
         if found.wrong:

@@ -8,7 +8,86 @@ from struct import pack
 
 from attrs import frozen
 
-_WORDS = ["the", "a", "of", "to", "and", "in", "for", "with", "on", "from", "by", "at", "train", "station", "night", "ticket", "seat", "coach", "window", "platform", "Vienna", "Graz", "Linz", "Oslo", "Bergen", "depart", "arrive", "book", "cancel", "change", "refund", "price", "euro", "minute", "hour", "day", "customer", "order", "number", "confirmed", "failed", "retry", "index", "table", "column", "commit", "branch", "test", "module", "src/app.py", "src/train/seat.py", "error", "warning", "value", "result", "path", "list", "search", "page", "id", "UA100", "HAT271", "ZX-4471", "0.75", "1,204", "2026-11-22", "please", "never", "always", "must", "check", "again", "because", "therefore", "however", "first", "next", "last"]
+_WORDS = [
+    "the",
+    "a",
+    "of",
+    "to",
+    "and",
+    "in",
+    "for",
+    "with",
+    "on",
+    "from",
+    "by",
+    "at",
+    "train",
+    "station",
+    "night",
+    "ticket",
+    "seat",
+    "coach",
+    "window",
+    "platform",
+    "Vienna",
+    "Graz",
+    "Linz",
+    "Oslo",
+    "Bergen",
+    "depart",
+    "arrive",
+    "book",
+    "cancel",
+    "change",
+    "refund",
+    "price",
+    "euro",
+    "minute",
+    "hour",
+    "day",
+    "customer",
+    "order",
+    "number",
+    "confirmed",
+    "failed",
+    "retry",
+    "index",
+    "table",
+    "column",
+    "commit",
+    "branch",
+    "test",
+    "module",
+    "src/app.py",
+    "src/train/seat.py",
+    "error",
+    "warning",
+    "value",
+    "result",
+    "path",
+    "list",
+    "search",
+    "page",
+    "id",
+    "UA100",
+    "HAT271",
+    "ZX-4471",
+    "0.75",
+    "1,204",
+    "2026-11-22",
+    "please",
+    "never",
+    "always",
+    "must",
+    "check",
+    "again",
+    "because",
+    "therefore",
+    "however",
+    "first",
+    "next",
+    "last",
+]
 _TOOLS = ("search", "read_file", "book_seat", "run_tests")
 _LONG = 100
 
@@ -73,7 +152,8 @@ def _steps(random: Random, count: int) -> Iterator[Step]:
 def _call(random: Random) -> Call:
     arguments = json.dumps({"query": _words(random, 1, 12), "number": random.randint(0, 99)})
     failed = random.random() < 0.1
-    return Call(random.choice(_TOOLS), arguments, _words(random, 0 if random.random() < 0.1 else 3, random.choice([20, 60, 150])), failed, _edge(random))
+    text = _words(random, 0 if random.random() < 0.1 else 3, random.choice([20, 60, 150]))
+    return Call(random.choice(_TOOLS), arguments, text, failed, 0 if failed else _edge(random))
 
 
 def _edge(random: Random) -> int:

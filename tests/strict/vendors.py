@@ -5,8 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycontext import ContextSession
-from polycontext.window import Part, Turn
 from polycontext.window.providers import Rendered
 from tests.strict.script import Call, Step, png
 
@@ -32,6 +30,10 @@ class Vendor(ABC):
         """Return the messages of an answer, to be taken in."""
 
     @abstractmethod
+    def said(self, answer: Message) -> Message:
+        """Return a request of nothing but what an answer says."""
+
+    @abstractmethod
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer."""
 
@@ -43,17 +45,17 @@ class Vendor(ABC):
     def bound(self, request: Message) -> list[str]:
         """Return the bound parts of a request, in their order."""
 
-    def user(self, session: ContextSession, text: str, edge: int) -> None:
-        """Let the user speak, with a picture where `edge` is not 0."""
-        session.add(Turn("user", text, parts=self._parts(edge)))
+    @abstractmethod
+    def result(self, call: Call, call_id: str) -> Message:
+        """Return what a tool answered, as a message."""
 
-    def result(self, session: ContextSession, call: Call, call_id: str) -> None:
-        """Take in what a tool answered."""
-        metadata = {"is_error": True} if call.failed else {}
-        session.add(Turn("tool", call.result, tool_call_id=call_id, metadata=metadata, parts=self._parts(call.picture)))
+    def user(self, text: str, edge: int) -> Message:
+        """Return what the user says, with a picture where `edge` is not 0."""
+        return {"role": "user", "content": [self.text(text), self.picture(edge)] if edge else text}
 
-    def _parts(self, edge: int) -> list[Part]:
-        return [Part(self.provider, json.dumps(self.picture(edge)))] if edge else []
+    def text(self, text: str) -> Message:
+        """Return a text as a block."""
+        return {"type": "text", "text": text}
 
 
 class Anthropic(Vendor):
@@ -87,11 +89,22 @@ class Anthropic(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         return [{"role": "assistant", "content": answer["content"]}]
 
+    def said(self, answer: Message) -> Message:
+        return {"messages": self.reply(answer)}
+
     def calls(self, answer: Message) -> list[str]:
         return [block["id"] for block in answer["content"] if block["type"] == "tool_use"]
 
     def picture(self, edge: int) -> Message:
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(edge)}}
+
+    def result(self, call: Call, call_id: str) -> Message:
+        block = {"type": "tool_result", "tool_use_id": call_id, "content": call.result}
+        if call.picture:
+            block["content"] = [*([self.text(call.result)] if call.result else []), self.picture(call.picture)]
+        # A failure says something, or the provider refuses it.
+        failed = {"is_error": True, "content": call.result or "failed"} if call.failed else {}
+        return {"role": "user", "content": [{**block, **failed}]}
 
     def bound(self, request: Message) -> list[str]:
         blocks = (block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"])
@@ -122,21 +135,21 @@ class Chat(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         return [answer["choices"][0]["message"]]
 
+    def said(self, answer: Message) -> Message:
+        return {"messages": self.reply(answer)}
+
     def calls(self, answer: Message) -> list[str]:
         return [call["id"] for call in answer["choices"][0]["message"].get("tool_calls") or ()]
 
     def picture(self, edge: int) -> Message:
         return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(edge)}"}}
 
+    def result(self, call: Call, call_id: str) -> Message:
+        # This format has no pictures in results.
+        return {"role": "tool", "tool_call_id": call_id, "content": call.result}
+
     def bound(self, request: Message) -> list[str]:
         return []
-
-    def _parts(self, edge: int) -> list[Part]:
-        return super()._parts(edge)
-
-    def result(self, session: ContextSession, call: Call, call_id: str) -> None:
-        # This format has no pictures in results: whoever has one shows it in words.
-        session.add(Turn("tool", call.result, tool_call_id=call_id, metadata={"is_error": True} if call.failed else {}))
 
 
 class Responses(Vendor):
@@ -158,11 +171,21 @@ class Responses(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         return list(answer["output"])
 
+    def said(self, answer: Message) -> Message:
+        return {"input": self.reply(answer)}
+
     def calls(self, answer: Message) -> list[str]:
         return [item["call_id"] for item in answer["output"] if item["type"] == "function_call"]
 
     def picture(self, edge: int) -> Message:
         return {"type": "input_image", "image_url": f"data:image/png;base64,{png(edge)}"}
+
+    def result(self, call: Call, call_id: str) -> Message:
+        output = [self.text(call.result), self.picture(call.picture)] if call.picture else call.result
+        return {"type": "function_call_output", "call_id": call_id, "output": output}
+
+    def text(self, text: str) -> Message:
+        return {"type": "input_text", "text": text}
 
     def bound(self, request: Message) -> list[str]:
         return [item["encrypted_content"] for item in request["input"] if item.get("type") == "reasoning"]

@@ -25,13 +25,15 @@ _CALL = ("type", "id", "name", "input")
 _RESULT = ("type", "tool_use_id", "content")
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read messages into turns. The history may end on open calls and begin with any role.
 
     System messages inside the list are read where they stand: the provider takes
     them between turns, and leading ones are a common way to store `system`
     (`hoist` takes those apart). With `repair` a call in the middle that has no
     result gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -41,7 +43,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
     entries = checked_entries(copies)
-    pairing = Pairing(Provider.ANTHROPIC, repair=repair)
+    pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
@@ -64,7 +66,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
-the first message is the assistant's; legal: a user message first
+the message is the first message and the assistant's; legal: a user message first
     """
     check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic_block_rules import check_blocks_of
-from polycontext.window.providers.anthropic_order_rules import Progress, advanced, finish, refuse_first
+from polycontext.window.providers.anthropic_order_rules import Progress, advanced, finish, judge_places, refuse_first
 from polycontext.window.providers.anthropic_request_rules import check_head, check_whole
 from polycontext.window.providers.anthropic_rules import Entry, checked_entry
 from polycontext.window.providers.blocks import copied_messages
@@ -32,10 +32,16 @@ def findings(request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[st
         before, faults = progress, list[InvalidMessagesError]()
         progress = _judged(message, before, faults, final=index == len(copies) - 1)
         found += faults
-    ends = [partial(refuse_first, progress), partial(finish, progress) if body is None else partial(check_whole, body, progress)]
     if not found:
-        found = [error for end in ends for error in _raised(end)][:1]
+        found = [error for end in _ends(body, progress) for error in _raised(end)][:1]
     return found
+
+
+def _ends(body: Mapping[str, Any] | None, progress: Progress) -> list[Callable[[], None]]:
+    first = partial(refuse_first, progress)
+    if body is not None:
+        return [first, partial(check_whole, body, progress)]
+    return [first, partial(judge_places, progress), partial(finish, progress)]
 
 
 def _judged(message: Message, before: Progress, faults: list[InvalidMessagesError], *, final: bool) -> Progress:

@@ -37,6 +37,8 @@ class Progress:
     system: int | None = None
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
+    misplaced: tuple[int, bool] | None = None
+    """The first system message in a wrong place: its index, and whether it is wrong for what follows it."""
     caller: int = 0
     waiting: tuple[str, ...] = ()
     answered: frozenset[str] = frozenset()
@@ -156,8 +158,9 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
         _refuse_thinking_last(progress)
     if progress.servers and (others or not results) and not progress.deferred:
         raise _unanswered_server(progress)
+    misplaced = progress.misplaced
     if progress.role == "system" and progress.system is not None:
-        raise _misplaced_system(progress.system)
+        misplaced = misplaced or (progress.system, True)
     waiting, answered = list(progress.waiting), set(progress.answered)
     for number, block in enumerate(results):
         _answer(block["tool_use_id"], waiting, answered, At("messages", index, ("content", number)))
@@ -169,6 +172,7 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
         waiting=tuple(waiting),
         answered=frozenset() if others else frozenset(answered),
         system=None,
+        misplaced=misplaced,
         loop=progress.loop if results else None,
         last_results=bool(results),
     )
@@ -297,23 +301,34 @@ def _after_system(progress: Progress, entry: Entry, index: int) -> Progress:
         raise _unanswered(progress)
     if progress.first is None:
         return evolve(progress, led_by_system=True)
-    if progress.role == "assistant" and not (progress.tail[1] or "").endswith("_tool_result"):
-        says = (
-            "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result; "
-            "the directive-only form (content: [] with output_config) is accepted at any position"
-        )
-        raise At("messages", index).refuse("system-place", "is a system message behind the assistant's", "one behind a user message", says)
-    return evolve(progress, system=index)
+    wrong = progress.role == "assistant" and not (progress.tail[1] or "").endswith("_tool_result")
+    return evolve(progress, system=index, misplaced=progress.misplaced or ((index, False) if wrong else None))
 
 
-def _misplaced_system(index: int) -> InvalidMessagesError:
-    says = (
-        "role 'system' must precede an 'assistant' message or end the array; "
-        "the directive-only form (content: [] with output_config) is accepted at any position"
-    )
-    return At("messages", index).refuse(
-        "system-place", "is a system message before a user's", "one at the end, or before the assistant's", says
-    )
+def judge_places(progress: Progress) -> None:
+    """Judge where system messages stand that do not lead the list: behind the user's word, before the assistant's or at the end.
+
+    Raises:
+        InvalidMessagesError: rule system-place.
+    """
+    if progress.misplaced is None:
+        return
+    index, before_user = progress.misplaced
+    what, problem, legal = _BEFORE_USER if before_user else _BEHIND_ASSISTANT
+    says = f"role 'system' must {what}; the directive-only form (content: [] with output_config) is accepted at any position"
+    raise At("messages", index).refuse("system-place", problem, legal, says)
+
+
+_BEFORE_USER = (
+    "precede an 'assistant' message or end the array",
+    "is a system message before a user's",
+    "one at the end, or before the assistant's",
+)
+_BEHIND_ASSISTANT = (
+    "follow a 'user' message or an 'assistant' message ending in a server tool result",
+    "is a system message behind the assistant's",
+    "one behind a user message",
+)
 
 
 def _refuse_thinking_last(progress: Progress) -> None:

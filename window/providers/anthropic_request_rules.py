@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from attrs import Factory, define
+
 from polycontext.window.providers.anthropic_block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
 from polycontext.window.providers.anthropic_order_rules import (
     MOST_MEDIA,
@@ -16,6 +18,7 @@ from polycontext.window.providers.anthropic_order_rules import (
     finish,
     judge_marks,
     judge_media,
+    judge_places,
     refuse_first,
 )
 from polycontext.window.providers.anthropic_rules import EXTRA, At, checked_entry
@@ -56,7 +59,7 @@ _COUNTED = frozenset({"max_tokens"})
 
 
 def check_messages(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
-    """Judge a message list as it would be sent.
+    """Judge a message list as it would be sent; system messages may lead it, as many people store them.
 
     Raises:
         InvalidMessagesError: the first rule of docs/providers.md that it breaks.
@@ -64,6 +67,7 @@ def check_messages(messages: object, *, allow_open_tail: bool = False, strict_fi
     progress = judged(copied_messages(Provider.ANTHROPIC, messages))
     if strict_first:
         refuse_first(progress)
+    judge_places(progress)
     finish(progress, allow_open_tail=allow_open_tail)
 
 
@@ -78,6 +82,21 @@ def judged(messages: Sequence[Message], progress: Progress | None = None) -> Pro
     for message in messages:
         progress = judged_one(message, progress, final=progress.count == last)
     return progress
+
+
+@define
+class GrowingList:
+    """Judge a list that grows, as `check_messages` does; all but the last message are judged once and stay."""
+
+    _settled: Progress = Factory(Progress)
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` as `check_messages` does; what a list begins with is not looked at again."""
+        for message in messages[self._settled.count : -1]:
+            self._settled = judged_one(message, self._settled, final=False)
+        progress = judged_one(messages[-1], self._settled, final=True)
+        refuse_first(progress)
+        finish(progress, allow_open_tail=allow_open_tail)
 
 
 def judged_one(message: Message, progress: Progress, *, final: bool) -> Progress:
@@ -150,6 +169,7 @@ def check_whole(body: Mapping[str, Any], progress: Progress, *, prefill: bool = 
             "the directive-only form (content: [] with output_config) is accepted at any position"
         )
         raise At("messages", 0).refuse("system-place", "is a system message", "the field system of the request", says)
+    judge_places(progress)
     finish(progress)
     judge_media(progress, most_media)
     judge_marks([*_head_marks(body), *progress.marks])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from attrs import define, evolve, field
+from attrs import Factory, define, evolve, field
 
 from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import MAX_TEXT, Breach, Spot, first
@@ -370,3 +370,16 @@ def _result(message: Message, spot: Spot) -> Breach | None:
         place = Spot(f"messages.[{spot.index}].tool_call_id", spot.index)
         return place.breach("orphan-result", words, "the id of the call that it answers", None)
     return spot.at(".tool_call_id").text("orphan-result", message["tool_call_id"])
+
+
+@define
+class GrowingList:
+    """Judge a list that grows, each message once; what other servers that speak the format take is taken as well."""
+
+    _judge: ChatJudge = Factory(lambda: ChatJudge(foreign=True))
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
+        breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
+        if breach is not None:
+            raise breach.error(str(Provider.OPENAI))

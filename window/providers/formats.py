@@ -32,19 +32,22 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
-            from polycontext.window.providers import openai, openai_write  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers import chat_rules, openai, openai_write  # noqa: PLC0415 - most readers need one format only
 
-            return WireFormat(known, openai.parse, openai.render, openai.check, openai_write.Writer, adds_nothing=True)
+            return WireFormat(known, openai.parse, openai.render, openai.check, openai_write.Writer, chat_rules.GrowingList)
         case Provider.ANTHROPIC:
-            from polycontext.window.providers import anthropic, anthropic_write  # noqa: PLC0415 - as above
+            from polycontext.window.providers import anthropic, anthropic_request_rules, anthropic_write  # noqa: PLC0415 - as above
 
+            judge = anthropic_request_rules.GrowingList
             return WireFormat(
-                known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer, options=anthropic.options_in
+                known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer, judge, anthropic.options_in
             )
         case Provider.RESPONSES:
-            from polycontext.window.providers import responses, responses_write  # noqa: PLC0415 - as above
+            from polycontext.window.providers import responses, responses_rules, responses_write  # noqa: PLC0415 - as above
 
-            return WireFormat(known, responses.parse, responses.render, responses.check, responses_write.Writer)
+            return WireFormat(
+                known, responses.parse, responses.render, responses.check, responses_write.Writer, responses_rules.GrowingList
+            )
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:

@@ -16,10 +16,12 @@ from polycontext.window.turn import Role, ToolCall, Turn
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read chat messages into turns, one a message. The history may end on open calls.
 
     With `repair` a call in the middle that has no result gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -28,7 +30,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.OPENAI, messages)
-    pairing = Pairing(Provider.OPENAI, repair=repair)
+    pairing = Pairing(Provider.OPENAI, repair=repair, waiting=dict.fromkeys(waiting))
     for index, message in enumerate(copies):
         pairing.add(_turn(message, Place(Provider.OPENAI, index)), index)
     return pairing.parsed(copies)

@@ -1,7 +1,7 @@
 """All that OpenAI would refuse in a request, not only the first: for people who want to repair a history in one go."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import chat_request, responses_request
@@ -9,7 +9,7 @@ from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import Breach
 from polycontext.window.providers.chat_rules import ChatJudge
 from polycontext.window.providers.request_fields import copied_request
-from polycontext.window.providers.responses_rules import NAME, InputJudge
+from polycontext.window.providers.responses_rules import InputJudge
 from polycontext.window.providers.wire import Provider
 
 Given = Sequence[Any] | Mapping[str, Any]
@@ -43,17 +43,17 @@ def responses_findings(request: Given, *, allow_open_tail: bool = False, foreign
     [(0, 'unanswered-call'), (1, 'unanswered-call')]
     """
     try:
-        body = copied_request(NAME, request) if isinstance(request, Mapping) else {}
+        body = copied_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
         breach = responses_request.request_breach(body, foreign=foreign) or responses_request.unstored(body) if body else None
         items = body.get("input") if isinstance(request, Mapping) else request
         # A text for an input is one message; what else is no list, or an empty one, a whole request was told already.
         told = isinstance(items, str) or (isinstance(request, Mapping) and (not items or not isinstance(items, list)))
-        copies = [] if told else copied_messages(cast("Provider", NAME), items)
+        copies = [] if told else copied_messages(Provider.RESPONSES, items)
     except InvalidMessagesError as error:
         return [error]
     judge = InputJudge(continued=responses_request.is_continued(body), foreign=foreign)
-    found = _told(breach, NAME) + _each(judge, copies, NAME)
-    return found + [end.error(NAME) for end in judge.ends(allow_open_tail=allow_open_tail)]
+    found = _told(breach, Provider.RESPONSES) + _each(judge, copies, Provider.RESPONSES)
+    return found + [end.error(Provider.RESPONSES) for end in judge.ends(allow_open_tail=allow_open_tail)]
 
 
 def _told(breach: Breach | None, provider: str) -> list[InvalidMessagesError]:

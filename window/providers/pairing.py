@@ -26,7 +26,8 @@ _NAMED = 5
 class Pairing:
     """Collect turns in order and see that every call has exactly one result directly after it.
 
-    Linear in the number of turns and calls. A call may stay open at the very end.
+    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` are the ids of calls that
+    have no result yet, at first those of turns before these.
     """
 
     provider: Provider
@@ -34,7 +35,7 @@ class Pairing:
     turns: list[Turn] = Factory(list)
     places: list[int] = Factory(list)
     repaired: list[int] = Factory(list)
-    _waiting: dict[str, None] = Factory(dict)
+    waiting: dict[str, None] = Factory(dict)
     _answered: set[str] = Factory(set)
     _caller: int = 0
 
@@ -48,7 +49,7 @@ class Pairing:
             self._answer(turn.tool_call_id or "", Place(self.provider, place))
         else:
             self._close()
-            self._waiting, self._answered, self._caller = dict.fromkeys(call.id for call in turn.tool_calls), set(), place
+            self.waiting, self._answered, self._caller = dict.fromkeys(call.id for call in turn.tool_calls), set(), place
         self._append(turn, place)
 
     def parsed(self, messages: Sequence[Message]) -> Parsed:
@@ -62,21 +63,23 @@ class Pairing:
     def _answer(self, call_id: str, where: Place) -> None:
         if call_id in self._answered:
             raise where.refuse("duplicate-result", f"call {shown(call_id)} has a result already", "one result a call")
-        if call_id not in self._waiting:
+        if call_id not in self.waiting:
             problem = f"no call {shown(call_id)} directly before this result"
             raise where.refuse("orphan-result", problem, "results directly after the assistant message that called")
-        del self._waiting[call_id]
+        del self.waiting[call_id]
         self._answered.add(call_id)
 
     def _close(self) -> None:
-        if not self._waiting:
+        if not self.waiting:
             return
         if not self.repair:
-            raise unanswered(self.provider, self._caller, list(self._waiting))
+            raise unanswered(self.provider, self._caller, list(self.waiting))
         # They stand where the results should have: behind the last turn that came, at its message.
-        for call_id in self._waiting:
+        for call_id in self.waiting:
             self.repaired.append(len(self.turns))
-            self._append(Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1])
+            self._append(
+                Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1] if self.places else 0
+            )
 
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:

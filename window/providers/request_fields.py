@@ -1,7 +1,7 @@
 """What both of OpenAI's formats demand of a request beside its messages: model, tools, choice of a tool, ranges of numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from polycontext.linearity.json_data import copied
 from polycontext.window.providers.blocks import Place
@@ -17,13 +17,13 @@ MAX_TOOLS = 128
 _CHOICES = ("none", "auto", "required")
 
 
-def copied_request(provider: str, request: object) -> dict[str, Any]:
+def copied_request(provider: Provider, request: object) -> dict[str, Any]:
     """Return a copy of `request` that is known to be JSON data.
 
     Raises:
         InvalidMessagesError: rules not-an-object, not-json, lone-surrogate.
     """
-    place = Place(cast("Provider", provider), None)
+    place = Place(provider, None)
     if not isinstance(request, Mapping):
         raise place.refuse("not-an-object", f"{type(request).__name__} is no object", "the body of a request")
     return dict(copied(request, "", place.no_json))

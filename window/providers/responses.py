@@ -20,10 +20,12 @@ from polycontext.window.providers.wire import Message, Parsed, Provider, Rendere
 from polycontext.window.turn import Role, Turn
 
 
-def parse(messages: object, *, repair: bool = False) -> Parsed:
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Read input items into turns. The history may end on open calls.
 
     With `repair` a call in the middle that has no output gets a marked one.
+
+    `waiting` are ids of calls before the list that have no result yet.
 
     Raises:
         InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
@@ -37,7 +39,7 @@ def parse(messages: object, *, repair: bool = False) -> Parsed:
     roles = _begun_by_the_user(kinds, [role_of(item, kind, place) for item, kind, place in zip(items, kinds, places, strict=True)])
     answered = {item["call_id"] for item, role in zip(items, roles, strict=True) if role is Role.TOOL}
     others = max((index for index, role in enumerate(roles) if role is not Role.ASSISTANT), default=-1)
-    reader = _Reader(Pairing(Provider.RESPONSES, repair=repair), answered)
+    reader = _Reader(Pairing(Provider.RESPONSES, repair=repair, waiting=dict.fromkeys(waiting)), answered)
     for place, item, kind, role in zip(places, items, kinds, roles, strict=True):
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()

@@ -6,7 +6,8 @@ from typing import Any
 from polycontext.window.providers import request_fields as fields
 from polycontext.window.providers.breach import Breach, Spot, first
 from polycontext.window.providers.responses_items import type_of
-from polycontext.window.providers.responses_rules import NAME, judged
+from polycontext.window.providers.responses_rules import judged
+from polycontext.window.providers.wire import Provider
 
 LEAST_OUTPUT = 16
 """Tokens that a response must be allowed to have."""
@@ -34,13 +35,13 @@ def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, 
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule moved-field: Unsupported parameter: 'messages'...
     """
-    body = fields.copied_request(NAME, request)
+    body = fields.copied_request(Provider.RESPONSES, request)
     breach = request_breach(body, foreign=foreign) or unstored(body)
     items = body.get("input")
     if breach is None and isinstance(items, list):
         breach = judged(items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign)
     if breach is not None:
-        raise breach.error(NAME)
+        raise breach.error(Provider.RESPONSES)
 
 
 def is_continued(request: Mapping[str, Any]) -> bool:

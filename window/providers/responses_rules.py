@@ -6,17 +6,14 @@ from its start, so that whoever judges a growing list goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import Breach, Spot, first
 from polycontext.window.providers.responses_items import item_breach, type_of
 from polycontext.window.providers.wire import Message, Provider
-
-NAME = "openai-responses"
-"""What errors call this format."""
 
 ANSWERS: Mapping[str, frozenset[str]] = {
     "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),
@@ -52,10 +49,10 @@ def check_items(items: object, *, allow_open_tail: bool = False, continued: bool
     """
     if isinstance(items, str):
         return
-    copies = copied_messages(cast("Provider", NAME), items)
+    copies = copied_messages(Provider.RESPONSES, items)
     breach = judged(copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign)
     if breach is not None:
-        raise breach.error(NAME)
+        raise breach.error(Provider.RESPONSES)
 
 
 def judged(items: Sequence[Message], *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> Breach | None:
@@ -170,7 +167,6 @@ class InputJudge:
             message = f"Duplicate tool call found with call_id {call_id}."
             return Breach("duplicate-call-id", message, "one open call an id", index, "input")
         self._open[call_id] = _Call(index, kind, _is_awaited(item, kind))
-        self._answered.discard(call_id)
         return None
 
     def _answer(self, call_id: str, kind: str, index: int | None) -> Breach | None:
@@ -201,3 +197,16 @@ def _is_awaited(item: Message, kind: str) -> bool:
     environment: Any = item.get("environment")
     elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
     return not (item.get("async") or elsewhere or kind == "tool_search_call")
+
+
+@define
+class GrowingList:
+    """Judge a list that grows, each message once; what other servers that speak the format take is taken as well."""
+
+    _judge: InputJudge = Factory(lambda: InputJudge(foreign=True))
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
+        breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
+        if breach is not None:
+            raise breach.error(Provider.RESPONSES)

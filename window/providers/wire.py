@@ -5,7 +5,7 @@ and a `WireFormat` holds the functions that do so, so that callers never
 branch on the provider. A format is loaded when it is first asked for.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -71,8 +71,8 @@ class Rendered:
 class Parse(Protocol):
     """Stand for the reader of a format."""
 
-    def __call__(self, messages: object, *, repair: bool = False) -> Parsed:
-        """Read a provider's messages into turns."""
+    def __call__(self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
+        """Read a provider's messages into turns; `waiting` are calls before them that have no result yet."""
         ...
 
 
@@ -107,6 +107,14 @@ class Writer(Protocol):
         ...
 
 
+class Judge(Protocol):
+    """Judge a list that grows at its end, each message once: all but the last one stay as they were."""
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` if the provider would refuse `messages`, which begin with those judged before."""
+        ...
+
+
 def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
     """Write all `turns` and return the messages."""
     for turn in turns:
@@ -118,10 +126,7 @@ def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
 class WireFormat:
     """Hold the functions of one provider's message format.
 
-    `options` says what a request needs besides in an epoch.
-
-    A format that `adds_nothing` writes what turns say and no more, in an order that is valid if that of the turns is:
-    no stand-ins, nothing wrapped.
+    `writer` and `judge` make what writes and judges a list that grows; `options` says what a request needs besides in an epoch.
     """
 
     provider: Provider
@@ -129,5 +134,5 @@ class WireFormat:
     render: Render
     check: Check
     writer: Callable[[], Writer]
-    adds_nothing: bool = False
+    judge: Callable[[], Judge]
     options: Callable[[Epoch], Mapping[str, Any]] = lambda _: {}

@@ -58,6 +58,18 @@ class _Judged:
         return self.prefixes[-1].bound
 
 
+def _counter(given: TokenCounter | None) -> TokenCounter:
+    return default_counter() if given is None else given
+
+
+def _faults(given: Faults | Mapping[int, Fault] | None) -> Faults:
+    return given if isinstance(given, Faults) else Faults(given or {})
+
+
+def _summary(request: Request) -> str:
+    return f"Summary of {len(request['messages'])} messages."
+
+
 @define(eq=False)
 class StrictAnthropic:
     """Answer requests as Anthropic's Messages API does, in process or behind a `StrictServer`.
@@ -92,16 +104,14 @@ non-empty content except for the optional final assistant message (rule empty-me
 
     reply: Callable[[Request], Reply]
     window: int = field(default=200_000, kw_only=True)
-    counter: TokenCounter = field(default=None, kw_only=True, converter=lambda v: default_counter() if v is None else v)
+    counter: TokenCounter = field(default=None, kw_only=True, converter=_counter)
     binding: bool = field(default=True, kw_only=True)
     drops: bool = field(default=False, kw_only=True)
     reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
     user_first: bool = field(default=True, kw_only=True)
     prefill: bool = field(default=True, kw_only=True)
-    summary: Callable[[Request], str | None] = field(
-        kw_only=True, default=lambda request: f"Summary of {len(request['messages'])} messages."
-    )
-    faults: Faults = field(default=None, kw_only=True, converter=lambda v: v if isinstance(v, Faults) else Faults(v or {}))
+    summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
+    faults: Faults = field(default=None, kw_only=True, converter=_faults)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
     secret: bytes = field(default=b"strict", kw_only=True)
@@ -207,7 +217,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             raise RequestRefusedError(400, INVALID, message, "overflow", None, f"at most {self.window} tokens")
         return _Judged(head, prefixes, tokens)
 
-    def _head(self, request: Request, betas: frozenset[str], *, counting: bool) -> _Head:
+    def _head(self, request: Any, betas: frozenset[str], *, counting: bool) -> _Head:
         if not isinstance(request, Mapping):
             check_head(request)
         rest = {name: value for name, value in request.items() if name != "messages"}

@@ -242,14 +242,14 @@ def test_the_natural_order_needs_no_parts() -> None:
 def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
     """Text of a result is content, other blocks are parts, an error stays one."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
-    blocks = [image, text("a map")]
+    blocks = [text("a"), text("map")]
     messages = [
         ASK,
         assistant(call("a"), call("b"), call("c")),
         user(result("a", [text("gone")], is_error=True), result("b", [image]), result("c", blocks)),
     ]
     parsed = parse(messages)
-    assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a map"]
+    assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a\nmap"]
     assert parsed.turns[2].metadata == {"is_error": True}
     assert render(parsed.turns).messages == messages
     assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""

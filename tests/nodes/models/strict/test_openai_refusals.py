@@ -125,3 +125,16 @@ def test_a_list_is_judged_anew_where_it_changed() -> None:
     messages[2]["content"] = None
     with pytest.raises(RequestRefusedError, match="missing-content"):
         strict.create({"model": MODEL, "messages": messages})
+
+
+def test_branches_of_one_conversation() -> None:
+    """Two conversations that go on from one prefix know nothing of each other."""
+    strict = StrictChat(lambda _: "a")
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "a"}
+    stem = [user(), calling(chat_call()), result]
+    strict.create({"model": MODEL, "messages": stem})
+    for _ in range(3):
+        strict.create({"model": MODEL, "messages": [*stem, calling(chat_call()), result]})
+        with pytest.raises(RequestRefusedError) as caught:
+            strict.create({"model": MODEL, "messages": [*stem, result]})
+        assert (caught.value.rule, caught.value.index) == ("duplicate-result", 3)

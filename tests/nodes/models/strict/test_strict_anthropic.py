@@ -295,7 +295,8 @@ def test_faults_come_by_script(provider: StrictAnthropic) -> None:
     with pytest.raises(ConnectionResetError):
         provider.create(request)
     provider.create(request)
-    for bad in ({0: overloaded()}, {"1": overloaded()}, {1: "no"}):
+    nonsense: list[Any] = [{0: overloaded()}, {"1": overloaded()}, {1: "no"}]
+    for bad in nonsense:
         with pytest.raises(InvalidOptionError):
             StrictAnthropic(thinks, faults=bad)
 
@@ -327,7 +328,7 @@ def test_what_is_handed_in_is_neither_changed_nor_kept(provider: StrictAnthropic
     assert provider.create(request)["content"][0]["thinking"] != "mine"
 
 
-@pytest.mark.parametrize("hostile", [float("nan"), b"x", {1: 2}, "\ud800", 2**2000, object()], ids=repr)
+@pytest.mark.parametrize("hostile", [float("nan"), b"x", {1: 2}, "\ud800", 2**2000, object()], ids=lambda value: type(value).__name__)
 def test_what_is_no_json_is_refused_in_process_too(provider: StrictAnthropic, hostile: object) -> None:
     """Whatever Python has and JSON has not ends in a refusal, in a message or beside them."""
     message = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": hostile}}]}

@@ -12,7 +12,7 @@ from polycontext.nodes.models.strict.openai import rate_limited
 from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.responses_request import check_request
-from polycontext.window.providers.responses_rules import check_items
+from polycontext.window.providers.responses_rules import InputJudge, check_items
 
 Items = list[dict[str, Any]]
 
@@ -99,10 +99,11 @@ def test_leaving_reasoning_out_is_a_change() -> None:
     [
         lambda item: item | {"status": None} if item["type"] != "message" else item,
         lambda item: {key: value for key, value in item.items() if key != "status"},
+        lambda item: item | {"caller": None, "namespace": None},
         lambda item: dict(reversed(item.items())),
         lambda item: item | {"content": [{"type": "input_text", "text": item["content"]}]} if item["type"] == "message" else item,
     ],
-    ids=["null status", "no status", "other order of keys", "content as parts"],
+    ids=["null status", "no status", "null fields", "other order of keys", "content as parts"],
 )
 def test_another_form_of_the_same_is_no_change(form: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """What a client may write otherwise takes no reasoning away."""
@@ -131,6 +132,37 @@ def test_other_models_and_other_providers() -> None:
     with pytest.raises(RequestRefusedError, match=r"The encrypted content .* could not be verified") as caught:
         ask(strict(secret=b"another"), items)
     assert (caught.value.code, caught.value.index, caught.value.status) == ("invalid_encrypted_content", 1, 400)
+
+
+def test_a_growing_loop_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: each item of a loop is judged and counted once, however often it is sent."""
+    judged, add = list[object](), InputJudge.add
+
+    def counted(self: InputJudge, item: object) -> object:
+        judged.append(item)
+        return add(self, item)
+
+    monkeypatch.setattr(InputJudge, "add", counted)
+    provider = strict()
+    items = loop(provider, 40)
+    ask(provider, items)
+    assert len(judged) == len(items)
+
+
+def test_branches_of_one_conversation() -> None:
+    """Two conversations that go on from one prefix know nothing of each other."""
+    provider = strict()
+    stem = typed(loop(provider, 2))
+    ask(provider, stem)
+    for further in ("a", "b", "a"):
+        asked = [*stem, {"type": "message", "role": "user", "content": further}]
+        assert not removed(ask(provider, asked))
+        with pytest.raises(RequestRefusedError) as caught:
+            ask(provider, [*asked, stem[3]])
+        assert (caught.value.rule, caught.value.index) == ("duplicate-result", len(asked))
+    changed = [{"type": "message", "role": "user", "content": "Other."}, *stem[1:]]
+    assert removed(ask(provider, changed))
+    assert not removed(ask(provider, stem))
 
 
 def test_a_conversation_outlives_its_provider() -> None:

@@ -1,0 +1,55 @@
+"""Scripted loops go through strict providers, and what drives them sees what is wrong. The many are run by `just strict`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.strict import loops
+from tests.strict.script import script_of
+from tests.strict.vendors import VENDORS
+
+SEEDS = range(12)
+LONG = 99
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_loop_goes_through(seed: int) -> None:
+    """Nothing is refused, nothing exceeds its budget, no thinking is lost within an epoch."""
+    found = loops.run_loop(seed)
+    assert found.wrong == []
+    assert found.requests == found.steps == len(script_of(seed).steps)
+
+
+def test_a_long_loop_goes_through() -> None:
+    """One in a hundred has sixty steps."""
+    found = loops.run_loop(LONG)
+    assert (found.wrong, found.steps) == ([], 60)
+    assert found.epochs > 1
+
+
+@pytest.mark.parametrize("seed", range(len(VENDORS)))
+def test_a_loop_goes_through_the_vendors_own_sdk(seed: int) -> None:
+    """Over HTTP, answers taken in as the SDK's objects."""
+    pytest.importorskip("anthropic")
+    pytest.importorskip("openai")
+    assert loops.run_loop(seed, http=True).wrong == []
+
+
+def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
+    """Or else these loops would show nothing."""
+    found = next(loops.run_all([0], 1, unbound=True))
+    assert found.vendor == "anthropic"
+    assert "thinking_dropped" in found.wrong[0] or "different conversation" in found.wrong[0]
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What has a result is not run again; what was wrong stays so."""
+    results = tmp_path / "results.jsonl"
+    done = {"seed": 0, "vendor": "anthropic", "requests": 5, "steps": 5, "epochs": 3, "raised": True, "wrong": ["over budget"]}
+    results.write_text(json.dumps(done) + "\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as stopped:
+        loops.main(["--seeds", "0-1", "--jobs", "1", "--results", str(results)])
+    assert stopped.value.code == 1
+    assert [json.loads(line)["seed"] for line in results.read_text(encoding="utf-8").splitlines()] == [0, 1]
+    assert "2 loops" in capsys.readouterr().out
