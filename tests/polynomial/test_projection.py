@@ -15,7 +15,7 @@ from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure.gist import digest_text, summary_text
-from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, TiktokenCounter
+from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, Role, TiktokenCounter
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,
@@ -183,7 +183,7 @@ def test_overflow_names_what_it_takes_and_what_is_there() -> None:
 @given(generated_messages(), BUDGETS)
 def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], budget: int) -> None:
     """What a refusal says it takes is enough, unless the larger budget has room to preserve another standing constraint."""
-    said = [m["content"] for m in messages if m["role"] == "user"]
+    said = [turn.text for turn in get_format("openai").parse(messages).turns if turn.role is Role.USER]
     assume(not any(states_constraint(content) for content in said[1:]))
     try:
         project(messages, budget, counter=FAST)

@@ -92,6 +92,8 @@ class GrowingList:
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` as `check_messages` does; what a list begins with is not looked at again."""
+        if not messages:
+            copied_messages(Provider.ANTHROPIC, messages)  # refuses it by its rule
         for message in messages[self._settled.count : -1]:
             self._settled = judged_one(message, self._settled, final=False)
         progress = judged_one(messages[-1], self._settled, final=True)

@@ -46,7 +46,8 @@ def anew(session: ContextSession, provider: Provider) -> Rendered | str:
         rendered = deliver(session.window, provider, allow_open=True)
     except PolycontextError as error:
         return str(error)
-    assert rendered == get_format(provider).render(session.window.all_turns())
+    written = get_format(provider).render(session.window.all_turns())
+    assert (rendered.messages, rendered.system, rendered.leading) == (written.messages, written.system, written.leading)
     return rendered
 
 
@@ -63,7 +64,7 @@ def test_what_is_handed_out_is_the_callers_own() -> None:
     """A caller may change every part of a message list; the next one is as if nothing had happened."""
     session = ContextSession(5000, counter=WORDS)
     further = Part("openai", '{"extra": {"deep": [1]}}', PartKind.MESSAGE)
-    session.add(Turn("user", "look", parts=[Part("openai", '{"type": "image_url", "image_url": {"url": "data:,"}}')]))
+    session.add(Turn("user", "look", parts=[Part("openai", '{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}')]))
     session.add(Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], parts=[further], name="bob"))
     session.add(Turn("tool", "found", tool_call_id="c"))
     session.add(Turn("assistant", None, tool_calls=[ToolCall("d", "f")]))

@@ -11,7 +11,8 @@ from polycontext.polynomial.journal.earlier_turns import upgraded
 
 FUNCTION = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 CUSTOM = {"id": "b", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
-IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
+FILE = {"type": "file", "file": {"file_id": "f"}}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 
 
 def calls(*ids: str) -> list[dict[str, str]]:
@@ -56,9 +57,9 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
             "role": "user",
             "content": "what is this?",
             "metadata": {"openai": {"x": 1}},
-            "parts": [block(IMAGE), block({"type": "file"}, before_text=False)],
+            "parts": [block(IMAGE), block(FILE, before_text=False)],
         },
-        [{"role": "user", "content": [IMAGE, {"type": "text", "text": "what is this?"}, {"type": "file"}], "x": 1}],
+        [{"role": "user", "content": [IMAGE, {"type": "text", "text": "what is this?"}, FILE], "x": 1}],
     ),
     (
         {"role": "user", "content": "hi", "metadata": {"openai": 7, "custom_calls": "a", "wire_role": "developer"}},
@@ -70,7 +71,7 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 @pytest.mark.parametrize(("turn", "messages"), SAVED)
 def test_a_saved_turn_is_written_as_it_came(turn: dict[str, Any], messages: list[dict[str, Any]]) -> None:
     """Developer roles, refusals, further fields, custom calls and blocks on either side of the text come out of a loaded session."""
-    session = ContextSession(10_000, counter=FAST)
+    session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("first")
     session.extend(messages)
     saved = json.loads(session.to_json())
