@@ -41,7 +41,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
+    copies = copied_messages(Provider.ANTHROPIC, messages)
     entries = checked_entries(copies)
     pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
     start = 0
@@ -95,7 +95,7 @@ def hoist(messages: object) -> Rendered:
     >>> hoist([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]).system
     ({'type': 'text', 'text': 'Be brief.'},)
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages, taken=_MESSAGE)
+    copies = copied_messages(Provider.ANTHROPIC, messages)
     checked_entries(copies)
     return hoisted(copies)
 

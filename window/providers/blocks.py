@@ -58,10 +58,10 @@ def shown(value: object) -> str:
     return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
 
 
-def copied_messages(provider: Provider, messages: object, *, taken: Sequence[str] = ()) -> list[Message]:
+def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """Return a deep copy of `messages`, a non-empty list of JSON objects; objects of an SDK, also inside of them, are dumped.
 
-    A message that is an SDK's own response may hold more than can be sent back: of it the fields `taken` are kept, if any are named.
+    Anthropic's own response holds more than can be sent back: of such an object role and content are kept.
 
     Raises:
         InvalidMessagesError: rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.
@@ -74,7 +74,7 @@ def copied_messages(provider: Provider, messages: object, *, taken: Sequence[str
     copies: list[Message] = []
     for index, given in enumerate(messages):
         place = Place(provider, index)
-        message = _message_of(given, taken) if hasattr(given, "model_dump") else given
+        message = _message_of(given, provider) if hasattr(given, "model_dump") else given
         if not isinstance(message, Mapping):
             raise place.refuse("not-an-object", f"{type(given).__name__} is no object", "an object with a role, or an SDK's own")
         copies.append(_copied(message, place))
@@ -92,9 +92,11 @@ def _copied(message: Mapping[str, Any], place: Place) -> Message:
     return copied(plain, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
 
 
-def _message_of(given: object, taken: Sequence[str]) -> Any:
+def _message_of(given: object, provider: Provider) -> Any:
     message = dumped(given)
-    return {name: message[name] for name in taken if name in message} if taken and isinstance(message, Mapping) else message
+    if provider is not Provider.ANTHROPIC or not isinstance(message, Mapping):
+        return message
+    return {name: message[name] for name in ("role", "content") if name in message}
 
 
 def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:

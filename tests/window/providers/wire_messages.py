@@ -9,7 +9,7 @@ from polycontext.window.providers import Provider
 Message = dict[str, Any]
 TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
 VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
-FURTHER = st.just({}) | st.dictionaries(st.sampled_from(["citations", "caller", "x_new", "annotations"]), VALUES, max_size=2)
+FURTHER: Any = st.just({}) | st.dictionaries(st.sampled_from(["citations", "caller", "x_new", "annotations"]), VALUES, max_size=2)
 ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=2)
 OPAQUE = st.builds(lambda kind, more: {"type": kind, **more}, st.sampled_from(["image", "from_2030", "compaction"]), FURTHER)
 
@@ -32,8 +32,8 @@ def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
 
 # --- Anthropic ------------------------------------------------------------
 
-_MARKS = st.sampled_from([{}, {}, {"cache_control": None}])
-_CITED = st.sampled_from([{}, {}, {"citations": [{"cited_text": "x"}]}])
+_MARKS: Any = st.sampled_from([{}, {}, {"cache_control": None}])
+_CITED: Any = st.sampled_from([{}, {}, {"citations": [{"cited_text": "x"}]}])
 _TEXT = st.builds(lambda mark, more, text: {**mark, **more, "type": "text", "text": text}, _MARKS, _CITED, TEXTS)
 _OPAQUE = st.builds(lambda more: {"type": "from_2030", **more}, FURTHER)
 _ADDED = st.just({"type": "tool_addition", "tool": {"type": "tool_reference"}})
@@ -52,12 +52,12 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
         return [{"role": kind, "content": draw(_BLOCKS)}, *([_closing()] if kind == "assistant" else [])]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
     calls = [{**draw(_CALLERS), **_tool_use(call_id, draw(ARGUMENTS))} for call_id in ids]
-    said = draw(st.lists(_TEXT | _OPAQUE | _THINKING, max_size=4))
-    blocks = list(draw(st.permutations([*calls, *said])))
+    beside = draw(st.lists(_TEXT | _OPAQUE | _THINKING, max_size=4))
+    blocks: list[Any] = list(draw(st.permutations([*calls, *beside])))
     if blocks[-1]["type"] == "thinking":
         blocks.append({"type": "text", "text": "so"})
     cut = draw(st.integers(0, len(blocks)))
-    made = [{"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part]
+    made: list[Message] = [{"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part]
     results = [draw(_tool_result(call_id)) for call_id in draw(st.permutations(ids))]
     if not any(block["type"] == "tool_use" for block in made[0]["content"]):
         # Without a call of its own it is a message of its own turn, and may not end on white space alone.
@@ -68,7 +68,7 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
     return [*made, *({"role": "user", "content": part} for part in answers if part)]
 
 
-_CALLERS = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"cache_control": None}])
+_CALLERS: Any = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"cache_control": None}])
 
 
 def _may_fail(content: Any) -> bool:
@@ -86,12 +86,12 @@ def _tool_use(call_id: str, arguments: Message) -> Message:
 @st.composite
 def _tool_result(draw: st.DrawFn, call_id: str) -> Message:
     result = {**draw(_MARKS), "type": "tool_result", "tool_use_id": call_id}
-    content = draw(
+    content: Any = draw(
         st.sampled_from(["absent", "null", "empty", "none"]) | TEXTS | _PLAIN | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=3)
     )
     forms: Message = {"absent": {}, "null": {"content": None}, "empty": {"content": []}, "none": {"content": ""}}
     own = forms[content] if isinstance(content, str) and content in forms else {"content": content}
-    error = draw(
+    error: Any = draw(
         st.sampled_from([{}, {"is_error": False}, {"is_error": None}])
         | st.just({"is_error": True}).filter(lambda _: _may_fail(own.get("content")))
     )
@@ -124,10 +124,10 @@ def _chat_step(draw: st.DrawFn, number: int) -> list[Message]:
         return [{**more, "role": kind, "content": draw(TEXTS | _CHAT_BLOCKS)}]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
     calls = [draw(_chat_call(call_id)) for call_id in ids]
-    content = draw(
+    content: Any = draw(
         st.sampled_from([{}, {"content": None}, {"content": []}, {"content": ""}]) | _CHAT_BLOCKS.map(lambda blocks: {"content": blocks})
     )
-    refusal = draw(st.sampled_from([{}, {"refusal": None}, {"refusal": ""}, {"refusal": "no"}]))
+    refusal: Any = draw(st.sampled_from([{}, {"refusal": None}, {"refusal": ""}, {"refusal": "no"}]))
     results = [
         {**draw(FURTHER), "role": "tool", "tool_call_id": call_id, "content": draw(TEXTS | st.just("") | _CHAT_BLOCKS)}
         for call_id in draw(st.permutations(ids))
@@ -144,7 +144,7 @@ def _chat_call(draw: st.DrawFn, call_id: str) -> Message:
 
 # --- OpenAI Responses -----------------------------------------------------
 
-_STATUS = st.sampled_from([{}, {"status": "completed"}])
+_STATUS: Any = st.sampled_from([{}, {"status": "completed"}])
 
 
 def _content(kind: str) -> st.SearchStrategy[Any]:
@@ -163,7 +163,7 @@ def _message(role: str) -> st.SearchStrategy[Message]:
     return st.builds(lambda further, message: {**further, **message}, more, own)
 
 
-_CALLED = st.sampled_from(
+_CALLED: Any = st.sampled_from(
     [
         {"type": "function_call", "name": "look", "arguments": '{"b": 1}'},
         {"type": "custom_tool_call", "name": "shell", "input": "ls"},
@@ -171,7 +171,7 @@ _CALLED = st.sampled_from(
         {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"], "env": {}}},
     ]
 )
-_BESIDE = st.sampled_from(
+_BESIDE: Any = st.sampled_from(
     [
         {"type": "web_search_call", "action": {"type": "search", "query": "x"}, "status": "completed"},
         {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
