@@ -107,9 +107,11 @@ PICTURES = st.builds(_picture, st.sampled_from(["anthropic", "openai"]), st.samp
 @st.composite
 def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
     """Draw whether pictures or thoughts come with `turn`; most have none."""
-    if turn.role is Role.SYSTEM or turn.metadata or draw(st.integers(0, 3)):
+    has_none = draw(st.sampled_from([True, True, True, False]))
+    if has_none or turn.role is Role.SYSTEM or turn.metadata:
         return turn
-    return evolve(turn, parts=tuple(draw(st.lists(THOUGHTS if turn.role is Role.ASSISTANT else PICTURES, min_size=1, max_size=3))))
+    parts: st.SearchStrategy[Part] = THOUGHTS if turn.role is Role.ASSISTANT else PICTURES
+    return evolve(turn, parts=tuple(draw(st.lists(parts, min_size=1, max_size=3))))
 
 
 @st.composite

@@ -187,9 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     first, _, last = options.seeds.partition("-")
     done = _done(options.results)
     seeds = [seed for seed in range(int(first), int(last or first) + 1) if seed not in done]
-    total, wrong, started = Counter[str](), [found for found in done.values() if found["wrong"]], time.perf_counter()
-    for found in done.values():
-        _add(total, found)
+    total, wrong, started = Counter[str](), [before for before in done.values() if before["wrong"]], time.perf_counter()
+    for before in done.values():
+        _add(total, before)
     for number, found in enumerate(run_all(seeds, options.jobs, unbound=options.unbound, http=options.http), 1):
         row = {name: getattr(found, name) for name in Found.__match_args__}
         _add(total, row)

@@ -106,7 +106,7 @@ class Anthropic(Vendor):
 
     def result(self, call: Call, call_id: str) -> Message:
         """Return what a tool answered, as a message."""
-        block = {"type": "tool_result", "tool_use_id": call_id, "content": call.result}
+        block: Message = {"type": "tool_result", "tool_use_id": call_id, "content": call.result}
         if call.picture:
             block["content"] = [*([self.text(call.result)] if call.result else []), self.picture(call.picture)]
         # A failure says something, or the provider refuses it.

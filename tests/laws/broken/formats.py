@@ -102,7 +102,7 @@ breaks(
 )
 
 
-def marking(messages: Any, *, repair: bool = False) -> Parsed:
+def marking(messages: Any, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Mark what is read."""
     parsed = OPENAI.parse(messages)
     messages[0]["seen"] = True

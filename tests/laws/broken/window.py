@@ -35,22 +35,22 @@ class Cropped(ContextWindow):
 class Trimming(ContextWindow):
     """Silently cut what is appended, to ten characters."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        return super().append(evolve(turn, content=turn.text[:10]), resource_class)
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+        return super().append(evolve(turn, content=turn.text[:10]), resource_class, pinned=pinned)
 
 
 class Evicting(ContextWindow):
     """Keep the last two turns, as a message buffer does."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        return super().append(turn, resource_class).splice([Splice(0, max(0, len(self) - 1))])
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+        return super().append(turn, resource_class, pinned=pinned).splice([Splice(0, max(0, len(self) - 1))])
 
 
 class Mutable(ContextWindow):
     """Append in place."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        after = super().append(turn, resource_class)
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+        after = super().append(turn, resource_class, pinned=pinned)
         self._contents, self._position = after._contents, after._position
         return self
 
@@ -58,7 +58,7 @@ class Mutable(ContextWindow):
 class Rewinding(ContextWindow):
     """Go on from the focus, dropping what is behind it."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
         return self.splice([Splice(self.pos, len(self))])._really_append(turn, resource_class)
 
     def _really_append(self, turn: Turn, resource_class: ResourceClass | None) -> Self:
@@ -81,17 +81,17 @@ class OneFuture(Column[Turn]):
 class Lax(ContextWindow):
     """Take a result that nobody waits for as something the user said."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
         orphan = turn.role is Role.TOOL and turn.tool_call_id not in self.open_calls
-        return super().append(Turn(Role.USER, turn.text) if orphan else turn, resource_class)
+        return super().append(Turn(Role.USER, turn.text) if orphan else turn, resource_class, pinned=pinned)
 
 
 class Stumbling(ContextWindow):
     """Fall back to the start when something is refused."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
         self._position = 0
-        return super().append(turn, resource_class)
+        return super().append(turn, resource_class, pinned=pinned)
 
 
 class Repeating(ContextWindow):
@@ -104,17 +104,17 @@ class Repeating(ContextWindow):
 class Lost(ContextWindow):
     """Begin a new ledger at each compression, as a published original did."""
 
-    def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
-        after = super().splice(splices, linearity=linearity, compressed=compressed)
+    def splice(self, splices: Sequence[Splice], **options: Any) -> Self:
+        after = super().splice(splices, **options)
         return after._with(after._contents._replace(linearity=LinearityMap()))
 
 
 class Greedy(ContextWindow):
     """Cut one turn more than asked for."""
 
-    def splice(self, splices: Sequence[Splice], *, linearity: LinearityMap | None = None, compressed: bool = False) -> Self:
+    def splice(self, splices: Sequence[Splice], **options: Any) -> Self:
         longer = [evolve(each, stop=len(self)) for each in splices]
-        return super().splice(longer, linearity=linearity, compressed=compressed)
+        return super().splice(longer, **options)
 
 
 class Drifting(ContextWindow):
@@ -128,8 +128,8 @@ class Drifting(ContextWindow):
 class Flat(ContextWindow):
     """Count every turn as one token."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        return super().append(turn.with_tokens(1), resource_class)
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+        return super().append(turn.with_tokens(1), resource_class, pinned=pinned)
 
 
 class Uncounted(ContextWindow):

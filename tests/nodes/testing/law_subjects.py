@@ -95,7 +95,7 @@ class LosesTheFirst(SmallWindow):
 class Refusing(SmallWindow):
     """Take no turn."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
+    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
         """Fail."""
         raise RuntimeError("full")
 
