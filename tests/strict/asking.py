@@ -1,6 +1,6 @@
 """How a loop asks its provider: in process, or over HTTP through the vendor's unmodified SDK."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ def in_process(vendor: Vendor, provider: Any) -> Ask:
 
 
 @contextmanager
-def over_http(vendor: Vendor, provider: StrictProvider) -> Iterator[Ask]:
+def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
     """Serve `provider` on the loopback interface, and ask it through the SDK."""
     with StrictServer((provider,)) as server:
         match vendor.provider:

@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from multiprocessing import Pool
@@ -154,7 +154,7 @@ def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
 
 
 @contextmanager
-def unbound_code() -> Iterator[None]:
+def unbound_code() -> Generator[None]:
     """Take the binding out of our code: thinking stands whatever becomes of its prefix."""
     with patch("polycontext.pressure.view.unbound", lambda turn, _: turn):
         yield
