@@ -12,7 +12,7 @@ from polycontext.nodes.recordings.conversation import Conversation, read_convers
 from polycontext.polynomial import ContextOverflowError, Projection, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered
-from polycontext.window.providers.anthropic import hoist
+from polycontext.window.providers.anthropic.messages import hoist
 
 
 def project_file(

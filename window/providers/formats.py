@@ -32,22 +32,21 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
-            from polycontext.window.providers import chat_rules, openai, openai_write  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers import chat  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers.chat import rules, write  # noqa: PLC0415
 
-            return WireFormat(known, openai.parse, openai.render, openai.check, openai_write.Writer, chat_rules.GrowingList)
+            return WireFormat(known, chat.parse, chat.render, chat.check, write.Writer, rules.GrowingList)
         case Provider.ANTHROPIC:
-            from polycontext.window.providers import anthropic, anthropic_request_rules, anthropic_write  # noqa: PLC0415 - as above
+            from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
+            from polycontext.window.providers.anthropic import request_rules, write  # noqa: PLC0415
 
-            judge = anthropic_request_rules.GrowingList
-            return WireFormat(
-                known, anthropic.parse, anthropic.render, anthropic.check, anthropic_write.Writer, judge, anthropic.options_in
-            )
+            judge = request_rules.GrowingList
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, anthropic.options_in)
         case Provider.RESPONSES:
-            from polycontext.window.providers import responses, responses_rules, responses_write  # noqa: PLC0415 - as above
+            from polycontext.window.providers import responses  # noqa: PLC0415 - as above
+            from polycontext.window.providers.responses import rules, write  # noqa: PLC0415
 
-            return WireFormat(
-                known, responses.parse, responses.render, responses.check, responses_write.Writer, responses_rules.GrowingList
-            )
+            return WireFormat(known, responses.parse, responses.render, responses.check, write.Writer, rules.GrowingList)
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
@@ -63,17 +62,17 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers import anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers.anthropic import request_rules  # noqa: PLC0415 - most readers need one format only
 
-            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
+            request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai":
-            from polycontext.window.providers import chat_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.chat import rules  # noqa: PLC0415 - as above
 
-            chat_rules.check_messages(messages, allow_open_tail=allow_open_tail)
+            rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai-responses":
-            from polycontext.window.providers import responses_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.responses import rules  # noqa: PLC0415 - as above
 
-            responses_rules.check_items(messages, allow_open_tail=allow_open_tail)
+            rules.check_items(messages, allow_open_tail=allow_open_tail)
         case _:
             raise UnknownNameError("provider", str(provider), JUDGED)
 
@@ -88,17 +87,17 @@ def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers import anthropic_request_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.anthropic import request_rules  # noqa: PLC0415 - as above
 
-            anthropic_request_rules.check_request(request, betas=betas)
+            request_rules.check_request(request, betas=betas)
         case "openai":
-            from polycontext.window.providers import chat_request  # noqa: PLC0415 - as above
+            from polycontext.window.providers.chat import request_rules  # noqa: PLC0415 - as above
 
-            chat_request.check_request(request)
+            request_rules.check_request(request)
         case "openai-responses":
-            from polycontext.window.providers import responses_request  # noqa: PLC0415 - as above
+            from polycontext.window.providers.responses import request_rules  # noqa: PLC0415 - as above
 
-            responses_request.check_request(request)
+            request_rules.check_request(request)
         case _:
             raise UnknownNameError("provider", str(provider), JUDGED)
 
@@ -119,9 +118,9 @@ def findings(
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers import anthropic_findings  # noqa: PLC0415 - as above
+            from polycontext.window.providers.anthropic import findings  # noqa: PLC0415 - as above
 
-            return anthropic_findings.findings(request, betas=betas)
+            return findings.findings(request, betas=betas)
         case "openai":
             from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
 

@@ -23,8 +23,8 @@ from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, R
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.nodes.models.strict.usage import Breakpoint, CacheUse, PrefixCache
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic_order_rules import MOST_MEDIA, refuse_first
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_head, check_whole
+from polycontext.window.providers.anthropic.order_rules import MOST_MEDIA, refuse_first
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_head, check_whole
 from polycontext.window.tokens.counting import TokenCounter
 from polycontext.window.tokens.tiktoken_counter import default_counter
 

@@ -15,8 +15,8 @@ from polycontext.nodes.models.strict.memory import Memory, digest
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import Provider
-from polycontext.window.providers.anthropic_order_rules import Progress
-from polycontext.window.providers.anthropic_request_rules import COMPACTION_BETA, judged_one
+from polycontext.window.providers.anthropic.order_rules import Progress
+from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, judged_one
 from polycontext.window.providers.blocks import copied_messages
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"

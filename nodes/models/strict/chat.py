@@ -12,8 +12,8 @@ from polycontext.nodes.models.strict.prefixes import MOST_PREFIXES, chain, json_
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.usage import CacheUse
 from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.chat_request import request_breach
-from polycontext.window.providers.chat_rules import ChatJudge
+from polycontext.window.providers.chat.request_rules import request_breach
+from polycontext.window.providers.chat.rules import ChatJudge
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
 
 Answer = str | Mapping[str, Any]
@@ -46,7 +46,7 @@ class StrictChat(OpenAIOptions):
     Args:
         reply: what the model says to a request: a text, or an assistant message; calls without an id are given one.
 
-    Source: the vendor's reference of chat completions; the rules are those of `polycontext.window.providers.chat_rules`.
+    Source: the vendor's reference of chat completions; the rules are those of `polycontext.window.providers.chat.rules`.
 
     >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
     >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]

@@ -15,9 +15,9 @@ from polycontext.nodes.models.strict.responses_binding import Binding, Secrets, 
 from polycontext.nodes.models.strict.responses_stream import events
 from polycontext.nodes.models.strict.usage import CacheUse
 from polycontext.window.providers.breach import Breach, Spot
-from polycontext.window.providers.responses_items import ID_STARTS, item_breach, type_of
-from polycontext.window.providers.responses_request import not_found, request_breach, unstored
-from polycontext.window.providers.responses_rules import InputJudge
+from polycontext.window.providers.responses.item_rules import ID_STARTS, item_breach, type_of
+from polycontext.window.providers.responses.request_rules import not_found, request_breach, unstored
+from polycontext.window.providers.responses.rules import InputJudge
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
 
 Item = Mapping[str, Any]
@@ -79,7 +79,7 @@ class StrictResponses(OpenAIOptions):
         stored: responses that are kept for ``previous_response_id``.
 
     Source: the vendor's reference of responses and its guides on reasoning and compaction; the rules are those of
-    `polycontext.window.providers.responses_rules`.
+    `polycontext.window.providers.responses.rules`.
 
     >>> responses = StrictResponses(lambda request: "hello")
     >>> responses.create({"model": "gpt-5.6", "input": "hi"})["output"][0]["content"][0]["text"]

@@ -17,7 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.nodes.models.strict.prefixes import json_bytes
 from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.responses_items import type_of
+from polycontext.window.providers.responses.item_rules import type_of
 
 _HEAD = b"\x80strict"
 _SIZE = 16

@@ -14,8 +14,8 @@ from polycontext.nodes.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered
-from polycontext.window.providers.anthropic import check, hoist, parse, render
-from polycontext.window.providers.anthropic_write import with_user_first
+from polycontext.window.providers.anthropic.messages import check, hoist, parse, render
+from polycontext.window.providers.anthropic.write import with_user_first
 from polycontext.window.providers.pairing import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words

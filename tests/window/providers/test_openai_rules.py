@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import chat_request, check, findings, responses_request
-from polycontext.window.providers.chat_rules import ChatJudge, check_messages
-from polycontext.window.providers.responses_rules import InputJudge, check_items
+from polycontext.window.providers import check, findings
+from polycontext.window.providers.chat import request_rules as chat_request
+from polycontext.window.providers.chat.rules import ChatJudge, check_messages
+from polycontext.window.providers.responses import request_rules as responses_request
+from polycontext.window.providers.responses.rules import InputJudge, check_items
 from tests.house import DATA
 
 Messages = list[dict[str, Any]]

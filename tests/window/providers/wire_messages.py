@@ -9,7 +9,9 @@ from polycontext.window.providers import Provider
 Message = dict[str, Any]
 TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
 VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
-FURTHER: Any = st.sampled_from([{}, {"annotations": []}]) | st.dictionaries(st.sampled_from(["citations", "caller", "x_new"]), VALUES, max_size=2)
+FURTHER: Any = st.sampled_from([{}, {"annotations": []}]) | st.dictionaries(
+    st.sampled_from(["citations", "caller", "x_new"]), VALUES, max_size=2
+)
 ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=2)
 OPAQUE = st.builds(lambda kind, more: {"type": kind, **more}, st.sampled_from(["image", "from_2030", "compaction"]), FURTHER)
 

@@ -4,7 +4,7 @@ import pytest
 
 from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic_request_rules import check_request
+from polycontext.window.providers.anthropic.request_rules import check_request
 from tests.nodes.models.strict.bad_anthropic import (
     ASK,
     BAD,

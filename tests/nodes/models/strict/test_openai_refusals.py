@@ -9,7 +9,8 @@ from polycontext.nodes.models.strict import RequestRefusedError
 from polycontext.nodes.models.strict.chat import StrictChat
 from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import chat_request, responses_request
+from polycontext.window.providers.chat import request_rules as chat_request
+from polycontext.window.providers.responses import request_rules as responses_request
 from tests.nodes.models.strict.bad_chat import call as chat_call
 from tests.nodes.models.strict.bad_chat import calling, chat_requests
 from tests.nodes.models.strict.bad_openai import MODEL, BadRequest, user

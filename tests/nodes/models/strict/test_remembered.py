@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check_request, findings
-from polycontext.window.providers.anthropic_order_rules import Progress
-from polycontext.window.providers.anthropic_request_rules import judged, judged_one
+from polycontext.window.providers.anthropic.order_rules import Progress
+from polycontext.window.providers.anthropic.request_rules import judged, judged_one
 from tests.nodes.models.strict.bad_anthropic import assistant, call, found, marked, picture, result, search, text, user
 
 USER = [

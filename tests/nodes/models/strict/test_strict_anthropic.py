@@ -16,7 +16,7 @@ from polycontext.nodes.models.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, COMPACTION_BETA
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, COMPACTION_BETA
 from tests.nodes.models.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
 
 Block = dict[str, Any]

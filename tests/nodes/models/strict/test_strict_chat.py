@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polycontext.nodes.models.strict import Break, Event, RequestRefusedError
 from polycontext.nodes.models.strict.chat import StrictChat
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.chat_request import check_request
-from polycontext.window.providers.chat_rules import check_messages
+from polycontext.window.providers.chat.request_rules import check_request
+from polycontext.window.providers.chat.rules import check_messages
 
 MODEL = "gpt-5.6"
 CALLS = {

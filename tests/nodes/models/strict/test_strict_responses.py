@@ -11,8 +11,8 @@ from polycontext.nodes.models.strict import Break, RequestRefusedError
 from polycontext.nodes.models.strict.openai import rate_limited
 from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.responses_request import check_request
-from polycontext.window.providers.responses_rules import InputJudge, check_items
+from polycontext.window.providers.responses.request_rules import check_request
+from polycontext.window.providers.responses.rules import InputJudge, check_items
 
 Items = list[dict[str, Any]]
 

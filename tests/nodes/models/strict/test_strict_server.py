@@ -19,7 +19,7 @@ from polycontext.nodes.models.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, COMPACTION_BETA
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, COMPACTION_BETA
 from tests.nodes.models.strict.bad_anthropic import ASK, TOOL, result, user
 from tests.nodes.models.strict.test_strict_anthropic import thinks
 

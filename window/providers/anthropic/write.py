@@ -12,8 +12,8 @@ from typing import Any
 from attrs import Factory, define
 
 from polycontext.window.part import PartKind
-from polycontext.window.providers.anthropic_block_rules import THINKING
-from polycontext.window.providers.anthropic_rules import MAX_NAME
+from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic.rules import MAX_NAME
 from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
 from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
 from polycontext.window.providers.spelling import aliases

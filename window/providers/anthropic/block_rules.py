@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polycontext.window.providers.anthropic_media_rules import check_document, check_image
-from polycontext.window.providers.anthropic_rules import BLANK, EXTRA, At, Entry
+from polycontext.window.providers.anthropic.media_rules import check_document, check_image
+from polycontext.window.providers.anthropic.rules import BLANK, EXTRA, At, Entry
 from polycontext.window.providers.blocks import is_visible, shown
 from polycontext.window.providers.wire import Message
 

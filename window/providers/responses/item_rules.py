@@ -7,7 +7,7 @@ taken: a new type of item must have a type, and nothing more. Docs/providers.md 
 from collections.abc import Callable, Mapping
 
 from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.chat_rules import image_breach
+from polycontext.window.providers.chat.rules import image_breach
 from polycontext.window.providers.wire import Message
 
 MAX_ID = 64

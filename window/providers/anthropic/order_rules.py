@@ -11,9 +11,9 @@ from itertools import islice
 from attrs import evolve, frozen
 
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic_block_rules import THINKING, marks
-from polycontext.window.providers.anthropic_media_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, side
-from polycontext.window.providers.anthropic_rules import At, Entry
+from polycontext.window.providers.anthropic.block_rules import THINKING, marks
+from polycontext.window.providers.anthropic.media_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, side
+from polycontext.window.providers.anthropic.rules import At, Entry
 from polycontext.window.providers.blocks import shown
 from polycontext.window.providers.wire import Message
 

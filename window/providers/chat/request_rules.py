@@ -5,7 +5,7 @@ from typing import Any
 
 from polycontext.window.providers import request_fields as fields
 from polycontext.window.providers.breach import Breach, Spot
-from polycontext.window.providers.chat_rules import judged
+from polycontext.window.providers.chat.rules import judged
 from polycontext.window.providers.wire import Provider
 
 _KINDS = ("function", "custom")

@@ -7,8 +7,8 @@ other content blocks, and further fields of message, blocks and calls.
 from collections.abc import Iterable, Sequence
 
 from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, shown
+from polycontext.window.providers.chat.write import BODIES, MAX_CALL_ID, TEXTS, Writer
 from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.openai_write import BODIES, MAX_CALL_ID, TEXTS, Writer
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, ToolCall, Turn

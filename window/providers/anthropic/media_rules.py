@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycontext.window.image_size import IMAGE_TYPES, ImageSize, image_size
-from polycontext.window.providers.anthropic_rules import At
+from polycontext.window.providers.anthropic.rules import At
 from polycontext.window.providers.blocks import shown
 from polycontext.window.providers.wire import Message
 

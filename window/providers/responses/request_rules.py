@@ -5,8 +5,8 @@ from typing import Any
 
 from polycontext.window.providers import request_fields as fields
 from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.responses_items import type_of
-from polycontext.window.providers.responses_rules import judged
+from polycontext.window.providers.responses.item_rules import type_of
+from polycontext.window.providers.responses.rules import judged
 from polycontext.window.providers.wire import Provider
 
 LEAST_OUTPUT = 16

@@ -2,8 +2,8 @@
 
 Each rule was seen in recorded requests or in the wording of recorded refusals;
 docs/providers.md lists them. What a message must be besides to be sent is in
-`anthropic_block_rules`, how messages may follow each other in `anthropic_order_rules`,
-and what surrounds them in `anthropic_request_rules`.
+`block_rules`, how messages may follow each other in `order_rules`,
+and what surrounds them in `request_rules`.
 """
 
 import re

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import Factory, define
 
-from polycontext.window.providers.anthropic_block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
-from polycontext.window.providers.anthropic_order_rules import (
+from polycontext.window.providers.anthropic.block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
+from polycontext.window.providers.anthropic.order_rules import (
     MOST_MEDIA,
     Progress,
     advanced,
@@ -21,7 +21,7 @@ from polycontext.window.providers.anthropic_order_rules import (
     judge_places,
     refuse_first,
 )
-from polycontext.window.providers.anthropic_rules import EXTRA, At, checked_entry
+from polycontext.window.providers.anthropic.rules import EXTRA, At, checked_entry
 from polycontext.window.providers.blocks import copied_messages, shown
 from polycontext.window.providers.wire import Message, Provider
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polycontext.window.epoch import Epoch
-from polycontext.window.providers.anthropic_block_rules import THINKING
-from polycontext.window.providers.anthropic_request_rules import BINDING_BETA, check_messages
-from polycontext.window.providers.anthropic_rules import Entry, checked_entries
-from polycontext.window.providers.anthropic_write import Writer, hoisted
+from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_messages
+from polycontext.window.providers.anthropic.rules import Entry, checked_entries
+from polycontext.window.providers.anthropic.write import Writer, hoisted
 from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
 from polycontext.window.providers.layout import MISSING, Collector, without
 from polycontext.window.providers.pairing import Pairing

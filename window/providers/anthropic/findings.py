@@ -7,10 +7,10 @@ from typing import Any
 from attrs import evolve
 
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic_block_rules import check_blocks_of
-from polycontext.window.providers.anthropic_order_rules import Progress, advanced, finish, judge_places, refuse_first
-from polycontext.window.providers.anthropic_request_rules import check_head, check_whole
-from polycontext.window.providers.anthropic_rules import Entry, checked_entry
+from polycontext.window.providers.anthropic.block_rules import check_blocks_of
+from polycontext.window.providers.anthropic.order_rules import Progress, advanced, finish, judge_places, refuse_first
+from polycontext.window.providers.anthropic.request_rules import check_head, check_whole
+from polycontext.window.providers.anthropic.rules import Entry, checked_entry
 from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.wire import Message, Provider
 

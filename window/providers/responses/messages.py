@@ -13,9 +13,9 @@ from attrs import Factory, define
 from polycontext.window.providers.blocks import Place, copied_messages, shown
 from polycontext.window.providers.layout import Collector
 from polycontext.window.providers.pairing import Pairing, refuse_open_tail
-from polycontext.window.providers.responses_read import call_of, is_call, role_of, take_message, take_output, type_of
-from polycontext.window.providers.responses_rules import judged
-from polycontext.window.providers.responses_write import COMPACTION, Writer
+from polycontext.window.providers.responses.read import call_of, is_call, role_of, take_message, take_output, type_of
+from polycontext.window.providers.responses.rules import judged
+from polycontext.window.providers.responses.write import COMPACTION, Writer
 from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
 from polycontext.window.turn import Role, Turn
 

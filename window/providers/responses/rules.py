@@ -1,7 +1,7 @@
 """What OpenAI accepts as the input items of a response, as a list: calls and outputs, reasoning and what follows it, ids.
 
 An output may stand anywhere behind its call; the call ids pair them. Sources: the vendor's reference, recorded requests and refusals.
-The shapes of single items are in `responses_items`. Docs/providers.md lists the rules. An `InputJudge` goes over a list
+The shapes of single items are in `item_rules`. Docs/providers.md lists the rules. An `InputJudge` goes over a list
 from its start, so that whoever judges a growing list goes on where it stopped.
 """
 
@@ -12,7 +12,7 @@ from attrs import Factory, define, evolve, field, frozen
 
 from polycontext.window.providers.blocks import copied_messages
 from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.responses_items import item_breach, type_of
+from polycontext.window.providers.responses.item_rules import item_breach, type_of
 from polycontext.window.providers.wire import Message, Provider
 
 ANSWERS: Mapping[str, frozenset[str]] = {

@@ -6,7 +6,7 @@ from typing import Any
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers.blocks import Place, compact, shown
 from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.responses_write import BODIES, CALL_FIELDS, CONTENT, JSON, OF_THE_CALLER, TEXTS, output_type
+from polycontext.window.providers.responses.write import BODIES, CALL_FIELDS, CONTENT, JSON, OF_THE_CALLER, TEXTS, output_type
 from polycontext.window.providers.wire import Message
 from polycontext.window.turn import Role, ToolCall
 
