@@ -115,7 +115,7 @@ class _Climb:
         self.atoms = ladder.columns.atoms
         self.left = ladder.tokens[0]
         self.steps = 0
-        self.first = len(self.atoms)
+        self.first = len(self.atoms.turns)
         self._fold(ladder.folds)
 
     def climb(self) -> None:
@@ -144,30 +144,36 @@ class _Climb:
 
     def _drop(self, zone: Iterable[int], taken: list[int]) -> None:
         for atom in self._droppable(zone):
-            self._take(atom, self.atoms.tokens[atom] + self.columns.bared.get(atom, 0))
+            self._take(self.atoms.bounds[atom], self.atoms.tokens[atom] + self.columns.bared.get(atom, 0))
             taken.append(atom)
 
     def _bare(self, zone: range, taken: list[int]) -> None:
         """Let parts fall before the words beside them do; what is dropped has none left."""
-        kinds = self.columns.kinds
+        kinds, bounds, bare_turns = self.columns.kinds, self.atoms.bounds, self.columns.bare_turns
         for atom, gain in self.columns.bared.items():
             if atom in zone and kinds[atom] is not Kind.DROPPABLE:
-                self._take(atom, gain)
+                self._take(next(turn for turn in range(bounds[atom], bounds[atom + 1]) if turn in bare_turns), gain)
                 taken.append(atom)
 
-    def _touch(self, atom: int) -> None:
-        """Let bound parts fall behind the first change so far."""
-        if atom < self.first:
-            self.left -= sum(tokens for bound, tokens in self.columns.bound.items() if atom <= bound < self.first)
-            self.first = atom
+    def _touch(self, turn: int) -> None:
+        """Let bound parts fall from the first change on, which may now be `turn` (an index)."""
+        if turn < self.first:
+            self.left -= sum(tokens for bound, tokens in self.columns.bound.items() if turn <= bound < self.first)
+            self.first = turn
+
+    def _results_of(self, atom: int) -> int:
+        """Return the first turn that changes where results are cut: the call before them stays."""
+        start, stop = self.atoms.bounds[atom : atom + 2]
+        return start if stop - start == 1 else start + 1
 
     def _fold(self, folds: Sequence[Fold]) -> None:
         for fold in folds:
-            self._touch(fold.start)
+            self._touch(self.atoms.bounds[fold.start])
             self.left -= fold.gain
 
-    def _take(self, atom: int, gain: int) -> None:
-        self._touch(atom)
+    def _take(self, turn: int, gain: int) -> None:
+        """Take a step that gains so many tokens and changes `turn` first."""
+        self._touch(turn)
         self.steps += 1
         self.left -= gain
         self._note(self.left)
@@ -180,7 +186,7 @@ class _Climb:
             if gain > 0:
                 self.ladder.pointers.append(atom)
                 self.ladder.pointer_gains[atom] = gain
-                self._take(atom, gain)
+                self._take(self._results_of(atom), gain)
 
     def _block(self, zone: range) -> None:
         tokens, gains = self.atoms.tokens, self.ladder.pointer_gains
@@ -191,7 +197,7 @@ class _Climb:
             if sums[-1] > MIN_GIST_TOKENS:
                 self.ladder.blocks.append(block)
                 self.ladder.block_tokens.append(sums[-1])
-                self._touch(block[0])
+                self._touch(self.atoms.bounds[block[0]])
                 self._promise(sums)
 
     def _parted(self, runs: list[list[int]]) -> list[list[int]]:
@@ -222,7 +228,7 @@ class _Climb:
             gain = self.atoms.tokens[atom] - lone_allowance(self.atoms.turns_of(atom), self.ladder.cap)
             if gain > 0:
                 self.ladder.tail.append(atom)
-                self._take(atom, gain)
+                self._take(self._results_of(atom), gain)
 
     def _fold_last(self) -> None:
         folded = {atom for fold in self.ladder.folds for atom in range(fold.start, fold.stop)}

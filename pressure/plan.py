@@ -191,9 +191,7 @@ def _collapsed(ladder: Ladder) -> _Taken:
 
 def _first_bound(ladder: Ladder) -> int | None:
     """Return the index of the first turn with bound parts."""
-    if not ladder.columns.bound:
-        return None
-    return next(i for i, turn in enumerate(ladder.window.all_turns()) if turn.parts and any(part.is_bound for part in turn.parts))
+    return min(ladder.columns.bound, default=None)
 
 
 def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> Mapping[str, Fidelity]:

@@ -66,9 +66,9 @@ class Kind(IntEnum):
 class Columns:
     """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments.
 
-    `atoms` are as they stand once their parts have fallen. `bound` gives for atoms that hold some the tokens of their
-    bound parts, which fall with the first change before them, `bared` the tokens that all other parts are worth;
-    those are parts of the turns with the indices `bare_turns`.
+    `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
+    bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
+    which are parts of the turns with the indices `bare_turns`.
     """
 
     atoms: AtomColumns
@@ -110,7 +110,7 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
-                bound[atom] = bound.get(atom, 0) + saved
+                bound[index] = saved
             if more:
                 bared[atom] = bared.get(atom, 0) + more
                 bare_turns.add(index)

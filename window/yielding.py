@@ -50,20 +50,11 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
     return cut if _tokens(cut) < _tokens(least) else least
 
 
-def says_all_of(turn: Turn, before: Turn) -> bool:
+def says_all_of(turn: Turn | None, before: Turn) -> bool:
     """Tell whether `turn` is `before` with all its words and calls, whatever became of its parts: lines may have come behind the words."""
-    same = (turn.resource_id, turn.role, turn.tool_calls, turn.tool_call_id, turn.name, turn.sources, turn.metadata, turn.timestamp)
-    then = (
-        before.resource_id,
-        before.role,
-        before.tool_calls,
-        before.tool_call_id,
-        before.name,
-        before.sources,
-        before.metadata,
-        before.timestamp,
-    )
-    return same == then and turn.text.startswith(before.text)
+    if turn is None or not turn.text.startswith(before.text):
+        return False
+    return evolve(turn, content=before.content, parts=before.parts, tokens=before.tokens) == before
 
 
 def fell(before: Turn, after: Turn) -> bool:

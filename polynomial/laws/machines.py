@@ -23,6 +23,7 @@ from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.window import ContextWindow, Turn
+from polycontext.window.yielding import says_all_of
 
 _MACHINE = "seed 004 §3.2; design §7"
 _SESSION = "design §7"
@@ -125,7 +126,7 @@ def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
     sunk = []
     for atom in before.atoms():
         highest = max(map(before.class_of, atom.turns))
-        whole = all(standing.get(turn.resource_id) == turn for turn in atom.turns)
+        whole = all(says_all_of(standing.get(turn.resource_id), turn) for turn in atom.turns)
         traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in atom.turns)
         if not (whole or (traced and highest is ResourceClass.REQUIRED) or highest is ResourceClass.DROPPABLE):
             sunk.append(atom.id)

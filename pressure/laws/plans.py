@@ -12,6 +12,7 @@ from polycontext.pressure.plan import Plan, plan_at
 from polycontext.pressure.projector import CompressionResult, ContextProjector
 from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
+from polycontext.window.yielding import says_all_of
 
 PLANS = "design §6, Ladder"
 
@@ -74,10 +75,11 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
 
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
-    """What a plan replaces and drops are disjoint runs of turns, and the prompt cache ends at the first of them."""
+    """What a plan replaces and drops are disjoint runs of turns; the prompt cache ends at the first of them, or where parts fall before it."""
     runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(drop.start, drop.stop) for drop in plan.drops])
     holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs)
-    agree(plan.first_changed, runs[0][0] if runs else None)
+    falling = [place for place, turn in enumerate(plan.window.all_turns()) if turn.resource_id in plan.bared or place == plan.unbound_from]
+    agree(plan.first_changed, min([*(run[0] for run in runs[:1]), *falling], default=None))
 
 
 @law(PLANS)
@@ -90,9 +92,9 @@ def promises_are_kept(result: CompressionResult) -> None:
 
 @law(PROJECTOR)
 def reports_tell_what_happened(result: CompressionResult) -> None:
-    """Every turn is reported once: kept if it stands, gisted if a gist stands for it, else dropped."""
+    """Every turn is reported once: kept if its words and calls stand, gisted if a gist stands for it, else dropped."""
     standing = held_turns(result.window)
-    gone = [turn for turn in result.plan.window.all_turns() if standing.get(source_ids(turn)[0]) != turn]
+    gone = [turn for turn in result.plan.window.all_turns() if not says_all_of(standing.get(source_ids(turn)[0]), turn)]
     gisted = {turn.resource_id for turn in gone if standing.keys() >= set(source_ids(turn))}
     dropped = {turn.resource_id for turn in gone} - gisted
     kept = tuple(turn.resource_id for turn in result.plan.window.all_turns() if turn not in gone)

@@ -13,6 +13,7 @@ from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.threshold import pressure_of
 from polycontext.pressure.view import view_of
 from polycontext.window import Atom, ContextWindow, Role, Turn
+from polycontext.window.yielding import says_all_of
 
 PROJECTOR = "design §3 and §6"
 
@@ -49,22 +50,26 @@ def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
 def preserved_turns_stay_byte_identical(
     projector: Compressor, window: ContextWindow, targets: Sequence[float], turns: Sequence[Turn]
 ) -> None:
-    """The law of preservation: after one compression a target, with turns added in between, every PRESERVED turn is the same turn."""
+    """The law of preservation: after one compression a target, with turns added in between, every PRESERVED turn has its words and calls."""
     preserved: dict[str, Turn] = {}
     for target in targets:
         preserved.update((turn.resource_id, turn) for turn in _preserved(window))
         after = projector.compress(window, target).window
         found = [turn for turn in after.all_turns() if turn.resource_id in preserved]
-        agree(found, list(preserved.values()), target=target)
+        agree([turn.resource_id for turn in found], list(preserved), target=target)
+        for turn in found:
+            holds(says_all_of(turn, preserved[turn.resource_id]), f"all of {preserved[turn.resource_id]!r}", turn, target=target)
         window = _continued(after, turns)
 
 
 @law(PROJECTOR)
 def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """A turn that keeps its id keeps every word, call and count: VERBATIM is word for word."""
+    """A turn that keeps its id keeps every word and call, and its count unless parts fell: VERBATIM is word for word."""
     before = {turn.resource_id: turn for turn in window.all_turns()}
-    standing = [turn for turn in projector.compress(window, target).window.all_turns() if turn.resource_id in before]
-    agree(standing, [before[turn.resource_id] for turn in standing])
+    for turn in projector.compress(window, target).window.all_turns():
+        if (then := before.get(turn.resource_id)) is not None:
+            holds(turn == then or (says_all_of(turn, then) and len(turn.parts) < len(then.parts)), f"all of {then!r}", turn)
+            holds(turn == then or (turn.tokens or 0) <= (then.tokens or 0), f"at most {then.tokens} tokens", turn.tokens)
 
 
 @law("design §3, atom")
@@ -74,7 +79,11 @@ def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: 
     for atom in window.atoms():
         head, *results = (after.get(source_ids(turn)[0]) for turn in atom.turns)
         answers = [result.tool_call_id if result else None for result in results]
-        whole = answers == [turn.tool_call_id for turn in atom.turns[1:]] if head == atom.turns[0] else all(r is head for r in results)
+        whole = (
+            answers == [turn.tool_call_id for turn in atom.turns[1:]]
+            if says_all_of(head, atom.turns[0])
+            else all(r is head for r in results)
+        )
         holds(whole, f"an atom, whole: {atom!r}", (head, *results))
 
 
@@ -110,7 +119,7 @@ def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: Cont
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
-    missing = [turn for turn in (*said[-1:], *waiting) if turn not in after.all_turns()]
+    missing = [turn for turn in (*said[-1:], *waiting) if not any(says_all_of(each, turn) for each in after.all_turns())]
     agree((missing, after.open_calls), ([], window.open_calls))
 
 

@@ -131,7 +131,7 @@ def test_the_open_atom_keeps_its_thinking_while_its_prefix_stands() -> None:
 
 def test_results_with_pictures_yield_too() -> None:
     """A tool's screenshot is a picture like any other."""
-    window = ContextWindow(8_000, counter=FAST).append(Turn("user", "Look."))
+    window = ContextWindow(30_000, counter=FAST).append(Turn("user", "Look."))
     for number in range(4):
         window = window.append(Turn("assistant", None, tool_calls=[ToolCall("c1", "screenshot")]))
         window = window.append(Turn("tool", "taken", tool_call_id="c1", parts=[picture(number)]))

@@ -134,7 +134,7 @@ def test_the_provider_can_be_said(polycontext: Command, tmp_path: Path) -> None:
     assert polycontext("replay", spoken).code == 0
     refused = polycontext("replay", spoken, "--provider", "anthropic")
     assert refused.code == 2
-    assert "anthropic rule extra-field: 'name'" in refused.complaint
+    assert "anthropic rule extra-field: the message has 'name'" in refused.complaint
 
 
 def test_strict_ends_with_the_line(polycontext: Command, tmp_path: Path) -> None:

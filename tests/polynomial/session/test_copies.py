@@ -180,4 +180,4 @@ def test_what_was_written_for_a_provider_stays_behind() -> None:
     session = grown()
     session.messages()
     assert isinstance(pickled(session)._delivery, Delivery)
-    assert pickled(session)._delivery._messages == []
+    assert pickled(session)._delivery._written == {}

@@ -1,6 +1,8 @@
 """Epochs of a session: requests only grow, and whatever changes their inside says what it took."""
 
 import json
+from base64 import b64encode
+from struct import pack
 from typing import Any
 
 import pytest
@@ -21,8 +23,10 @@ def thought(number: int, words: int = 20, provider: str = "anthropic") -> Part:
 
 
 def picture(number: int) -> Part:
-    """Return a picture."""
-    return Part("anthropic", json.dumps({"type": "image", "source": {"type": "url", "url": f"https://example.org/{number}.png"}}))
+    """Return a picture of 1000 x 1000 pixels."""
+    head = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", 1000, 1000) + bytes([number % 256] * 99)
+    source = {"type": "base64", "media_type": "image/png", "data": b64encode(head).decode()}
+    return Part("anthropic", json.dumps({"type": "image", "source": source}))
 
 
 def worked(session: ContextSession, steps: int, words: int = 20) -> ContextSession:
@@ -97,7 +101,7 @@ def test_recalling_begins_an_epoch() -> None:
 
 def test_a_picture_that_fell_can_be_recalled() -> None:
     """Its line says by which id."""
-    session = ContextSession(3_000, counter=FAST)
+    session = ContextSession(8_000, counter=FAST)
     session.add(Turn("user", "Describe this.", parts=[picture(1)]))
     session.add_assistant_turn("A cat.")
     session.add_user_turn("Thank you for that. Now compare.")
