@@ -2,12 +2,12 @@
 
 from threading import Lock
 
-from attrs import evolve
+from attrs import Factory, define
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
-from polycontext.window.providers.layout import fresh
+from polycontext.window.providers.layout import fresh, left_behind
 from polycontext.window.providers.wire import Judge, Writer
 
 
@@ -23,6 +23,16 @@ def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *
     return Delivery().deliver(window, provider, allow_open=allow_open)
 
 
+@define
+class _Written:
+    """Hold what was written for one provider, and for which window."""
+
+    writer: Writer
+    judge: Judge
+    window: ContextWindow | None = None
+    left_behind: list[tuple[str, str]] = Factory(list)
+
+
 class Delivery:
     """Deliver again and again, for each provider: what a turn looks like is written once, while it stands in the view.
 
@@ -32,27 +42,35 @@ class Delivery:
     __slots__ = ("_lock", "_written")
 
     def __init__(self) -> None:
-        self._written: dict[Provider, tuple[ContextWindow, Writer, Judge]] = {}
+        self._written: dict[Provider, _Written] = {}
         self._lock = Lock()
 
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
         """Return the view as the provider's messages; see the function `deliver`."""
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
-        return evolve(self._rendered(window, wire, allow_open=allow_open), options=wire.options(window.epoch))
+        return self._rendered(window, wire, allow_open=allow_open)
 
     def _rendered(self, window: ContextWindow, wire: WireFormat, *, allow_open: bool) -> Rendered:
         with self._lock:
             # Taken out while it is written to: one that stopped half-way is not gone on with.
-            before, writer, judge = self._written.pop(wire.provider, (None, None, None))
-            if before is None or writer is None or judge is None or not window.extends(before):
-                before, writer, judge = None, wire.writer(), wire.judge()
-            for turn in window.turns_from(0 if before is None else len(before)):
-                writer.add(turn)
-            rendered = writer.finished()
-            judge(rendered.messages, allow_open_tail=allow_open)
-            self._written[wire.provider] = window, writer, judge
-            return Rendered(fresh(rendered.messages), tuple(map(fresh, rendered.system)), tuple(map(fresh, rendered.leading)))
+            written = self._written.pop(wire.provider, None)
+            if written is None or written.window is None or not window.extends(written.window):
+                written = _Written(wire.writer(), wire.judge())
+            for turn in window.turns_from(0 if written.window is None else len(written.window)):
+                written.writer.add(turn)
+                written.left_behind += ((turn.resource_id, kind) for kind in left_behind(wire.provider, turn))
+            rendered = written.writer.finished()
+            written.judge(rendered.messages, allow_open_tail=allow_open)
+            written.window = window
+            self._written[wire.provider] = written
+            return Rendered(
+                fresh(rendered.messages),
+                tuple(map(fresh, rendered.system)),
+                tuple(map(fresh, rendered.leading)),
+                wire.options(window.epoch),
+                tuple(written.left_behind),
+            )
 
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:

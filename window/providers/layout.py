@@ -102,7 +102,7 @@ class Collector:
 
 
 def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
-    """Yield what `turn` holds in the order in which `provider` wrote it; parts of other providers are left out.
+    """Yield what `turn` holds in the order in which `provider` wrote it; of other providers' parts the media that can go along come first.
 
     Text that no part places comes behind those that are placed, then calls likewise: no word and no call is lost.
     Law: what a `Collector` took in comes out as it came in.
@@ -116,6 +116,8 @@ def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     said, calls, spoken = 0, set[int](), False
     for part in turn.parts:
         if part.provider != provider:
+            if (block := brought_along(provider, turn, part)) is not None:
+                yield Entry(PartKind.BLOCK, block)
             continue
         if part.kind is PartKind.WORDS:
             yield from _unsaid(turn.text[said : part.start])
@@ -133,6 +135,29 @@ def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     for number in range(len(turn.tool_calls)):
         if number not in calls:
             yield Entry(PartKind.CALL, {}, call=number)
+
+
+_TAKE_MEDIA = {
+    Provider.ANTHROPIC: frozenset({Role.USER, Role.TOOL}),
+    Provider.OPENAI: frozenset({Role.USER}),
+    Provider.RESPONSES: frozenset({Role.USER, Role.TOOL}),
+}
+
+
+def brought_along(provider: Provider, turn: Turn, part: Part) -> Message | None:
+    """Return the block that another provider's `part` of `turn` is for `provider`; None where it cannot go along."""
+    if part.kind is not PartKind.BLOCK or not part.is_medium or turn.role not in _TAKE_MEDIA[provider]:
+        return None
+    from polycontext.window.providers.media_conversion import converted  # noqa: PLC0415 - for those who change providers
+
+    return converted(_loaded(part), part.provider, provider)
+
+
+def left_behind(provider: Provider, turn: Turn) -> Iterator[str]:
+    """Yield the types of blocks of `turn` that another provider wrote and that cannot go along to `provider`."""
+    for part in turn.parts:
+        if part.provider != provider and part.kind is PartKind.BLOCK and brought_along(provider, turn, part) is None:
+            yield part.type
 
 
 def _unsaid(text: str) -> Iterator[Entry]:

@@ -50,7 +50,8 @@ class Rendered:
     """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
 
     `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
-    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/providers.md).
+    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/epochs.md).
+    `left_behind` names what another provider wrote and this one cannot take: ids of turns, and the types of blocks.
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -60,6 +61,7 @@ class Rendered:
     system: tuple[Message, ...] = ()
     leading: tuple[Message, ...] = field(default=(), eq=False, repr=False)
     options: Mapping[str, Any] = field(factory=dict)
+    left_behind: tuple[tuple[str, str], ...] = ()
 
     def inline(self) -> list[Message]:
         """Return one list, `system` leading as system messages: the shape to store, and one that `parse` reads."""
