@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
+_NO_NAME = re.compile(r"[\s<|\\/>]+")
+_LONGEST_NAME = 64
 
 
 def aliases(names: Iterable[str], longest: int | None = None, *, any_sign: bool = False) -> dict[str, str]:
@@ -22,6 +25,16 @@ def aliases(names: Iterable[str], longest: int | None = None, *, any_sign: bool 
             found[name] = _free(name if any_sign else _OUTSIDE.sub("_", name), taken, longest)
             taken.add(found[name])
     return found
+
+
+@lru_cache(maxsize=1024)
+def speaker(name: str) -> str:
+    r"""Return the name of who speaks as OpenAI takes it: no white space, none of ``< | \\ / >``, at most 64 characters.
+
+    >>> speaker("Ada Lovelace"), speaker("ada")
+    ('Ada_Lovelace', 'ada')
+    """
+    return _NO_NAME.sub("_", name)[:_LONGEST_NAME]
 
 
 def _free(name: str, taken: set[str], longest: int | None) -> str:

@@ -7,7 +7,7 @@ from attrs import Factory, define
 from polycontext.window.part import PartKind
 from polycontext.window.providers.blocks import stand_in
 from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
-from polycontext.window.providers.spelling import aliases
+from polycontext.window.providers.spelling import aliases, speaker
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, Turn
 
@@ -39,8 +39,8 @@ class Writer:
             message = self._written(turn)
         else:
             message = {"role": turn.role.value, "content": turn.content}
-        if turn.name is not None:
-            message["name"] = turn.name
+        if turn.name:
+            message["name"] = turn.name if self.readable else speaker(turn.name)
         if turn.tool_call_id is not None:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
