@@ -51,17 +51,23 @@ timeout_multiplier = 3.0
 use_git_change_detection = false
 on_dependency_change = "ignore"
 """
-COLLECTING = """
-import os, sys, pytest
-from mutmut.configuration import config
-from mutmut.state import state
-config()
-os.chdir("mutants")
-sys.path.insert(0, os.getcwd())
-pytest.main(["--collect-only", "-qqq", *sys.argv[1:]])
-print(*state()._stats)
+NEAREST_FIRST = """
+import json, sys, pytest
+
+class NearestFirst:
+    def pytest_collection_modifyitems(self, items):
+        with open("mutmut-stats.json") as file:
+            known = json.load(file)
+        seconds, calls = known["duration_by_test"], known["tests_by_mangled_function_name"]
+        near = {test for name, tests in calls.items() if name.rpartition(".")[0] == sys.argv[1] for test in tests}
+        items.sort(key=lambda item: (item.nodeid not in near, seconds.get(item.nodeid, 0)))
+
+sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
 """
+"""Runs tests in a process of their own: first those that call the module of the mutant, and of these the quickest."""
 VERDICTS = {None: "pending", 0: "survived", 1: "killed", 3: "killed", 5: "not covered", 33: "not covered", -9: "timeout", -24: "timeout"}
+UNNOTICED = ("survived", "not covered")
+UNBROKEN = ""
 FRESH_SECONDS = 600
 COLUMNS = ("mutants", "killed", "timeout", "survived", "not covered")
 
@@ -160,13 +166,13 @@ def mutants_of(work: Path, room: str) -> list[str]:
 
 
 def verdicts(work: Path, room: str) -> dict[str, str]:
-    """Return the verdict on each mutant of `room`: mutmut's, or of a survivor the one that it got afresh."""
+    """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh."""
     found: dict[str, str] = {}
     for path in (work / "mutants" / "polycontext" / room).rglob("*.meta"):
         codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
         found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
     afresh = _afresh(work)
-    return {name: afresh.get(name, verdict) if verdict == "survived" else verdict for name, verdict in found.items()}
+    return {name: afresh.get(name, verdict) if verdict in UNNOTICED else verdict for name, verdict in found.items()}
 
 
 def _afresh(work: Path) -> dict[str, str]:
@@ -182,18 +188,17 @@ def run(work: Path, names: Sequence[str], workers: int) -> None:
 
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
-    """Try those of `names` whose function runs while tests are imported, before mutmut chooses a mutant, in a process of their own."""
-    collected = _python(work, "-c", COLLECTING, *_pytest(room), *_tests(room), mutant="stats", stdout=subprocess.PIPE)
-    called = set(collected.stdout.splitlines()[-1].split())
-    due = [name for name in names if name.partition("__mutmut_")[0] in called]
-    print(f"{room}: {len(due)} of {len(names)} survivors run at import and are tried afresh", flush=True)
+    """Try each of `names` in a process of its own with all tests of `room`: mutmut's forks keep what was made before they chose a mutant."""
+    print(f"{room}: {len(names)} survivors to try afresh", flush=True)
+    if names and _tried_afresh(work, room, UNBROKEN) != "survived":
+        sys.exit(f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says")
     with ThreadPoolExecutor(workers) as pool:
-        found = dict(zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True))
+        found = dict(zip(names, pool.map(lambda name: _tried_afresh(work, room, name), names), strict=True))
     _write(work / "afresh.json", json.dumps(_afresh(work) | found).encode())
 
 
 def _tried_afresh(work: Path, room: str, name: str) -> str:
-    arguments = ["-m", "pytest", "-x", "-q", *_pytest(room), *_tests(room)]
+    arguments = ["-c", NEAREST_FIRST, name.rpartition(".")[0], "--rootdir=.", "-x", "-q", *_pytest(room), *_tests(room)]
     try:
         done = _python(work / "mutants", *arguments, mutant=name, stdout=subprocess.DEVNULL, timeout=FRESH_SECONDS)
     except subprocess.TimeoutExpired:
@@ -214,15 +219,15 @@ def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Cou
     if sample is not None:
         names = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:sample]
     known = verdicts(work, room)
-    wanted = {"pending", "survived", "timeout", "not covered"} if again else {"pending"}
+    wanted = {"pending", "timeout", *UNNOTICED} if again else {"pending"}
     due = [name for name in names if known.get(name, "pending") in wanted]
     print(f"{room}: {len(due)} of {len(names)} mutants to try", flush=True)
     if due:
         run(work, due if again or sample else [], workers)
         known = verdicts(work, room)
-        run_afresh(work, room, [name for name in due if known[name] == "survived"], workers)
+        run_afresh(work, room, [name for name in due if known[name] in UNNOTICED], workers)
         known = verdicts(work, room)
-    survivors = [name for name in names if known[name] in {"survived", "not covered"}]
+    survivors = [name for name in names if known[name] in UNNOTICED]
     _write(work / "survivors.diff", "\n\n".join(map(_change, survivors)).encode())
     return Counter(known[name] for name in names)
 

@@ -179,6 +179,7 @@ def test_equality_is_of_ids_tags_order_and_counters() -> None:
     ]
     assert [other for other in others if other == one] == []
     assert one != "a ledger"
+    assert len({hash(ledger) for ledger in (one, *others)}) > 3, "ledgers that count otherwise are told apart without being read"
 
 
 def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap) -> None:
