@@ -206,6 +206,16 @@ def test_classes_of_many_says_what_get_says_of_each() -> None:
     assert LinearityMap().classes_of([]) == []
 
 
+def test_classes_of_a_few_ids_of_a_long_ledger_are_the_same() -> None:
+    """A few ids are looked up one by one: their classes come in the order asked for, and an unknown id is named."""
+    ledger = LinearityMap()
+    for number in range(100):
+        ledger = ledger.tag(f"t{number}", list(ResourceClass)[number % 3])
+    assert ledger.classes_of(["t50", "t0", "t99", "t50"]) == [PRESERVED, DROPPABLE, DROPPABLE, PRESERVED]
+    with pytest.raises(UnknownResourceError, match="never"):
+        ledger.classes_of(["t1", "never"])
+
+
 def test_classes_of_refuses_what_an_older_version_does_not_know() -> None:
     """An id that only a later version knows is unknown to the older one."""
     first = LinearityMap().tag("a", ResourceClass.DROPPABLE)
