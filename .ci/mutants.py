@@ -166,11 +166,17 @@ def mutants_of(work: Path, room: str) -> list[str]:
 
 
 def verdicts(work: Path, room: str) -> dict[str, str]:
-    """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh."""
+    """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh.
+
+    Of a file that has changed since, mutmut keeps what it can; until it has looked, none of its mutants has a verdict.
+    """
     found: dict[str, str] = {}
-    for path in (work / "mutants" / "polycontext" / room).rglob("*.meta"):
-        codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
-        found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
+    mutated = work / "mutants"
+    for path in (mutated / "polycontext" / room).rglob("*.meta"):
+        source = work / path.relative_to(mutated).with_suffix("")
+        if source.exists() and source.stat().st_mtime < path.stat().st_mtime:
+            codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+            found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
     afresh = _afresh(work)
     return {name: afresh.get(name, verdict) if verdict in UNNOTICED else verdict for name, verdict in found.items()}
 
@@ -181,6 +187,10 @@ def _afresh(work: Path) -> dict[str, str]:
     return found
 
 
+def _keep_afresh(work: Path, found: Mapping[str, str]) -> None:
+    _write(work / "afresh.json", json.dumps(found).encode())
+
+
 def run(work: Path, names: Sequence[str], workers: int) -> None:
     """Let mutmut try the mutants called `names`, or all that have no verdict; it prints its progress."""
     if _python(work, "-m", "mutmut", "run", "--max-children", str(workers), *names).returncode:
@@ -188,13 +198,17 @@ def run(work: Path, names: Sequence[str], workers: int) -> None:
 
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
-    """Try each of `names` in a process of its own with all tests of `room`: mutmut's forks keep what was made before they chose a mutant."""
-    print(f"{room}: {len(names)} survivors to try afresh", flush=True)
-    if names and _tried_afresh(work, room, UNBROKEN) != "survived":
+    """Try those of `names` that nothing killed in a process of their own: mutmut's forks keep what was made before they chose a mutant."""
+    known, found = verdicts(work, room), _afresh(work)
+    due = [name for name in names if known[name] in UNNOTICED and name not in found]
+    print(f"{room}: {len(due)} survivors to try afresh", flush=True)
+    if due and _tried_afresh(work, room, UNBROKEN) != "survived":
         sys.exit(f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says")
     with ThreadPoolExecutor(workers) as pool:
-        found = dict(zip(names, pool.map(lambda name: _tried_afresh(work, room, name), names), strict=True))
-    _write(work / "afresh.json", json.dumps(_afresh(work) | found).encode())
+        for name, verdict in zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True):
+            print(f"{verdict}: {name}", flush=True)
+            found[name] = verdict
+            _keep_afresh(work, found)
 
 
 def _tried_afresh(work: Path, room: str, name: str) -> str:
@@ -223,10 +237,10 @@ def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Cou
     due = [name for name in names if known.get(name, "pending") in wanted]
     print(f"{room}: {len(due)} of {len(names)} mutants to try", flush=True)
     if due:
+        _keep_afresh(work, {name: verdict for name, verdict in _afresh(work).items() if name not in due})
         run(work, due if again or sample else [], workers)
-        known = verdicts(work, room)
-        run_afresh(work, room, [name for name in due if known[name] in UNNOTICED], workers)
-        known = verdicts(work, room)
+    run_afresh(work, room, names, workers)
+    known = verdicts(work, room)
     survivors = [name for name in names if known[name] in UNNOTICED]
     _write(work / "survivors.diff", "\n\n".join(map(_change, survivors)).encode())
     return Counter(known[name] for name in names)
