@@ -51,17 +51,23 @@ timeout_multiplier = 3.0
 use_git_change_detection = false
 on_dependency_change = "ignore"
 """
-COLLECTING = """
-import os, sys, pytest
-from mutmut.configuration import config
-from mutmut.state import state
-config()
-os.chdir("mutants")
-sys.path.insert(0, os.getcwd())
-pytest.main(["--collect-only", "-qqq", *sys.argv[1:]])
-print(*state()._stats)
+NEAREST_FIRST = """
+import json, sys, pytest
+
+class NearestFirst:
+    def pytest_collection_modifyitems(self, items):
+        with open("mutmut-stats.json") as file:
+            known = json.load(file)
+        seconds, calls = known["duration_by_test"], known["tests_by_mangled_function_name"]
+        near = {test for name, tests in calls.items() if name.rpartition(".")[0] == sys.argv[1] for test in tests}
+        items.sort(key=lambda item: (item.nodeid not in near, seconds.get(item.nodeid, 0)))
+
+sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
 """
+"""Runs tests in a process of their own: first those that call the module of the mutant, and of these the quickest."""
 VERDICTS = {None: "pending", 0: "survived", 1: "killed", 3: "killed", 5: "not covered", 33: "not covered", -9: "timeout", -24: "timeout"}
+UNNOTICED = ("survived", "not covered")
+UNBROKEN = ""
 FRESH_SECONDS = 600
 COLUMNS = ("mutants", "killed", "timeout", "survived", "not covered")
 
@@ -80,6 +86,20 @@ def plain_properties(source: str) -> str:
     for node in sorted(found, key=lambda node: node.lineno, reverse=True):
         lines.insert(node.end_lineno or node.lineno, f"{' ' * node.col_offset}{node.name} = property({node.name})")
         del lines[node.decorator_list[0].lineno - 1]
+    return "\n".join(lines) + "\n"
+
+
+def whole_protocols(source: str) -> str:
+    r"""Return `source` with protocols left alone: a mutant beside a method would be one more method that `isinstance` asks for.
+
+    >>> print(whole_protocols("class A(Protocol):\n    def one(self, two=2): ...\n"), end="")
+    class A(Protocol):  # pragma: no mutate block
+        def one(self, two=2): ...
+    """
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).startswith("Protocol") for base in node.bases):
+            lines[node.lineno - 1] += "  # pragma: no mutate block"
     return "\n".join(lines) + "\n"
 
 
@@ -120,7 +140,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _read(room: str, path: Path) -> bytes:
     content = path.read_bytes()
-    return plain_properties(content.decode()).encode() if path.suffix == ".py" and path.is_relative_to(ROOT / room) else content
+    return (
+        plain_properties(whole_protocols(content.decode())).encode()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / room)
+        else content
+    )
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -160,19 +184,29 @@ def mutants_of(work: Path, room: str) -> list[str]:
 
 
 def verdicts(work: Path, room: str) -> dict[str, str]:
-    """Return the verdict on each mutant of `room`: mutmut's, or of a survivor the one that it got afresh."""
+    """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh.
+
+    Of a file that has changed since, mutmut keeps what it can; until it has looked, none of its mutants has a verdict.
+    """
     found: dict[str, str] = {}
-    for path in (work / "mutants" / "polycontext" / room).rglob("*.meta"):
-        codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
-        found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
+    mutated = work / "mutants"
+    for path in (mutated / "polycontext" / room).rglob("*.meta"):
+        source = work / path.relative_to(mutated).with_suffix("")
+        if source.exists() and source.stat().st_mtime < path.stat().st_mtime:
+            codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+            found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
     afresh = _afresh(work)
-    return {name: afresh.get(name, verdict) if verdict == "survived" else verdict for name, verdict in found.items()}
+    return {name: afresh.get(name, verdict) if verdict in UNNOTICED else verdict for name, verdict in found.items()}
 
 
 def _afresh(work: Path) -> dict[str, str]:
     path = work / "afresh.json"
     found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
+
+
+def _keep_afresh(work: Path, found: Mapping[str, str]) -> None:
+    _write(work / "afresh.json", json.dumps(found).encode())
 
 
 def run(work: Path, names: Sequence[str], workers: int) -> None:
@@ -182,18 +216,21 @@ def run(work: Path, names: Sequence[str], workers: int) -> None:
 
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
-    """Try those of `names` whose function runs while tests are imported, before mutmut chooses a mutant, in a process of their own."""
-    collected = _python(work, "-c", COLLECTING, *_pytest(room), *_tests(room), mutant="stats", stdout=subprocess.PIPE)
-    called = set(collected.stdout.splitlines()[-1].split())
-    due = [name for name in names if name.partition("__mutmut_")[0] in called]
-    print(f"{room}: {len(due)} of {len(names)} survivors run at import and are tried afresh", flush=True)
+    """Try those of `names` that nothing killed in a process of their own: mutmut's forks keep what was made before they chose a mutant."""
+    known, found = verdicts(work, room), _afresh(work)
+    due = [name for name in names if known[name] in UNNOTICED and name not in found]
+    print(f"{room}: {len(due)} survivors to try afresh", flush=True)
+    if due and _tried_afresh(work, room, UNBROKEN) != "survived":
+        sys.exit(f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says")
     with ThreadPoolExecutor(workers) as pool:
-        found = dict(zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True))
-    _write(work / "afresh.json", json.dumps(_afresh(work) | found).encode())
+        for name, verdict in zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True):
+            print(f"{verdict}: {name}", flush=True)
+            found[name] = verdict
+            _keep_afresh(work, found)
 
 
 def _tried_afresh(work: Path, room: str, name: str) -> str:
-    arguments = ["-m", "pytest", "-x", "-q", *_pytest(room), *_tests(room)]
+    arguments = ["-c", NEAREST_FIRST, name.rpartition(".")[0], "--rootdir=.", "-x", "-q", *_pytest(room), *_tests(room)]
     try:
         done = _python(work / "mutants", *arguments, mutant=name, stdout=subprocess.DEVNULL, timeout=FRESH_SECONDS)
     except subprocess.TimeoutExpired:
@@ -214,15 +251,15 @@ def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Cou
     if sample is not None:
         names = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:sample]
     known = verdicts(work, room)
-    wanted = {"pending", "survived", "timeout", "not covered"} if again else {"pending"}
+    wanted = {"pending", "timeout", *UNNOTICED} if again else {"pending"}
     due = [name for name in names if known.get(name, "pending") in wanted]
     print(f"{room}: {len(due)} of {len(names)} mutants to try", flush=True)
     if due:
+        _keep_afresh(work, {name: verdict for name, verdict in _afresh(work).items() if name not in due})
         run(work, due if again or sample else [], workers)
-        known = verdicts(work, room)
-        run_afresh(work, room, [name for name in due if known[name] == "survived"], workers)
-        known = verdicts(work, room)
-    survivors = [name for name in names if known[name] in {"survived", "not covered"}]
+    run_afresh(work, room, names, workers)
+    known = verdicts(work, room)
+    survivors = [name for name in names if known[name] in UNNOTICED]
     _write(work / "survivors.diff", "\n\n".join(map(_change, survivors)).encode())
     return Counter(known[name] for name in names)
 

@@ -131,7 +131,7 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
         raise InvalidDataError("$.engine", f"engine {data.get('engine')!r}", "machine, table")
     events = data.get("events")
     moved = _promoted_before_clearing(events) if isinstance(events, list) else events
-    kept = {name: value for name, value in data.items() if name not in {"engine", "events", "schema"}}
+    kept = {name: value for name, value in data.items() if name != "engine"}
     return {**kept, "schema": 2, "events": moved}
 
 

@@ -275,6 +275,8 @@ class Picky:
             raise InvalidDataError("name", "is taken", "another name")
         if self.name == "other":
             raise ValueError("no such luck")
+        if self.name == "silent":
+            raise ValueError
 
 
 def test_what_a_record_refuses_by_itself_is_named_too() -> None:
@@ -285,6 +287,8 @@ def test_what_a_record_refuses_by_itself_is_named_too() -> None:
         structured(CONVERTER, [{"name": "other"}], tuple[Picky, ...], legal="what we wrote")
     with pytest.raises(InvalidDataError, match=r"^\$: no such luck; legal: the fields of Picky$"):
         structured(CONVERTER, {"name": "other"}, Picky)
+    with pytest.raises(InvalidDataError, match=r"^\$: ValueError; legal: the fields of Picky$"):
+        structured(CONVERTER, {"name": "silent"}, Picky)
 
 
 class OtherError(ValueError):
@@ -312,6 +316,15 @@ def test_a_moment_keeps_its_zone() -> None:
     """What a moment is converted to is the record's decision."""
     when = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))
     assert structured(CONVERTER, {"name": "a", "when": when.isoformat()}, Inner).when == when
+
+
+@pytest.mark.parametrize("when", ["noon", "2026-01-01T00:00:00", 0])
+def test_the_moment_that_is_shown_as_legal_is_legal(when: object) -> None:
+    """An error about a moment ends with one that can be copied."""
+    with pytest.raises(InvalidDataError, match="legal: ISO 8601 with a time zone, such as") as caught:
+        structured(CONVERTER, {"name": "a", "when": when}, Inner)
+    shown = caught.value.legal.rpartition(" ")[2]
+    assert structured(CONVERTER, {"name": "a", "when": shown}, Inner).when == datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
 def test_the_room_does_not_load_the_codec() -> None:

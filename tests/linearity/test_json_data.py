@@ -167,6 +167,12 @@ def test_equal_frozen_dicts_are_one_key() -> None:
         hash(FrozenDict({"a": []}))
 
 
+def test_an_object_that_is_frozen_is_taken_as_it_is() -> None:
+    """Freezing an object twice copies nothing."""
+    frozen = freeze_object({"a": [1, {"b": "c"}]})
+    assert freeze_object(frozen) is freeze(frozen) is frozen
+
+
 def test_nothing_is_made_once() -> None:
     """The empty mapping, the common case, is one object."""
     assert freeze({}) is freeze_object({}) is freeze_object(OrderedDict()) is freeze_object(EMPTY) is EMPTY

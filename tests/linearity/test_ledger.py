@@ -179,6 +179,7 @@ def test_equality_is_of_ids_tags_order_and_counters() -> None:
     ]
     assert [other for other in others if other == one] == []
     assert one != "a ledger"
+    assert len({hash(ledger) for ledger in (one, *others)}) > 3, "ledgers that count otherwise are told apart without being read"
 
 
 def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap) -> None:
@@ -203,6 +204,16 @@ def test_classes_of_many_says_what_get_says_of_each() -> None:
     assert first.classes_of(["b", "a"]) == [ResourceClass.REQUIRED, ResourceClass.DROPPABLE]
     assert raised.classes_of(["a", "b", "c"]) == [raised.get(name) for name in "abc"]
     assert LinearityMap().classes_of([]) == []
+
+
+def test_classes_of_a_few_ids_of_a_long_ledger_are_the_same() -> None:
+    """A few ids are looked up one by one: their classes come in the order asked for, and an unknown id is named."""
+    ledger = LinearityMap()
+    for number in range(100):
+        ledger = ledger.tag(f"t{number}", list(ResourceClass)[number % 3])
+    assert ledger.classes_of(["t50", "t0", "t99", "t50"]) == [PRESERVED, DROPPABLE, DROPPABLE, PRESERVED]
+    with pytest.raises(UnknownResourceError, match="never"):
+        ledger.classes_of(["t1", "never"])
 
 
 def test_classes_of_refuses_what_an_older_version_does_not_know() -> None:

@@ -113,6 +113,16 @@ def test_missing_and_unknown_fields_are_told_apart() -> None:
         LinearityMap.from_json({key: value for key, value in data.items() if key != "drops"})
 
 
+@pytest.mark.parametrize(
+    ("counter", "value", "legal"), [("promotions", 3, "0..2"), ("promotions", -1, "0..2"), ("drops", -1, "a whole number from 0")]
+)
+def test_a_counter_that_cannot_be_names_its_bounds(counter: str, value: int, legal: str) -> None:
+    """Promotions are bounded by the classes there are; a droppable resource can have been dropped any number of times."""
+    with pytest.raises(InvalidDataError) as caught:
+        LinearityMap.from_json({**written(), counter: value})
+    assert (caught.value.path, caught.value.legal) == (f"$.{counter}", legal)
+
+
 @pytest.mark.parametrize("data", [None, [], "{}", 1, b"{}"])
 def test_data_that_is_no_object_is_refused(data: object) -> None:
     """The root has a path too."""

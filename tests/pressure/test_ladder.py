@@ -248,6 +248,18 @@ def test_gists_tighten_last_down_to_what_a_gist_needs() -> None:
     assert done.tokens_after <= fixed + 40
 
 
+def test_tightening_the_recent_tail_promises_what_its_gists_may_take() -> None:
+    """On every rung that halves allowances what is promised are the fixed turns and the gists; what was dropped has no share in it."""
+    window = opened(8_000).append(assistant(words(1, 400)), ResourceClass.DROPPABLE)
+    window = extended(window, [assistant(words(2, 400)), assistant(words(3, 800)), user("Well?")])
+    ladder = ContextProjector(reach=Reach(keep_recent=20)).ladder(window)
+    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t6"})
+    chain = plans(ladder)[ladder.comfortable : len(ladder.tokens) - ladder.has_collapse]
+    assert len(chain) == 1 + len(ladder.tightenings) > 3
+    assert [plan.tokens_promised for plan in chain] == [fixed + sum(job.allowance for job in plan.jobs) for plan in chain]
+    assert {len(plan.jobs) for plan in chain} == {2}
+
+
 def test_last_everything_between_fixed_atoms_becomes_one_gist() -> None:
     """The harshest plan makes one gist of a run, old gists and the recent tail included, and promises the floor."""
     projector = ContextProjector(Head(), Reach(keep_recent=4))

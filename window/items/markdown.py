@@ -121,7 +121,7 @@ def _formatted(item: ContextItem) -> str | None:
     if formatter is None:
         return None
     try:
-        return check_text(formatter(item), "text")
+        return check_text(formatter(item))
     except Exception as error:
         problem = error.what if isinstance(error, InvalidDataError) else f"it raised {type(error).__name__}: {error}"
         raise PluginError(f"formatter of {kind!r} items", item.id, problem, STORABLE) from error

@@ -1,6 +1,7 @@
 """The table of states and inputs, cell by cell (design §7): 4 states, 8 inputs, with and without a live machine."""
 
 import pytest
+from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
@@ -15,7 +16,9 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import Step
-from polycontext.window import ContextWindow, ToolCall, Turn
+from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
+from polycontext.pressure.view import apply_edit
+from polycontext.window import ContextWindow, Splice, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, Engine, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
@@ -141,6 +144,27 @@ def test_the_table_is_compiled_whole_from_the_declaration() -> None:
             assert all(row.validators == (() if kind in unchecked else checks.get(kind, turn)) for row in cell)
             assert cell[-1].guards == ()
             assert cell[0].guards == ((Step.is_pressured,) if len(cell) > 1 else ())
+
+
+class Sinking(ContextProjector):
+    """Compress by dropping the first turn, whatever its class."""
+
+    def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
+        """Return a compression that its own edit makes, and that takes the task away."""
+        edit = Edit((Splice(0, 1),))
+        return evolve(super().commit(window, fulfilment), edit=edit, window=apply_edit(window, edit, compressed=True))
+
+
+@engines
+def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) -> None:
+    """A projector that drops what is PRESERVED is stopped by the machine, and nothing has changed."""
+    session = with_engine(engine, ContextSession(100, auto=False, counter=WORDS, projector=Sinking()))
+    session.add_user_turn("book a flight")
+    session.add_assistant_turn(words(60))
+    before = whole(session)
+    with pytest.raises(FloorError, match="PRESERVED turn 't1' would be DROPPED"):
+        session.compress(0.0)
+    assert whole(session) == before
 
 
 def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:

@@ -404,3 +404,24 @@ def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> 
     twin.add(evolve(session.log()[-1], resource_id="", tokens=None), ResourceClass.REQUIRED)
     assert twin.attached(module()) == twin.window.extract()
     assert twin.attached(ContextItem("x")) is None
+
+
+@BOTH
+def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
+    """Items and message are turns of the user, in one commit; without a message nothing is attached either."""
+    session, item = started(), module()
+    revision = session.conversation.revision
+
+    def send(**options: Any) -> Any:
+        said = "What is wrong here?", [(item, "a.py")]
+        return session.send_message(*said, **options) if how == "sync" else asyncio.run(session.asend_message(*said, **options))
+
+    with pytest.raises(ConflictError):
+        send(expected_revision=revision - 1)
+    assert session.attached(item) is None
+    window = send().window
+    assert [(turn.role, turn.text) for turn in window.all_turns()[-2:]] == [
+        (Role.USER, context_to_string([item])),
+        (Role.USER, "What is wrong here?"),
+    ]
+    assert session.conversation.revision == revision + 2

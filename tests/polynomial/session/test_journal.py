@@ -261,3 +261,21 @@ def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None
     else:
         restored.to_json()
         assert len(restored.log()) <= len(session.log())
+
+
+@pytest.mark.parametrize("engine", ["machine", "table"])
+def test_a_promotion_of_schema_1_that_came_in_empty_stands_before_the_clear(engine: str) -> None:
+    """The first schema let a class rise in EMPTY; read today it rose in the last state that had turns, and the session is the same."""
+    session = ContextSession(500, counter=FAST)
+    session.add_user_turn("Book a seat.")
+    session.clear()
+    session.add_user_turn("And another one.")
+    session.add_assistant_turn("Done.")
+    session.promote("t3", ResourceClass.PRESERVED, rationale="it is the receipt")
+    session.clear()
+    data = json.loads(session.to_json())
+    *before, promotion, clearing = data["events"]
+    old = {**data, "schema": 1, "engine": engine, "events": [*before, clearing, {**promotion, "state": "EMPTY"}]}
+    again = ContextSession.from_json(json.dumps(old), counter=FAST)
+    assert (again.events(), again.conversation) == (session.events(), session.conversation)
+    assert json.loads(again.to_json()) == data

@@ -247,6 +247,30 @@ def test_a_helper_may_write_to_another_session() -> None:
         check_sound(each)
 
 
+def test_a_helper_may_write_to_a_session_that_another_task_writes_to() -> None:
+    """It waits for its turn there: a write under way bars its own helpers alone."""
+
+    async def scene() -> None:
+        helper = Helper("asummariser")
+        session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS, store=FaultyAsyncStore())
+        tasks: list[asyncio.Task[ContextOutput]] = []
+
+        async def noting() -> ContextOutput:
+            tasks.append(asyncio.get_running_loop().create_task(notebook.aadd_user_turn("somebody's")))
+            await asyncio.sleep(0)
+            return await notebook.aadd_user_turn("the helper's")
+
+        helper.act = lambda _: noting()
+        await session.aadd_user_turn("and now?")
+        await tasks[0]
+        assert [turn.text for turn in notebook.log()] == ["somebody's", "the helper's"]
+        assert len(helper.came_to) == 1
+        for each in (session, notebook):
+            check_sound(each)
+
+    asyncio.run(scene())
+
+
 # --- many writers ------------------------------------------------------------------------
 
 

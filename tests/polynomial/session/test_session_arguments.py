@@ -11,6 +11,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.session.delivery import deliver
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextItem, InvalidMessagesError, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attachment_of
@@ -173,3 +174,12 @@ def test_a_prompt_builder_of_ones_own_is_told_everything(system_only: bool) -> N
         "critic", {"warmth": 0.5}, ["be brief"], task="review", system_only=system_only, prompts=Scribe(), mood="calm"
     )
     assert said == repr((3, "critic", {"warmth": 0.5}, ("be brief",), "review", system_only, {"mood": "calm"}))
+    assert session.build_prompt(prompts=Scribe()) == repr((3, "default", None, (), None, False, {}))
+
+
+def test_a_session_without_a_name_is_kept_under_one_that_can_be_found() -> None:
+    """Whoever gives a store and no id finds the journal under `session`."""
+    store = InMemoryStore()
+    ContextSession(500, store=store).add_user_turn("hello")
+    assert len(store.load("session").events) == 1
+    assert [turn.text for turn in ContextSession(500, store=store).log()] == ["hello"]

@@ -169,6 +169,22 @@ def test_a_query_raises_what_speaks_of_it() -> None:
         )
 
 
+def test_a_query_raises_the_whole_line_that_speaks_of_it() -> None:
+    """What is said right behind comes along with what the reader asks for, though it holds none of its words."""
+    said = "The {} harvest came up in the meeting. It was postponed until the autumn."
+    turns = [user(said.format(fruit)) for fruit in ("apple", "walnut", "cherry", "plum")]
+    for fruit in ("walnut", "plum"):
+        assert summarise(turns, 20, query=f"{fruit}?") == f"user: {said.format(fruit)}"
+
+
+def test_a_tool_settles_nothing() -> None:
+    """Words that settle a matter are looked for in what somebody said, not in what a tool printed."""
+    page = "They looked for a bench near the cherry trees. They went for a walk near the walnut trees."
+    for turn, settled in ((user(page), True), (Turn("tool", page, tool_call_id="c", name="fetch"), False)):
+        plain, raised = (ExtractiveSummariser(decision_bonus=bonus).summarise([turn], 16, counter=EXACT) for bonus in (0, 9))
+        assert (plain != raised) is settled
+
+
 # ---- gists among the turns
 
 
@@ -216,3 +232,6 @@ def test_only_what_follows_a_question_answers_it(question: str, answers: bool) -
 def test_one_result_alone_needs_no_label() -> None:
     """Where a single result is all there is, every token goes to its text."""
     assert summarise([Turn("tool", "gate B7", tool_call_id="c", name="search")], 50) == "gate B7"
+    text = "The gate is B7, and the seat is 12F by the window. Boarding starts at noon sharp."
+    brief, long = (summarise([Turn("tool", text, tool_call_id="c", name=name)], 15) for name in ("x", "search_for_a_booking" * 9))
+    assert brief == long != ""

@@ -129,7 +129,7 @@ def test_text_that_is_no_item_is_refused(text: str | bytes) -> None:
     """Whatever is wrong with the text, the error is ours."""
     with pytest.raises(InvalidDataError) as caught:
         item_from_json(text)
-    assert caught.value.path == "$"
+    assert (caught.value.path, caught.value.legal) == ("$", "what item_to_json returned")
 
 
 def test_a_surrogate_that_json_smuggles_in_is_refused() -> None:
