@@ -21,12 +21,11 @@ from polycontext.window.items.attachment import attachment_of
 from polycontext.window.part import PartKind, bound_providers
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
-from polycontext.window.tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn, counted_parts
+from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
 from polycontext.window.turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
-_INTRODUCED = (Role.SYSTEM, Role.ASSISTANT)
 
 
 @frozen
@@ -347,20 +346,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             return turn.admitted(resource_id, turn.tokens)
         if turn.parts:
             turn = counted_parts(self._rules.counter, turn)
-        return turn.admitted(resource_id, count_turn(self._rules.counter, turn) + self._introduction(turn))
-
-    def _introduction(self, turn: Turn) -> int:
-        """Return the tokens of what a provider may want said beside `turn` where it stands: few turns need any."""
-        if turn.role not in _INTRODUCED:
-            return 0
-        last = self._contents.turns.last
-        follows_system = last is None or last.role is Role.SYSTEM
-        if follows_system is (turn.role is Role.SYSTEM):
-            return 0
-        from polycontext.window.providers.anthropic.write import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ  # noqa: PLC0415
-
-        said = (SYSTEM_FOLLOWS, SYSTEM_READ) if turn.role is Role.SYSTEM else (ASSISTANT_FIRST,)
-        return sum(TURN_OVERHEAD + self._rules.counter.count(text) for text in said)
+        return turn.admitted(resource_id, count_turn(self._rules.counter, turn))
 
     def _with(self, contents: _Contents, position: int | None = None) -> Self:
         window = object.__new__(type(self))

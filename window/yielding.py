@@ -4,9 +4,10 @@ What falls leaves the view only; the log keeps the turn as it came.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 import orjson
-from attrs import evolve
+from attrs import evolve, fields
 
 from polycontext.window.part import Part, PartKind
 from polycontext.window.tokens.counting import TokenCounter, count_part, count_turn
@@ -52,9 +53,10 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
 
 def says_all_of(turn: Turn | None, before: Turn) -> bool:
     """Tell whether `turn` is `before` with all its words and calls, whatever became of its parts: lines may have come behind the words."""
-    if turn is None or not turn.text.startswith(before.text):
-        return False
-    return evolve(turn, content=before.content, parts=before.parts, tokens=before.tokens) == before
+    return turn is not None and turn.text.startswith(before.text) and _besides(turn) == _besides(before)
+
+
+_besides = attrgetter(*(field.name for field in fields(Turn) if field.name not in ("content", "parts", "tokens")))
 
 
 def fell(before: Turn, after: Turn) -> bool:

@@ -73,11 +73,11 @@ def projecting_leaves_its_input_alone(project: Projecting, turns: Turns, max_tok
 
 @law(_PROJECT)
 def a_projection_is_within_its_budget(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
-    """Counted anew, a projected request takes what its report says, at most the budget; a refusal names more than the budget."""
+    """Counted anew, a projected request takes no more than its report says, and that at most the budget; a refusal names more than the budget."""
     projection = _projected(project, _written(wire, turns), max_tokens, wire, counter)
     if isinstance(projection, Projection):
         tokens = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in wire.parse(_sent(projection)).turns)
-        holds(tokens == projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, wire=wire.provider)
+        holds(tokens <= projection.tokens_after <= max_tokens, f"at most {max_tokens}", tokens, wire=wire.provider)
     else:
         holds(projection[0] > projection[1] == max_tokens, f"more than {max_tokens}", projection, wire=wire.provider)
 

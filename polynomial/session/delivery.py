@@ -9,6 +9,7 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesE
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh, left_behind
 from polycontext.window.providers.wire import Judge, Writer
+from polycontext.window.tokens.counting import TURN_OVERHEAD
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -62,6 +63,7 @@ class Delivery:
                 written.left_behind += ((turn.resource_id, kind) for kind in left_behind(wire.provider, turn))
             rendered = written.writer.finished()
             written.judge(rendered.messages, allow_open_tail=allow_open)
+            _check_budget(window, rendered.introduced, f"the view as {wire.provider} takes it")
             written.window = window
             self._written[wire.provider] = written
             return Rendered(
@@ -79,9 +81,10 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError(provider, len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
-    _check_budget(window.total_tokens + REQUEST_OVERHEAD, window, "the view")
+    _check_budget(window, (), "the view")
 
 
-def _check_budget(tokens: int, window: ContextWindow, what: str) -> None:
+def _check_budget(window: ContextWindow, introduced: tuple[str, ...], what: str) -> None:
+    tokens = window.total_tokens + REQUEST_OVERHEAD + sum(TURN_OVERHEAD + window.counter.count(text) for text in introduced)
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, what)

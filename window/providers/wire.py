@@ -52,6 +52,7 @@ class Rendered:
     `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
     `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/epochs.md).
     `left_behind` names what another provider wrote and this one cannot take: ids of turns, and the types of blocks.
+    `introduced` are texts of messages that no turn says: the provider wants somebody to speak there.
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -62,6 +63,7 @@ class Rendered:
     leading: tuple[Message, ...] = field(default=(), eq=False, repr=False)
     options: Mapping[str, Any] = field(factory=dict)
     left_behind: tuple[tuple[str, str], ...] = ()
+    introduced: tuple[str, ...] = field(default=(), eq=False, repr=False)
 
     def inline(self) -> list[Message]:
         """Return one list, `system` leading as system messages: the shape to store, and one that `parse` reads."""

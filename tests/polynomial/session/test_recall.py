@@ -18,6 +18,7 @@ from polycontext.polynomial import (
 from polycontext.pressure import Fidelity, view_of
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
+from polycontext.window.yielding import unbound
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_moves, tool_atom, whole, words
 
 
@@ -184,7 +185,8 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
         assert error.tokens > error.max_tokens
     else:
         standing = set(session.window.all_turns())
-        assert all(turn in standing for turn in session.log() if turn.resource_id in wanted)
+        # What was bound to another prefix cannot come back.
+        assert all(standing & {turn, unbound(turn, FAST)} for turn in session.log() if turn.resource_id in wanted)
     places = {turn.resource_id: place for place, turn in enumerate(session.log())}
     view = [places[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in places]
     assert view == sorted(view)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from polycontext.window.part import PartKind
 from polycontext.window.providers.anthropic.block_rules import THINKING
@@ -75,6 +75,7 @@ class Writer:
     _written: list[Written] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _has_begun: bool = False
+    _introduced: list[str] = Factory(list)
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
@@ -87,7 +88,9 @@ class Writer:
                 last.blocks.extend(written.blocks)
                 last.empty = None
             else:
-                self._written += [*_between(last, written, is_head=not self._has_begun), written]
+                between = _between(last, written, is_head=not self._has_begun)
+                self._introduced += (block["text"] for each in between for block in each.blocks)
+                self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
 
     def finished(self) -> Rendered:
@@ -95,7 +98,9 @@ class Writer:
         messages = [written.message(final=False) for written in self._written[:-1]]
         messages += [written.message(final=True) for written in self._written[-1:]]
         rendered = hoisted(messages)
-        return rendered if self.readable else with_user_first(rendered)
+        whole = rendered if self.readable else with_user_first(rendered)
+        first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
+        return evolve(whole, introduced=(*first, *self._introduced))
 
 
 def hoisted(messages: Sequence[Message]) -> Rendered:
