@@ -110,7 +110,9 @@ def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
     has_none = draw(st.sampled_from([True, True, True, False]))
     if has_none or turn.role is Role.SYSTEM or turn.metadata:
         return turn
-    parts: st.SearchStrategy[Part] = THOUGHTS if turn.role is Role.ASSISTANT else PICTURES
+    # Pictures in results are what one of the formats has.
+    pictures = PICTURES.filter(lambda part: part.provider == "anthropic") if turn.role is Role.TOOL else PICTURES
+    parts: st.SearchStrategy[Part] = THOUGHTS if turn.role is Role.ASSISTANT else pictures
     return evolve(turn, parts=tuple(draw(st.lists(parts, min_size=1, max_size=3))))
 
 

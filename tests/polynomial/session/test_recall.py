@@ -196,4 +196,4 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
         if {turn.role for turn in session.window.all_turns()} != {"system"}:
             messages = session.messages(provider, allow_open=True)
             get_format(provider).check(messages, allow_open_tail=True)
-            assert provider is Provider.ANTHROPIC or recount(messages, FAST) <= 4000
+            assert provider is Provider.ANTHROPIC or recount(messages, FAST, provider) <= 4000
