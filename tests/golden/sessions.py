@@ -44,9 +44,7 @@ class Ticking:
         return self._now
 
 
-DIFFERENT = {
-    5973: "the harshest plan no longer sets a small pointer back to its whole words, which raised a ceiling along the chain",
-}
+DIFFERENT: dict[int, str] = {}
 """Seeds whose session goes otherwise on purpose, each with its reason."""
 
 RENAMED = {"target": "TargetError: target pressure {error.value!r}; legal: a number from 0.0 to 1.0 (tokens / max tokens)"}
