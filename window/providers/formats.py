@@ -33,20 +33,22 @@ def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
             from polycontext.window.providers import chat  # noqa: PLC0415 - most readers need one format only
-            from polycontext.window.providers.chat import rules, write  # noqa: PLC0415
+            from polycontext.window.providers.chat import rules as chat_rules  # noqa: PLC0415
+            from polycontext.window.providers.chat import write as chat_write  # noqa: PLC0415
 
-            return WireFormat(known, chat.parse, chat.render, chat.check, write.Writer, rules.GrowingList)
+            return WireFormat(known, chat.parse, chat.render, chat.check, chat_write.Writer, chat_rules.GrowingList)
         case Provider.ANTHROPIC:
             from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
             from polycontext.window.providers.anthropic import request_rules, write  # noqa: PLC0415
 
-            judge = request_rules.GrowingList
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, anthropic.options_in)
+            judge, options = request_rules.GrowingList, anthropic.options_in
+            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, options)
         case Provider.RESPONSES:
             from polycontext.window.providers import responses  # noqa: PLC0415 - as above
-            from polycontext.window.providers.responses import rules, write  # noqa: PLC0415
+            from polycontext.window.providers.responses import rules as input_rules  # noqa: PLC0415
+            from polycontext.window.providers.responses import write as input_write  # noqa: PLC0415
 
-            return WireFormat(known, responses.parse, responses.render, responses.check, write.Writer, rules.GrowingList)
+            return WireFormat(known, responses.parse, responses.render, responses.check, input_write.Writer, input_rules.GrowingList)
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
@@ -62,17 +64,17 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import request_rules  # noqa: PLC0415 - most readers need one format only
+            from polycontext.window.providers.anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
 
-            request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
+            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai":
-            from polycontext.window.providers.chat import rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.chat import rules as chat_rules  # noqa: PLC0415 - as above
 
-            rules.check_messages(messages, allow_open_tail=allow_open_tail)
+            chat_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai-responses":
-            from polycontext.window.providers.responses import rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.responses import rules as responses_rules  # noqa: PLC0415 - as above
 
-            rules.check_items(messages, allow_open_tail=allow_open_tail)
+            responses_rules.check_items(messages, allow_open_tail=allow_open_tail)
         case _:
             raise UnknownNameError("provider", str(provider), JUDGED)
 
@@ -87,17 +89,17 @@ def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import request_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - as above
 
-            request_rules.check_request(request, betas=betas)
+            anthropic_request_rules.check_request(request, betas=betas)
         case "openai":
-            from polycontext.window.providers.chat import request_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.chat import request_rules as chat_request_rules  # noqa: PLC0415 - as above
 
-            request_rules.check_request(request)
+            chat_request_rules.check_request(request)
         case "openai-responses":
-            from polycontext.window.providers.responses import request_rules  # noqa: PLC0415 - as above
+            from polycontext.window.providers.responses import request_rules as responses_request_rules  # noqa: PLC0415 - as above
 
-            request_rules.check_request(request)
+            responses_request_rules.check_request(request)
         case _:
             raise UnknownNameError("provider", str(provider), JUDGED)
 
@@ -118,9 +120,9 @@ def findings(
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import findings  # noqa: PLC0415 - as above
+            from polycontext.window.providers.anthropic import findings as anthropic_findings  # noqa: PLC0415 - as above
 
-            return findings.findings(request, betas=betas)
+            return anthropic_findings.findings(request, betas=betas)
         case "openai":
             from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
 
