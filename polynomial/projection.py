@@ -9,7 +9,8 @@ from attrs import evolve, field, frozen
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, count_tools
-from polycontext.window.providers import Parsed, Provider, get_format
+from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
+from polycontext.window.tokens.counting import count_introduced
 
 GIST_SHARE = 0.3
 """A projection is made once, so its gists may take more room than a session's."""
@@ -94,10 +95,24 @@ def project(
     window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
-    result = _within(projector, window, room, query)
-    written = wire.render(result.window.all_turns(), readable=True).inline()
-    wire.check(written, allow_open_tail=bool(result.window.open_calls), strict_first=False)
-    return _projection(parsed, result, written, room)
+    result, rendered = _fitted(projector, wire, window, room, query)
+    wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
+    return _projection(parsed, result, rendered, room)
+
+
+def _fitted(
+    projector: ContextProjector, wire: WireFormat, window: ContextWindow, room: int, query: str | None
+) -> tuple[CompressionResult, Rendered]:
+    """Compress into `room` together with what the provider wants said between the turns that are left."""
+    besides = 0
+    while True:
+        result = _within(projector, window, room - besides, query)
+        rendered = wire.render(result.window.all_turns(), readable=True)
+        introduced = count_introduced(window.counter, rendered.introduced)
+        if result.tokens_after + introduced <= room:
+            return result, rendered
+        # Each time more is set aside, so that this ends: in a list that fits, or in a refusal.
+        besides = max(introduced, besides + 1)
 
 
 def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
@@ -131,13 +146,13 @@ def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[
     return None if same == len(before) == len(after) else same
 
 
-def _projection(parsed: Parsed, result: CompressionResult, written: list[dict[str, Any]], room: int) -> Projection:
-    max_tokens = result.window.max_tokens
+def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int) -> Projection:
+    max_tokens, written = result.window.max_tokens, rendered.inline()
     besides = max_tokens - room
     return Projection(
         messages=written,
         tokens_before=result.tokens_before + besides,
-        tokens_after=result.tokens_after + besides,
+        tokens_after=result.tokens_after + count_introduced(result.window.counter, rendered.introduced) + besides,
         max_tokens=max_tokens,
         floor=result.floor + besides,
         first_changed=_first_changed(parsed.messages, written),

@@ -85,7 +85,9 @@ def _ids(value: Iterable[str]) -> tuple[str, ...]:
 def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
     if value == ():
         return ()
-    parts = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidTurnError("parts", f"{type(value).__name__} is no sequence of parts", "a sequence of Part")
+    parts = tuple(value)
     for part in parts:
         if not isinstance(part, Part):
             raise InvalidTurnError("parts", f"{type(part).__name__} is no part", "a sequence of Part")

@@ -9,7 +9,7 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesE
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh, left_behind
 from polycontext.window.providers.wire import Judge, Writer
-from polycontext.window.tokens.counting import TURN_OVERHEAD
+from polycontext.window.tokens.counting import count_introduced
 
 
 def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -85,6 +85,6 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
 
 
 def _check_budget(window: ContextWindow, introduced: tuple[str, ...], what: str) -> None:
-    tokens = window.total_tokens + REQUEST_OVERHEAD + sum(TURN_OVERHEAD + window.counter.count(text) for text in introduced)
+    tokens = window.total_tokens + REQUEST_OVERHEAD + count_introduced(window.counter, introduced)
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, what)

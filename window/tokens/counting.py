@@ -17,7 +17,7 @@ most that a provider charges by its published rules (`media_rules`).
 import json
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -128,6 +128,11 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
         tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in turn.parts)
     return max(1, tokens)
+
+
+def count_introduced(counter: TokenCounter, texts: Iterable[str]) -> int:
+    """Return what messages cost that no turn says and a provider wants: their texts and the framing around them."""
+    return sum(TURN_OVERHEAD + counter.count(text) for text in texts)
 
 
 def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
