@@ -138,7 +138,9 @@ def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
     atoms = [_tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)]
     wanted = int(script.share * (head + sum(atoms)))
-    least = head + int(1.2 * max(atoms)) + max(_tokens(vendor, [vendor.user(step.user or "hi", 0)]) for step in script.steps) + 200
+    least = (
+        head + int(1.2 * max(atoms)) + max(_tokens(vendor, [vendor.user(step.user or "hi", step.picture)]) for step in script.steps) + 200
+    )
     found.raised = least > wanted
     return max(wanted, least)
 
