@@ -12,9 +12,6 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 from polycontext.window.tokens.counting import count_introduced
 
-GIST_SHARE = 0.3
-"""A projection is made once, so its gists may take more room than a session's."""
-
 
 @frozen
 class Projection:
@@ -94,7 +91,7 @@ def project(
     parsed = wire.parse(messages, repair=repair)
     window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
-    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
+    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True))
     result, rendered = _fitted(projector, wire, window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     return _projection(parsed, result, rendered, room)

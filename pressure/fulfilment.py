@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
+from polycontext.pressure.gist import digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
-from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window import TokenCounter, Turn, count_turn
 
 
 @runtime_checkable
@@ -98,16 +98,8 @@ def frame(job: GistJob, body: str, resource_id: str) -> Turn:
     if job.kind is GistKind.POINTER:
         return pointer_turn(first, resource_id)
     if job.kind is GistKind.DIGEST:
-        return Turn(
-            Role.TOOL,
-            digest_text(body),
-            tool_call_id=first.tool_call_id,
-            name=first.name,
-            resource_id=resource_id,
-            timestamp=first.timestamp,
-            sources=source_ids(first),
-        )
-    return summary_turn(summary_text(body, len(job.stands_for)), job.sources, job.stands_for, resource_id)
+        return digest_turn(first, body, resource_id)
+    return summary_turn(summary_text(body), job.sources, job.stands_for, resource_id)
 
 
 def body_allowance(job: GistJob, counter: TokenCounter) -> int:
@@ -122,7 +114,7 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
     """
     if job.kind is GistKind.POINTER:
         return Gisted(_counted(frame(job, "", resource_id), counter))
-    if job.kind is GistKind.OUTLINE:
+    if job.kind is GistKind.DIGEST:
         return Gisted(_extracted(job, resource_id, counter))
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
@@ -163,10 +155,10 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
-    from polycontext.pressure.extractive.summariser import outline_body  # noqa: PLC0415  not loaded with the room
+    if job.kind is GistKind.DIGEST:
+        from polycontext.pressure.extractive.cutting import cut  # noqa: PLC0415  not loaded with the room
 
-    if job.kind is GistKind.OUTLINE:
-        return outline_body(job.sources[0], max_tokens, counter)
+        return cut(unframed(job.sources[0].text), max_tokens, counter)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 

@@ -143,27 +143,24 @@ class ContextProjector:
         Raises:
             InvalidOptionError: `target` is no number from 0 to 1.
         """
-        if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
-            raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
-        return self.plan_within(window, tokens_at(target, window.max_tokens))
+        tokens, ladder = _tokens(window, target), self.ladder(window)
+        return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
-        """Return the gentlest plan that promises at most `tokens`, or the harshest one."""
-        ladder = self.ladder(window)
-        return plan_at(ladder, ladder.gentlest(tokens), tokens)
+        """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
 
-    def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
-        """Return the plan of automatic compression: to `low`, or sensibly above it where that cannot be reached.
-
-        Gists are squeezed below their ordinary room only where the window would be nearly full otherwise.
+        More atoms yield than would do, so that gists of all of them share what is left, the newest results first.
         """
         ladder = self.ladder(window)
-        most = window.max_tokens
-        floor = ladder.tokens[ladder.comfortable] / most
-        if floor > (1.0 + high) / 2:
-            floor = ladder.floor / most
+        return plan_at(ladder, ladder.roomiest(tokens), tokens)
+
+    def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
+        """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
+        ladder, most = self.ladder(window), window.max_tokens
+        whole = ladder.tokens[ladder.whole_newest] / most
+        floor = whole if whole < high else ladder.floor / most
         tokens = min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
-        return plan_at(ladder, ladder.gentlest(tokens), tokens)
+        return plan_at(ladder, ladder.roomiest(tokens), tokens)
 
     def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
         """Ask the summariser for every gist of `plan`; nothing changes."""
@@ -191,11 +188,11 @@ class ContextProjector:
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_for(window, target), query=query))
+        return self.commit(window, self.fulfil(self.plan_within(window, _tokens(window, target)), query=query))
 
     async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_for(window, target), query=query))
+        return self.commit(window, await self.afulfil(self.plan_within(window, _tokens(window, target)), query=query))
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
@@ -217,6 +214,12 @@ class ContextProjector:
             return None, f"the summariser failed: {type(error).__name__}: {error}"
 
 
+def _tokens(window: ContextWindow, target: float) -> int:
+    if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
+        raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
+    return tokens_at(target, window.max_tokens)
+
+
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
     """Return so many ids that neither a caller's turn nor an earlier gist has."""
     free = (made for number in count(window.serial + 1) if (made := f"g{number}") not in window.linearity)
@@ -229,12 +232,9 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
     dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
     gisted: list[str] = []
     for job, gist in zip(plan.jobs, made, strict=True):
-        lost = _passed_over(job, turns)
-        dropped.extend(turns[index].resource_id for index in lost)
-        if gist.turn is None:
-            splices.extend(Splice(index, index + 1) for index in lost)
-        else:
-            splices.append(Splice(job.start, job.stop, (gist.turn,)))
+        if gist.turn is not None:
+            splices.append(Splice(*job.runs[0], (gist.turn,)))
+            splices.extend(Splice(*run) for run in job.runs[1:])
             gisted.extend(turn.resource_id for turn in job.sources)
     gone = {turn.resource_id for splice in splices for turn in turns[splice.start : splice.stop]}
     bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
@@ -242,9 +242,3 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
     return CompressionResult(after, plan, reach, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
-
-
-def _passed_over(job: GistJob, turns: Sequence[Turn]) -> list[int]:
-    """Return the indices of turns inside a job's range that it does not stand for: those are dropped."""
-    sources = {turn.resource_id for turn in job.sources}
-    return [index for index in range(job.start, job.stop) if turns[index].resource_id not in sources]

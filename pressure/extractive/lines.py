@@ -14,8 +14,8 @@ from itertools import pairwise
 from attrs import evolve, frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.extractive.segments import Span, normalise
-from polycontext.pressure.gist import is_gist_text
+from polycontext.pressure.extractive.segments import MIN_CHARS, Span, normalise
+from polycontext.pressure.gist import attachment_in, is_gist_text, unframed
 from polycontext.window import Role, Turn
 
 GAP = " … "
@@ -70,7 +70,12 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
         if turn.role is Role.TOOL:
             _add_result(lines, open_calls, turn, index)
             continue
-        lines.extend(_gist_lines(turn, index) if _is_summary(turn) else _spoken_lines(turn, index, answers=asked))
+        if _is_summary(turn):
+            lines.extend(_gist_lines(turn, index))
+        elif attachment := attachment_in(turn):
+            lines.append(_attached_line(turn, index, f"attached {attachment.type} {attachment.name}"))
+        else:
+            lines.extend(_spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
         asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     return [_unlabelled(lines[0])] if len(turns) == 1 and turns[0].role is Role.TOOL else lines
@@ -88,6 +93,15 @@ def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
     body = normalise(turn.text)
     label = f"{turn.role} {_one_line(turn.name)}" if turn.name else str(turn.role)
     return [_spoken(turn.role, label, index, turn.text, body, answers=answers)] if body else []
+
+
+def _attached_line(turn: Turn, index: int, label: str) -> Line:
+    """Return an attachment by its name and what it defines, or says where it defines no names; its beginning goes first."""
+    from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
+
+    outline = [f"{'  ' * entry.depth}{entry.text}" for entry in attached_outline(turn)]
+    body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1])
+    return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),))
 
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
@@ -109,7 +123,7 @@ def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
 
 
 def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index: int) -> None:
-    body = normalise(_unframed(turn.text))
+    body = normalise(unframed(turn.text))
     place = open_calls.pop(turn.tool_call_id or "", None)
     if place is None:
         lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
@@ -122,12 +136,8 @@ def _unlabelled(line: Line) -> Line:
     return evolve(line, kind=LineKind.PLAIN, label="")
 
 
-def _unframed(text: str) -> str:
-    return text.partition("\n")[2] if is_gist_text(text) else text
-
-
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
-    blocks = (normalise(block) for block in _NEW_LINE.split(_unframed(turn.text.strip())))
+    blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
     return [_read_back(block, index) for block in blocks if block]
 
 

@@ -23,7 +23,7 @@ MIN_CHARS = 20
 MAX_CHARS = 300
 """A piece that must stay whole is cut after this many characters all the same."""
 
-LEAD = 22
+LEAD = 32
 """How many characters to its left an identifier keeps: what binds it to its meaning."""
 
 _BOUNDARY = re.compile(r"\n|(?<=[.!?])[\"')\]]{0,3}\s|[。！？；।؟]|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")

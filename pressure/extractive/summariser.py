@@ -17,10 +17,7 @@ from attrs import field, frozen, validators
 from polycontext.pressure.extractive.choice import Chooser, Fitter
 from polycontext.pressure.extractive.lines import lines_of
 from polycontext.pressure.extractive.reading import Bonuses, read
-from polycontext.pressure.extractive.segments import clip
-from polycontext.pressure.gist import attachment_head, shorter_outlines
-from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.items import attached_outline
+from polycontext.window import TokenCounter, Turn
 
 
 @frozen(kw_only=True)
@@ -63,25 +60,3 @@ class ExtractiveSummariser:
         fitter = Fitter(lines, reading.segments, counter)
         whole = fitter.everything(max_tokens)
         return whole if whole is not None else fitter.best(Chooser(reading.segments, reading.weights, reading.openings), max_tokens)
-
-
-def outline_body(turn: Turn, max_tokens: int, counter: TokenCounter) -> str:
-    """Return name, lines and outline of what `turn` attached, within `max_tokens`; what defines no names is summarised.
-
-    Where not all fits, what stands inside of something else goes first, then the end.
-    """
-    head, outline = attachment_head(turn), attached_outline(turn)
-    if not outline:
-        return _summarised(turn, head, max_tokens, counter)
-    fitting = (text for text in shorter_outlines(head, outline) if counter.count(text) <= max_tokens)
-    return next(fitting, None) or clip(head, max_tokens, counter)
-
-
-def _summarised(turn: Turn, head: str, max_tokens: int, counter: TokenCounter) -> str:
-    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
-
-    # As a lone result, so that nobody is said to have spoken it.
-    content = Turn(Role.TOOL, fenced_text(turn.text)[1], tool_call_id=turn.resource_id)
-    room = max_tokens - counter.count(f"{head}\n ")
-    body = ExtractiveSummariser().summarise([content], room, counter=counter)
-    return f"{head}\n {body}" if body else clip(head, max_tokens, counter)
