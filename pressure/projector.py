@@ -18,7 +18,9 @@ from polycontext.pressure.fulfilment import (
     Fulfilment,
     Gisted,
     Offer,
+    Reading,
     Rejection,
+    RememberingSummariser,
     Summariser,
     body_allowance,
     default_summariser,
@@ -154,6 +156,14 @@ class ContextProjector:
         ladder = self.ladder(window)
         return plan_at(ladder, ladder.roomiest(tokens), tokens)
 
+    def plan_to(self, window: ContextWindow, target: float) -> Plan:
+        """Return the plan to a pressure of at most `target` that keeps most in words, or the harshest one.
+
+        Raises:
+            InvalidOptionError: `target` is no number from 0 to 1.
+        """
+        return self.plan_within(window, _tokens(window, target))
+
     def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
         ladder, most = self.ladder(window), window.max_tokens
@@ -162,13 +172,13 @@ class ContextProjector:
         tokens = min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
         return plan_at(ladder, ladder.roomiest(tokens), tokens)
 
-    def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
-        """Ask the summariser for every gist of `plan`; nothing changes."""
-        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query)))
+    def fulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
+        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before."""
+        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query, reading)))
 
-    async def afulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
+    async def afulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
         """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
-        texts = await asyncio.gather(*(self._aoffer(plan, job, query) for job in plan.jobs))
+        texts = await asyncio.gather(*(self._aoffer(plan, job, query, reading) for job in plan.jobs))
         return Fulfilment(plan, tuple(texts))
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
@@ -188,28 +198,30 @@ class ContextProjector:
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_within(window, _tokens(window, target)), query=query))
+        return self.commit(window, self.fulfil(self.plan_to(window, target), query=query))
 
     async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_within(window, _tokens(window, target)), query=query))
+        return self.commit(window, await self.afulfil(self.plan_to(window, target), query=query))
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
         return expand_view(view)
 
-    def _ask(self, plan: Plan, job: GistJob, query: str | None) -> str:
-        counter = plan.window.counter
-        return self.summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
+    def _ask(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> str:
+        counter, summariser = plan.window.counter, self.summariser
+        if reading is not None and isinstance(summariser, RememberingSummariser):
+            return summariser.write(reading(summariser, job), body_allowance(job, counter), counter=counter, query=query)
+        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
 
-    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None) -> Offer:
+    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:
             if isinstance(summariser, AsyncSummariser):
                 return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=query), None
-            return await asyncio.to_thread(self._ask, plan, job, query), None
+            return await asyncio.to_thread(self._ask, plan, job, query, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"
 

@@ -19,8 +19,6 @@ from polycontext.pressure.extractive.reading import Bonuses, Candidates, raised,
 from polycontext.window import TokenCounter, Turn
 
 
-NOTHING = Candidates()
-
 _SLACK = 1.5
 """How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
 
@@ -59,10 +57,10 @@ class ExtractiveSummariser:
         """
         return self.write(self.read(turns, counter=counter), max_tokens, counter=counter, query=query)
 
-    def read(self, turns: Sequence[Turn], known: Candidates = NOTHING, *, counter: TokenCounter, most: int | None = None) -> Candidates:
+    def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
         """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
         bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
-        candidates = read(known, turns, bonuses, counter)
+        candidates = read(known or Candidates(), turns, bonuses, counter)
         return candidates if most is None or candidates.cost <= _SLACK * most else candidates.within(most)
 
     def write(self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
