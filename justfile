@@ -46,6 +46,10 @@ mutants *arguments:
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
 
+# Measure what is left of recorded conversations where it is needed; --help tells the options.
+retention *arguments:
+    uv run python -m benchmarks.retention {{ arguments }}
+
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
     uv run python .ci/props_contract.py
