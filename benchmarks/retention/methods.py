@@ -211,3 +211,5 @@ METHODS: dict[str, Method] = {
     "greedy oracle": greedy_oracle,
     "BM25": bm25,
 }
+ASKED = ("project", "BM25")
+"""Methods that look at the question."""

@@ -88,13 +88,17 @@ def measure(
     share: float,
     *,
     gates: bool = True,
+    asked: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Figures:
-    """Return the figures of a method over conversations at a share of their tokens; with `gates`, each call is made three times."""
+    """Return the figures of a method over conversations at a share of their tokens; with `gates`, each call is made three times.
+
+    With `asked`, each question is a call of its own.
+    """
     figures = Figures()
     for number, conversation in enumerate(conversations):
         tell(f"{conversation.set} {share:.0%}, conversation {number + 1} of {len(conversations)}")
-        for call in calls_of(conversation):
+        for call in calls_of(conversation, asked=asked):
             _add(figures, method, call, share, gates=gates)
     return figures
 

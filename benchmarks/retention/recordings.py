@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from benchmarks.conversation import RememberingCounter
-from polycontext.window import REQUEST_OVERHEAD, ToolCall, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 """Recordings, which stay outside of the project."""
@@ -84,9 +84,9 @@ def message_turn(message: Message) -> Turn:
     return Turn(message["role"], message.get("content"), name=message.get("name"), tool_calls=calls, tool_call_id=answered)
 
 
-def message_tokens(message: Message) -> int:
+def message_tokens(message: Message, counts: TokenCounter | None = None) -> int:
     """Return what a message costs within a request, as the house counts."""
-    return count_turn(counter(), message_turn(message))
+    return count_turn(counts or counter(), message_turn(message))
 
 
 def request_tokens(messages: Iterable[Message]) -> int:
@@ -101,10 +101,15 @@ def half_of(conversation_id: str) -> str:
 
 def load(name: str, half: str = "tuning", sample: int | None = None, folder: Path = DATA) -> list[Conversation]:
     """Return the conversations of a set that have probes and belong to `half`; of `sample` probes at most, spread evenly."""
-    lines = (folder / f"{SETS[name]}.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [record for record in map(json.loads, lines) if half in ("all", half_of(record["id"])) and record["probes"]]
-    conversations = [_conversation(name, record) for record in records]
+    conversations = [conversation for conversation in recorded(name, half, folder) if conversation.probes]
     return conversations if sample is None else list(sampled(conversations, sample))
+
+
+def recorded(name: str, half: str = "tuning", folder: Path = DATA) -> Iterator[Conversation]:
+    """Yield the conversations of a set that belong to `half`, with probes or without."""
+    for record in map(json.loads, (folder / f"{SETS[name]}.jsonl").read_text(encoding="utf-8").splitlines()):
+        if half in ("all", half_of(record["id"])):
+            yield _conversation(name, record)
 
 
 def _conversation(name: str, record: Mapping[str, Any]) -> Conversation:
