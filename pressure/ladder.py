@@ -3,7 +3,7 @@
 Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line, whatever the
 class of their words; superseded results and attachments to pointers; older gists and REQUIRED atoms to one GIST; then the
 same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand, and so the last user turn where the reach allows
-it; last, the newest calls to the gist too, and what is bound falls. PRESERVED atoms, open calls and else the last user turn are on no rung. Bound parts
+it; last, these to the gist too, and what is bound falls. PRESERVED atoms, open calls and else the last user turn are on no rung. Bound parts
 fall with the first change before them, on whatever rung that comes.
 
 The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan leaves, so a plan promises here
@@ -133,8 +133,9 @@ class _Climb:
         self._bare(range(end, last))
         self._cut(newest)
         ladder.cut_newest = self._plan
-        self._cut(columns.of_kind(range(last), Kind.QUESTION))
-        self._last(newest)
+        question = columns.of_kind(range(last), Kind.QUESTION)
+        self._cut(question)
+        self._last([*question, *newest] if not columns.is_open else question)
 
     @property
     def _plan(self) -> int:
@@ -212,14 +213,14 @@ class _Climb:
         cut = (self.atoms.turns[index] for index in self.columns.cuttable(atom))
         return ((turn.tokens or 0) - least_digest(turn, self.ladder.window.counter) for turn in cut)
 
-    def _last(self, newest: list[int]) -> None:
-        """Take the newest calls into the gist too, unless they wait for a result, and let everything fall that is bound."""
-        gisted = [] if self.columns.is_open else newest
+    def _last(self, gisted: list[int]) -> None:
+        """Take what was cut into the gist too, and let everything fall that is bound."""
         self._touch(min(self.columns.bound, default=self.first))
         for atom in gisted:
             self._touch(self.atoms.bounds[atom])
             cut = sum(max(0, gain) for gain in self._cut_gains(atom))
             self.left -= self.atoms.tokens[atom] - cut - (0 if self.has_gist else LEAST_GIST)
+            self.has_gist = True
         self.ladder.rungs.append((Rung.GIST, gisted))
         self.steps += len(gisted)
         plans = len(self.ladder.tokens)
