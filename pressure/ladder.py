@@ -13,7 +13,7 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import IntEnum
 from itertools import accumulate, pairwise
 from operator import neg
@@ -75,6 +75,18 @@ class Ladder:
         wanted = tokens - int((1 - self.reach.recent_share) * room)
         return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), self.gentlest(tokens))
 
+    def asked(self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]) -> frozenset[int]:
+        """Return the atoms that stand whole within the share of `tokens` that is for what was asked; `order` ranks their texts."""
+        room = int(self.reach.asked_share * (tokens - self.floor))
+        yielding = self.columns.of_kind(range(len(self.columns.kinds)), Kind.REQUIRED)
+        standing: list[int] = []
+        for place in order([_text_of(self.columns.atoms.turns_of(atom)) for atom in yielding]):
+            weight = self.columns.atoms.tokens[yielding[place]]
+            if weight <= room:
+                standing.append(yielding[place])
+                room -= weight
+        return frozenset(standing)
+
     def taken(self, step: int) -> dict[Rung, list[int]]:
         """Return the atoms that plan `step` touches, by how they yield; what goes into the gist neither points nor is cut."""
         left, taken = self.counts[step], {rung: list[int]() for rung in Rung}
@@ -96,9 +108,9 @@ class Ladder:
         return self.tokens[-1]
 
 
-def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
-    """Build the chain of plans for `window`; O(n)."""
-    ladder = Ladder(window, reach, columns_of(window, reach), [window.total_tokens], [0])
+def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
+    """Build the chain of plans for `window`; O(n). The atoms `standing` (their indices) leave the list of those that yield."""
+    ladder = Ladder(window, reach, columns_of(window, reach, standing), [window.total_tokens], [0])
     _Climb(ladder).climb()
     return ladder
 
@@ -226,6 +238,10 @@ class _Climb:
         plans = len(self.ladder.tokens)
         self._note()
         self.ladder.has_last = len(self.ladder.tokens) > plans
+
+
+def _text_of(turns: Sequence[Turn]) -> str:
+    return "\n".join(part for turn in turns for part in (*(call.arguments for call in turn.tool_calls), turn.text) if part)
 
 
 def least_digest(result: Turn, counter: TokenCounter) -> int:

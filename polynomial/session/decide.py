@@ -115,12 +115,12 @@ class Draft:
         if kind not in legal:
             raise illegal(self.conversation.state, kind, legal)
 
-    def plan(self, target: float | None = None) -> Plan:
-        """Plan down to `target`; without one, as automatic compression does."""
+    def plan(self, target: float | None = None, query: str | None = None) -> Plan:
+        """Plan down to `target`; without one, as automatic compression does. What speaks most of `query` stands whole."""
         window, policy = self.conversation.window, self.policy
         if target is not None:
-            return policy.projector.plan_to(window, target)
-        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window))
+            return policy.projector.plan_to(window, target, query)
+        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window), query)
 
 
 def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one return a command
@@ -196,7 +196,7 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
-    fulfilment = yield Wanted(draft.plan(target), query, draft.conversation.reading)
+    fulfilment = yield Wanted(draft.plan(target, query), query, draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
 

@@ -7,7 +7,7 @@ their values carry them along.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import pairwise
 from math import log
@@ -108,6 +108,18 @@ def _strong_kind(term: str) -> Kind | None:
         return Kind.ID
     inner = term[1:]
     return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
+
+
+def plain_terms(text: str) -> Iterator[str]:
+    """Yield the terms of `text` in lower case, without those that every text has.
+
+    >>> list(plain_terms("The flight UA100 is late"))
+    ['flight', 'ua100', 'late']
+    """
+    for match in _TERM.finditer(text):
+        for key in _split(match[0].lower()):
+            if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()):
+                yield key
 
 
 class TermBook:
