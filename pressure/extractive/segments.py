@@ -14,7 +14,7 @@ from polycontext.window import TokenCounter
 Span = tuple[int, int]
 """Where a piece of a text starts and where it ends, in characters."""
 
-LIMIT = 60
+LIMIT = 40
 """A piece half again longer than this many characters is cut near it."""
 
 MIN_CHARS = 20
