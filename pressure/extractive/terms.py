@@ -110,6 +110,15 @@ def _strong_kind(term: str) -> Kind | None:
     return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
 
 
+def terms_of(text: str) -> list[str]:
+    """Return the terms of `text` as they are written, each once.
+
+    >>> terms_of("Fix src/app.py, then run src/app.py")
+    ['Fix', 'src/app.py', 'then', 'run']
+    """
+    return list(dict.fromkeys(_TERM.findall(text)))
+
+
 class TermBook:
     """Number the terms of one conversation and note in which turns each occurs.
 
