@@ -114,6 +114,9 @@ class _Cutter:
                 if self.max_tokens - tokens <= self.max_tokens // 200:
                     break
             worth, by_bill = bills[guess] * self.max_tokens / max(1, tokens), not by_bill
+            if over == len(bills):
+                # Half of a long text is far too much to count: go on by the bill, and a little beyond it.
+                worth, by_bill = worth * 1.1 + 1, True
         return fits
 
     def _may_join(self, index: int, taken: set[int]) -> bool:
