@@ -256,6 +256,7 @@ def superseded(columns: Columns) -> list[int]:
     """Return the atoms of which a later call or attachment has the current text, oldest first."""
     return sorted(_superseded_results(columns) + _superseded_attachments(columns))
 
+
 def _superseded_attachments(columns: Columns) -> list[int]:
     """Return the attachments whose source is attached again later."""
     latest = {attachment.source: atom for atom, attachment in columns.attachments.items()}

@@ -9,10 +9,10 @@ from attrs import field, frozen
 
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import LEAST_GIST, all_source_ids, pointer_turn
+from polycontext.pressure.gist import LEAST_GIST, all_source_ids, is_summary, pointer_turn
 from polycontext.pressure.ladder import Ladder, Rung, least_digest
 from polycontext.pressure.view import View
-from polycontext.window import Atom, ContextWindow, Splice, Turn, count_turn
+from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
 
 
@@ -36,7 +36,8 @@ class GistKind(Enum):
 class GistJob:
     """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
 
-    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens.
+    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
+    `about` names matters most: the words of the question and of the calls that were answered.
     """
 
     kind: GistKind
@@ -44,6 +45,7 @@ class GistJob:
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
+    about: str = ""
 
     @property
     def start(self) -> int:
@@ -141,7 +143,7 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
     shares = _shares(ladder, results, pool - for_block)
     for place, turn, allowance in zip(places, results, shares, strict=True):
         if allowance < (turn.tokens or 0):
-            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), allowance))
+            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), allowance, _asked_for(ladder, place)))
     least = sum(min(turn.tokens or 0, least_digest(turn, ladder.window.counter)) for turn in results)
     spent = sum(shares) - least
     if gisted:
@@ -149,6 +151,21 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
         sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
         jobs.append(GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), LEAST_GIST + more))
     return sorted(jobs, key=lambda job: job.start), spent
+
+
+def _asked_for(ladder: Ladder, place: int) -> str:
+    """Return what the user said last before turn `place`, and the call that it answers."""
+    turns = ladder.columns.atoms.turns
+    said = next((turns[i] for i in range(place - 1, -1, -1) if turns[i].role is Role.USER and not is_summary(turns[i])), None)
+    calls = (
+        call
+        for i in range(place - 1, -1, -1)
+        if turns[i].tool_calls
+        for call in turns[i].tool_calls
+        if call.id == turns[place].tool_call_id
+    )
+    call = next(calls, None)
+    return "\n".join([*([said.text] if said else []), *([call.arguments] if call else [])])
 
 
 def _shares(ladder: Ladder, results: Sequence[Turn], pool: int) -> list[int]:
