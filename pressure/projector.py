@@ -32,7 +32,7 @@ from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach, columns_of
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice
 
 
 @frozen(repr=False)
