@@ -398,12 +398,12 @@ breaks(
     lambda law: law(By(_forgotten), grown(), 0.3),
 )
 breaks(
-    projectors.open_atom_and_last_user_turn_never_yield,
+    projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that drops the question",
     lambda law: law(without(-2), extended(grown(), [user("Well?"), *talk(1, first=21)]), 0.5),
 )
 breaks(
-    projectors.open_atom_and_last_user_turn_never_yield,
+    projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that drops an open call",
     lambda law: law(without(-1), extended(grown(), [user("Well?"), calls("read")]), 0.5),
 )
