@@ -83,8 +83,7 @@ def is_clean(result: CompressionResult) -> bool:
     return not result.rejections
 
 
-def hard_plan(projector: ContextProjector, window: ContextWindow) -> Plan:
-    """Return the harshest plan before everything between fixed atoms becomes one gist."""
+def hard_plan(projector: ContextProjector, window: ContextWindow, room: int = 0) -> Plan:
+    """Return the plan by which all that is older yields and the newest results are cut, with `room` tokens for their words."""
     ladder = projector.ladder(window)
-    step = len(ladder.tokens) - 1 - ladder.has_collapse
-    return plan_at(ladder, step, ladder.tokens[step])
+    return plan_at(ladder, ladder.cut_newest, ladder.tokens[ladder.cut_newest] + room)
