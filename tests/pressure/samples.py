@@ -73,11 +73,6 @@ def ids(turns: Sequence[Turn]) -> list[str]:
     return [turn.resource_id for turn in turns]
 
 
-def gist_tokens(window: ContextWindow) -> int:
-    """Return the tokens of all gists that stand in the window."""
-    return sum(turn.tokens or 0 for turn in window.all_turns() if turn.is_gist)
-
-
 def is_clean(result: CompressionResult) -> bool:
     """Tell whether every gist was accepted at once."""
     return not result.rejections
