@@ -125,7 +125,7 @@ def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
 
 def _within(projector: ContextProjector, window: ContextWindow, room: int, query: str | None) -> CompressionResult:
     """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
-    plan = projector.plan_within(window, room)
+    plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
     if plan.reached:
         result = projector.commit(window, projector.fulfil(plan, query=query))

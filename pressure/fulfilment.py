@@ -5,7 +5,7 @@ Anything that can say the same in fewer tokens may write. What it offers is chec
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
@@ -40,6 +40,26 @@ class AsyncSummariser(Protocol):
     async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
         """Return what `Summariser.summarise` returns."""
         ...
+
+
+@runtime_checkable
+class RememberingSummariser(Protocol):
+    """Choose what a gist says from all that was read so far, each turn once: a gist is then never made of a gist's text.
+
+    What it remembers is a value: reading more returns another.
+    """
+
+    def read(self, turns: Sequence[Turn], known: Any = None, *, counter: TokenCounter, most: int | None = None) -> Any:
+        """Return what may be said of `turns` and of what was `known` before, about `most` tokens of it at most."""
+        ...
+
+    def write(self, candidates: Any, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return what `Summariser.summarise` returns, from what was read."""
+        ...
+
+
+Reading = Callable[[RememberingSummariser, GistJob], Any]
+"""Returns what a summariser may say for a job, whatever it read of the conversation before."""
 
 
 @cache

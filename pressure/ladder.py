@@ -2,9 +2,10 @@
 
 Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line, whatever the
 class of their words; superseded results and attachments to pointers; older gists and REQUIRED atoms to one GIST; then the
-same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand, and so the last user turn where the reach allows
-it; last, the newest calls to the gist too, and what is bound falls. PRESERVED atoms, open calls and else the last user turn are on no rung. Bound parts
-fall with the first change before them, on whatever rung that comes.
+same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand; then
+all falls that is bound, and the last user turn is cut where the reach allows it; last, both go into the gist too. PRESERVED
+atoms, open calls and else the last user turn are on no rung. Bound parts fall with the first change before them, on whatever
+rung that comes.
 
 The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan leaves, so a plan promises here
 that each gist takes the least it may. The tokens promised fall strictly from plan to plan (a step without gain is joined to the
@@ -13,7 +14,7 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from itertools import accumulate, pairwise
 from operator import neg
@@ -79,6 +80,18 @@ class Ladder:
         wanted = tokens - int((1 - self.reach.recent_share) * room)
         return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest)
 
+    def asked(self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]) -> frozenset[int]:
+        """Return the atoms that stand whole within the share of `tokens` that is for what was asked; `order` ranks their texts."""
+        room = int(self.reach.asked_share * (tokens - self.floor))
+        yielding = self.columns.of_kind(range(len(self.columns.kinds)), Kind.REQUIRED)
+        standing: list[int] = []
+        for place in order([_text_of(self.columns.atoms.turns_of(atom)) for atom in yielding]):
+            weight = self.columns.atoms.tokens[yielding[place]]
+            if weight <= room:
+                standing.append(yielding[place])
+                room -= weight
+        return frozenset(standing)
+
     def taken(self, step: int) -> dict[Rung, list[int]]:
         """Return the atoms that plan `step` touches, by how they yield; what goes into the gist neither points nor is cut."""
         left, taken = self.counts[step], {rung: list[int]() for rung in Rung}
@@ -96,9 +109,9 @@ class Ladder:
         return self.tokens[-1]
 
 
-def ladder_of(window: ContextWindow, reach: Reach) -> Ladder:
-    """Build the chain of plans for `window`; O(n)."""
-    ladder = Ladder(window, reach, columns_of(window, reach), least_summary(window.counter), [window.total_tokens], [0])
+def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
+    """Build the chain of plans for `window`; O(n). The atoms `standing` (their indices) leave the list of those that yield."""
+    ladder = Ladder(window, reach, columns_of(window, reach, standing), least_summary(window.counter), [window.total_tokens], [0])
     _Climb(ladder).climb()
     return ladder
 
@@ -139,6 +152,7 @@ class _Climb:
         self._unbind()
         self._cut(columns.question)
         self._gist([] if columns.is_open else [*newest])
+        self._gist([*columns.question])
 
     @property
     def _plan(self) -> int:
@@ -222,6 +236,10 @@ class _Climb:
         self.ladder.rungs.append((Rung.UNBIND, bound))
         for turn in bound:
             self._take(turn, 0)
+
+
+def _text_of(turns: Sequence[Turn]) -> str:
+    return "\n".join(part for turn in turns for part in (*(call.arguments for call in turn.tool_calls), turn.text) if part)
 
 
 def superseded(columns: Columns) -> list[int]:

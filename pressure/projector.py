@@ -18,7 +18,9 @@ from polycontext.pressure.fulfilment import (
     Fulfilment,
     Gisted,
     Offer,
+    Reading,
     Rejection,
+    RememberingSummariser,
     Summariser,
     body_allowance,
     default_summariser,
@@ -147,29 +149,43 @@ class ContextProjector:
         tokens, ladder = _tokens(window, target), self.ladder(window)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
-    def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
+    def plan_within(self, window: ContextWindow, tokens: int, query: str | None = None) -> Plan:
         """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
 
         More atoms yield than would do, so that gists of all of them share what is left, the newest results first.
+        What speaks most of `query` stands whole.
         """
-        ladder = self.ladder(window)
-        return plan_at(ladder, ladder.roomiest(tokens), tokens)
+        return self._filled(self.ladder(window), tokens, query)
 
-    def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
+    def plan_to(self, window: ContextWindow, target: float, query: str | None = None) -> Plan:
+        """Return the plan to a pressure of at most `target` that keeps most in words, or the harshest one.
+
+        Raises:
+            InvalidOptionError: `target` is no number from 0 to 1.
+        """
+        return self.plan_within(window, _tokens(window, target), query)
+
+    def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
         ladder, most = self.ladder(window), window.max_tokens
         whole = ladder.tokens[ladder.whole_newest] / most
         floor = whole if whole < high else ladder.floor / most
-        tokens = min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
+        return self._filled(ladder, min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD), query)
+
+    def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
+        if query and self.reach.asked_share and tokens < ladder.tokens[0]:
+            from polycontext.pressure.extractive.ranking import ranked  # noqa: PLC0415 - for those who ask
+
+            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: ranked(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens)
 
-    def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
-        """Ask the summariser for every gist of `plan`; nothing changes."""
-        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query)))
+    def fulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
+        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before."""
+        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query, reading)))
 
-    async def afulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
+    async def afulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
         """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
-        texts = await asyncio.gather(*(self._aoffer(plan, job, query) for job in plan.jobs))
+        texts = await asyncio.gather(*(self._aoffer(plan, job, query, reading) for job in plan.jobs))
         return Fulfilment(plan, tuple(texts))
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
@@ -189,28 +205,30 @@ class ContextProjector:
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_within(window, _tokens(window, target)), query=query))
+        return self.commit(window, self.fulfil(self.plan_to(window, target, query), query=query))
 
     async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_within(window, _tokens(window, target)), query=query))
+        return self.commit(window, await self.afulfil(self.plan_to(window, target, query), query=query))
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
         return expand_view(view)
 
-    def _ask(self, plan: Plan, job: GistJob, query: str | None) -> str:
-        counter = plan.window.counter
-        return self.summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
+    def _ask(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> str:
+        counter, summariser = plan.window.counter, self.summariser
+        if reading is not None and isinstance(summariser, RememberingSummariser):
+            return summariser.write(reading(summariser, job), body_allowance(job, counter), counter=counter, query=query)
+        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
 
-    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None) -> Offer:
+    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:
             if isinstance(summariser, AsyncSummariser):
                 return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=query), None
-            return await asyncio.to_thread(self._ask, plan, job, query), None
+            return await asyncio.to_thread(self._ask, plan, job, query, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"
 

@@ -1,6 +1,6 @@
 """How far compression may reach: what its options say, and what they make of each atom of a window, as columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,20 +22,23 @@ class Reach:
 
     `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where that is given. Standing
     whole they take at most `recent_share` of the room that is left beside what never yields; and
-    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. With `cuts_question` the last user turn is cut where nothing else helps.
+    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
+    compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
+    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist.
     """
 
     keep_recent: int = 6
     keep_recent_tokens: int | None = None
     recent_share: float = 0.25
     newest_share: float = 0.6
+    asked_share: float = 0.5
     cuts_question: bool = False
 
     def __attrs_post_init__(self) -> None:
         _require("keep_recent", self.keep_recent, _is_whole(self.keep_recent, 0), "a whole number of turns, at least 0")
         tokens = self.keep_recent_tokens
         _require("keep_recent_tokens", tokens, tokens is None or _is_whole(tokens, 0), "None, or a whole number of tokens, at least 0")
-        for name, share in (("recent_share", self.recent_share), ("newest_share", self.newest_share)):
+        for name, share in (("recent_share", self.recent_share), ("newest_share", self.newest_share), ("asked_share", self.asked_share)):
             _require(name, share, 0.0 <= share <= 1.0, "a share from 0.0 to 1.0")
 
 
@@ -94,14 +97,14 @@ class Columns:
         return [atom for atom in zone if self.kinds[atom] in kinds]
 
 
-def columns_of(window: ContextWindow, reach: Reach) -> Columns:
-    """Look at every atom of `window` once; O(n)."""
+def columns_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Columns:
+    """Look at every atom of `window` once; O(n). The atoms `standing` do not yield."""
     atoms = window.atom_columns()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
     question = tuple(atom for atom in fixed if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments)
     newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
-    for kind, several in ((Kind.FIXED, fixed), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
+    for kind, several in ((Kind.FIXED, (*fixed, *standing)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
         for atom in several:
             kinds[atom] = kind
     is_open = bool(window.open_calls)

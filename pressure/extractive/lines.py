@@ -21,6 +21,9 @@ from polycontext.window import Role, Turn
 GAP = " … "
 """Stands where something between two segments was left out."""
 
+CALL, BODY = 0, 1
+"""The two texts of a line: a call's arguments, and what was said or answered."""
+
 _TOOL = "tool"
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
@@ -43,7 +46,7 @@ class Line:
     """Hold one line: who, the turn it ended in, a call's arguments, and the text; white space is normalised.
 
     `role` is the speaker's, `answers` tells that the turn before ended with a
-    question, `standing` says where in the text standing constraints are.
+    question, `standing` says where in the text standing constraints are. A later line of the same `key` has the current text.
     """
 
     kind: LineKind
@@ -54,11 +57,17 @@ class Line:
     role: Role = Role.TOOL
     answers: bool = False
     standing: tuple[Span, ...] = ()
+    key: str = ""
 
     @property
     def parts(self) -> tuple[str, str]:
         """Return the two texts that segments are cut from."""
         return self.call, self.body
+
+    @property
+    def bare(self) -> "Line":
+        """Return what is needed to print segments of it."""
+        return evolve(self, body="", call="", standing=())
 
 
 def lines_of(turns: Sequence[Turn]) -> list[Line]:
@@ -101,7 +110,7 @@ def _attached_line(turn: Turn, index: int, label: str) -> Line:
 
     outline = [f"{'  ' * entry.depth}{entry.text}" for entry in attached_outline(turn)]
     body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1])
-    return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),))
+    return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),), key=label)
 
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
@@ -128,7 +137,8 @@ def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index
     if place is None:
         lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
     else:
-        lines[place] = evolve(lines[place], turn=index, body=body)
+        line = lines[place]
+        lines[place] = evolve(line, turn=index, body=body, key=f"{line.label}({line.call})")
 
 
 def _unlabelled(line: Line) -> Line:
@@ -151,9 +161,9 @@ def _read_back(block: str, index: int) -> Line:
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 
-def print_line(line: Line, call: Sequence[Span], body: Sequence[Span]) -> str:
-    """Return `line` with only the given spans of its call and of its body; empty where they hold nothing to read."""
-    head, text = _quote(line.call, call), _quote(line.body, body)
+def print_line(line: Line, call: Sequence[str], body: Sequence[str]) -> str:
+    """Return `line` with only the given pieces of its call and of its body; empty where they hold nothing to read."""
+    head, text = _quote(call), _quote(body)
     match line.kind:
         case LineKind.PLAIN:
             return text
@@ -164,19 +174,9 @@ def print_line(line: Line, call: Sequence[Span], body: Sequence[Span]) -> str:
             return f"{called} -> {text}" if text else called if head else ""
 
 
-def _quote(text: str, spans: Sequence[Span]) -> str:
-    pieces = (text[start:end].strip().removeprefix("… ").removesuffix(" …") for start, end in _merged(spans))
-    return GAP.join(piece for piece in pieces if piece).replace("\n", "\n ")
-
-
-def _merged(spans: Sequence[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (min(start, merged[-1][0]), max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+def _quote(pieces: Sequence[str]) -> str:
+    quoted = (piece.strip().removeprefix("… ").removesuffix(" …") for piece in pieces)
+    return GAP.join(piece for piece in quoted if piece).replace("\n", "\n ")
 
 
 def standing_spans(text: str, body: str) -> tuple[Span, ...]:
