@@ -197,7 +197,7 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
 
 def test_the_low_mark_counts_the_free_room() -> None:
     """What cannot yield takes no part of it: it aims at `low` of what is left, below the high mark, and never at the floor."""
-    for pins in range(0, 600, 50):
+    for pins in range(0, 500, 50):
         window = extended(opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(30)])
         plan, floor = HEAD.plan_between(window, 0.4, 0.7), HEAD.floor(window)
         assert plan.reached
