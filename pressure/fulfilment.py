@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from polycontext.pressure.gist import digest_turn, pointer_turn, summary_text, summary_turn, unframed
+from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
 
@@ -167,7 +167,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
     room = body_allowance(job, counter)
     for spare in (0, 4, 8, 16):
         body = _own_words(job, room - spare, counter) if room > spare else ""
-        turn = _accepted(job, body.strip() or "(no text)", resource_id, counter)
+        turn = _accepted(job, body.strip() or NO_TEXT, resource_id, counter)
         if isinstance(turn, Turn):
             return turn
     return None

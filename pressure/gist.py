@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from polycontext.window import Role, Turn
+from polycontext.window import Role, TokenCounter, Turn, count_turn
 
 if TYPE_CHECKING:
     from polycontext.window.items import Attachment
@@ -17,8 +17,8 @@ _RESULT_POINTER = "[Superseded: a later call with the same arguments has the cur
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
 _POINTER = re.compile("|".join((re.escape(_RESULT_POINTER), re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"))))
 
-LEAST_GIST = 14
-"""Tokens of the smallest gist: its frame and a word or two."""
+NO_TEXT = "(no text)"
+"""What a gist says where nothing else fits."""
 
 
 def summary_text(body: str) -> str:
@@ -87,7 +87,18 @@ def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
         resource_id=resource_id,
         timestamp=turn.timestamp,
         sources=sources,
+        parts=turn.parts,
     )
+
+
+def least_summary(counter: TokenCounter) -> int:
+    """Return the tokens of the least summary: its frame and a word or two."""
+    return count_turn(counter, Turn(Role.USER, summary_text(NO_TEXT))) + 1
+
+
+def least_digest(turn: Turn, counter: TokenCounter) -> int:
+    """Return the tokens of the least that may be left of `turn` where it stands: the frame and a word or two."""
+    return count_turn(counter, digest_turn(turn, NO_TEXT, turn.resource_id)) + 1
 
 
 def source_ids(turn: Turn) -> tuple[str, ...]:

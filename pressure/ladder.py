@@ -2,9 +2,10 @@
 
 Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line, whatever the
 class of their words; superseded results and attachments to pointers; older gists and REQUIRED atoms to one GIST; then the
-same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand, and so the last user turn where the reach allows
-it; last, these to the gist too, and what is bound falls. PRESERVED atoms, open calls and else the last user turn are on no rung. Bound parts
-fall with the first change before them, on whatever rung that comes.
+same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand; then
+all falls that is bound, and the last user turn is cut where the reach allows it; last, both go into the gist too. PRESERVED
+atoms, open calls and else the last user turn are on no rung. Bound parts fall with the first change before them, on whatever
+rung that comes.
 
 The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan leaves, so a plan promises here
 that each gist takes the least it may. The tokens promised fall strictly from plan to plan (a step without gain is joined to the
@@ -12,15 +13,15 @@ next), which makes the gentlest sufficient plan a binary search, and makes plans
 for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from itertools import accumulate, pairwise
 from operator import neg
 
 from attrs import define, field
 
-from polycontext.pressure.gist import LEAST_GIST, digest_turn, pointer_turn
+from polycontext.pressure.gist import least_digest, least_summary, pointer_turn
 from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
 from polycontext.window import ContextWindow, TokenCounter, Turn, count_turn
 
@@ -35,6 +36,8 @@ class Rung(IntEnum):
     """Into the one gist of the plan."""
     CUT = 4
     """Results are cut where they stand; their calls stay."""
+    UNBIND = 5
+    """All bound parts fall, from the turn on that has the first of them."""
 
 
 @define
@@ -42,21 +45,22 @@ class Ladder:
     """Hold the chain of plans for `window`.
 
     `tokens[j]` is the least that plan j promises, `counts[j]` how many steps it takes; `rungs` hold all steps in their
-    order, each an atom index. Up to plan `whole_tail` the recent tail stands whole, up to plan `whole_newest` the newest results
-    do, and plan `cut_newest` cuts them.
+    order, each an atom index. Up to plan `whole` no words go into a gist, up to plan `whole_tail` the recent tail stands whole,
+    up to plan `whole_newest` the newest results do, and plan `cut_newest` cuts them.
     """
 
     window: ContextWindow
     reach: Reach
     columns: Columns
+    least_gist: int
     tokens: list[int] = field(factory=list)
     counts: list[int] = field(factory=list)
     rungs: list[tuple[Rung, list[int]]] = field(factory=list)
     pointer_gains: dict[int, int] = field(factory=dict)
+    whole: int = 0
     whole_tail: int = 0
     whole_newest: int = 0
     cut_newest: int = 0
-    has_last: bool = False
 
     def gentlest(self, tokens: int) -> int:
         """Return the first plan that promises at most `tokens`, or the harshest one."""
@@ -67,13 +71,14 @@ class Ladder:
 
         Letting all that is older yield and giving the room back in words keeps more than yielding as little as would do.
         """
-        if tokens >= self.tokens[0]:
-            return 0
+        gentlest = self.gentlest(tokens)
+        if gentlest <= self.whole:
+            return gentlest
         room = max(0, tokens - self.tokens[self.whole_newest])
         if room < (1 - self.reach.newest_share) * (tokens - self.tokens[self.cut_newest]):
-            return max(self.cut_newest, self.gentlest(tokens))
+            return max(self.cut_newest, gentlest)
         wanted = tokens - int((1 - self.reach.recent_share) * room)
-        return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), self.gentlest(tokens))
+        return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest)
 
     def asked(self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]) -> frozenset[int]:
         """Return the atoms that stand whole within the share of `tokens` that is for what was asked; `order` ranks their texts."""
@@ -98,10 +103,6 @@ class Ladder:
             taken[rung] = [atom for atom in taken[rung] if atom not in gisted]
         return taken
 
-    def is_last(self, step: int) -> bool:
-        """Tell whether plan `step` lets everything fall that is bound."""
-        return self.has_last and step == len(self.tokens) - 1
-
     @property
     def floor(self) -> int:
         """Return the tokens that no plan promises to get below; gists may turn out shorter than promised."""
@@ -110,7 +111,7 @@ class Ladder:
 
 def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
     """Build the chain of plans for `window`; O(n). The atoms `standing` (their indices) leave the list of those that yield."""
-    ladder = Ladder(window, reach, columns_of(window, reach, standing), [window.total_tokens], [0])
+    ladder = Ladder(window, reach, columns_of(window, reach, standing), least_summary(window.counter), [window.total_tokens], [0])
     _Climb(ladder).climb()
     return ladder
 
@@ -125,46 +126,46 @@ class _Climb:
         self.left = ladder.tokens[0]
         self.steps = 0
         self.first = len(self.atoms.turns)
+        self.gains: dict[int, int] = {}
         self.has_gist = False
+        self.waiting: list[int] = []
 
     def climb(self) -> None:
-        ladder, columns, last = self.ladder, self.columns, len(self.atoms)
-        newest = columns.of_kind(range(last)[-1:], Kind.NEWEST)
-        end = last - len(newest)
-        tail = min(columns.tail, end)
-        self._drop(range(tail))
-        self._bare(range(tail))
+        ladder, columns = self.ladder, self.columns
+        newest, everything = columns.newest, range(len(self.atoms))
+        old, recent = everything[: columns.tail], everything[columns.tail :]
+        self._drop(old)
+        self._bare(old)
         self._point()
+        ladder.whole = self._plan
         # An older gist is taken in first of all: there is one gist at a time.
-        self._gist([*columns.of_kind(range(end), Kind.SUMMARY), *columns.of_kind(range(tail), Kind.REQUIRED)])
+        self._gist(columns.of_kind(everything, Kind.SUMMARY))
+        self._gist(columns.of_kind(old, Kind.REQUIRED))
         ladder.whole_tail = self._plan
-        self._drop(range(tail, end))
-        self._bare(range(tail, end))
-        self._gist(columns.of_kind(range(tail, end), Kind.REQUIRED))
+        self._drop(recent)
+        self._bare(recent)
+        self._gist(columns.of_kind(recent, Kind.REQUIRED))
         ladder.whole_newest = self._plan
-        self._bare(range(end, last))
+        self._bare(newest, later=())
         self._cut(newest)
         ladder.cut_newest = self._plan
-        question = columns.of_kind(range(last), Kind.QUESTION)
-        self._cut(question)
-        self._last([*question, *newest] if not columns.is_open else question)
+        self._unbind()
+        self._cut(columns.question)
+        self._gist([] if columns.is_open else [*newest])
+        self._gist([*columns.question])
 
     @property
     def _plan(self) -> int:
         return len(self.ladder.tokens) - 1
 
-    def _note(self) -> None:
-        """Write a plan down where it promises less than the one before; join it to the next otherwise."""
-        if self.left < self.ladder.tokens[-1]:
-            self.ladder.tokens.append(self.left)
-            self.ladder.counts.append(self.steps)
-
     def _take(self, turn: int, gain: int) -> None:
-        """Take a step that gains so many tokens and changes `turn` first."""
+        """Take a step that gains so many tokens and changes `turn` first; without gain it is joined to the next."""
         self._touch(turn)
         self.steps += 1
         self.left -= gain
-        self._note()
+        if self.left < self.ladder.tokens[-1]:
+            self.ladder.tokens.append(self.left)
+            self.ladder.counts.append(self.steps)
 
     def _touch(self, turn: int) -> None:
         """Let bound parts fall from the first change on, which may now be `turn` (an index)."""
@@ -178,10 +179,10 @@ class _Climb:
         for atom in dropped:
             self._take(self.atoms.bounds[atom], self.atoms.tokens[atom] + self.columns.bared.get(atom, 0))
 
-    def _bare(self, zone: range) -> None:
+    def _bare(self, zone: Sequence[int], later: Sequence[Kind] = (Kind.NEWEST,)) -> None:
         """Let parts fall before the words beside them do; what is dropped has none left."""
         kinds, bounds, bare_turns = self.columns.kinds, self.atoms.bounds, self.columns.bare_turns
-        bared = [atom for atom in self.columns.bared if atom in zone and kinds[atom] is not Kind.DROPPABLE]
+        bared = [atom for atom in self.columns.bared if atom in zone and kinds[atom] not in (Kind.DROPPABLE, *later)]
         self.ladder.rungs.append((Rung.BARE, bared))
         for atom in bared:
             first = next(turn for turn in range(bounds[atom], bounds[atom + 1]) if turn in bare_turns)
@@ -189,67 +190,56 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
-        gains, costs = self.ladder.pointer_gains, dict[str | None, int]()
+        costs = dict[str | None, int]()
         for atom in superseded(self.columns):
             gain = _pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
             if gain > 0:
-                gains[atom] = gain
-        self.ladder.rungs.append((Rung.POINT, list(gains)))
-        for atom, gain in gains.items():
+                self.gains[atom] = gain
+        self.ladder.pointer_gains.update(self.gains)
+        self.ladder.rungs.append((Rung.POINT, [*self.gains]))
+        for atom, gain in self.gains.items():
             start, stop = self.atoms.bounds[atom : atom + 2]
             # The call before cut results stays.
             self._take(start if stop - start == 1 else start + 1, gain)
 
     def _gist(self, atoms: list[int]) -> None:
-        """Promise what is left after each of `atoms` has gone into the gist; the first ones that gain nothing are joined."""
-        self.ladder.rungs.append((Rung.GIST, atoms))
-        if not atoms:
+        """Promise what is left after each of `atoms` has gone into the gist; those too small for one wait for the next."""
+        atoms, least, gains = [*self.waiting, *atoms], self.ladder.least_gist, self.gains
+        tokens = list(map(self.atoms.tokens.__getitem__, atoms))
+        gathered = list(accumulate([all_ - gains.get(atom, 0) for atom, all_ in zip(atoms, tokens, strict=True)] if gains else tokens))
+        first = 0 if self.has_gist else bisect_right(gathered, least)
+        self.waiting = [] if self.has_gist or first < len(atoms) else atoms
+        if first >= len(atoms):
             return
         self._touch(self.atoms.bounds[min(atoms)])
-        gains, before = self.ladder.pointer_gains, self.left + (0 if self.has_gist else LEAST_GIST)
-        weights = [self.atoms.tokens[atom] - gains.get(atom, 0) for atom in atoms] if gains else map(self.atoms.tokens.__getitem__, atoms)
-        promised = [before - weight for weight in accumulate(weights)]
-        first = bisect_left(promised, 1 - self.ladder.tokens[-1], key=neg)
-        self.ladder.tokens.extend(promised[first:])
+        before = self.left + (0 if self.has_gist else least)
+        self.ladder.rungs.append((Rung.GIST, atoms))
+        self.ladder.tokens.extend([before - tokens for tokens in gathered[first:]])
         self.ladder.counts.extend(range(self.steps + first + 1, self.steps + len(atoms) + 1))
-        self.steps, self.left, self.has_gist = self.steps + len(atoms), promised[-1], True
+        self.steps, self.left, self.has_gist = self.steps + len(atoms), self.ladder.tokens[-1], True
 
-    def _cut(self, newest: list[int]) -> None:
-        gains = [(atom, sum(max(0, gain) for gain in self._cut_gains(atom))) for atom in newest]
-        self.ladder.rungs.append((Rung.CUT, [atom for atom, gain in gains if gain]))
-        for atom, gain in gains:
+    def _cut(self, atoms: Sequence[int]) -> None:
+        """Cut results where they stand, as far as each is longer than the least that may be left of it."""
+        counter, cut = self.ladder.window.counter, list[int]()
+        self.ladder.rungs.append((Rung.CUT, cut))
+        for atom in atoms:
+            turns = [self.atoms.turns[index] for index in self.columns.cuttable(atom)]
+            gain = sum(max(0, (turn.tokens or 0) - least_digest(turn, counter)) for turn in turns)
             if gain:
+                cut.append(atom)
+                self.gains[atom] = gain
                 self._take(self.columns.cuttable(atom)[0], gain)
 
-    def _cut_gains(self, atom: int) -> Iterable[int]:
-        cut = (self.atoms.turns[index] for index in self.columns.cuttable(atom))
-        return ((turn.tokens or 0) - least_digest(turn, self.ladder.window.counter) for turn in cut)
-
-    def _last(self, gisted: list[int]) -> None:
-        """Take what was cut into the gist too, and let everything fall that is bound."""
-        self._touch(min(self.columns.bound, default=self.first))
-        for atom in gisted:
-            self._touch(self.atoms.bounds[atom])
-            cut = sum(max(0, gain) for gain in self._cut_gains(atom))
-            self.left -= self.atoms.tokens[atom] - cut - (0 if self.has_gist else LEAST_GIST)
-            self.has_gist = True
-        self.ladder.rungs.append((Rung.GIST, gisted))
-        self.steps += len(gisted)
-        plans = len(self.ladder.tokens)
-        self._note()
-        self.ladder.has_last = len(self.ladder.tokens) > plans
+    def _unbind(self) -> None:
+        """Let everything fall that is bound."""
+        bound = sorted(self.columns.bound)[:1]
+        self.ladder.rungs.append((Rung.UNBIND, bound))
+        for turn in bound:
+            self._take(turn, 0)
 
 
 def _text_of(turns: Sequence[Turn]) -> str:
     return "\n".join(part for turn in turns for part in (*(call.arguments for call in turn.tool_calls), turn.text) if part)
-
-
-def least_digest(result: Turn, counter: TokenCounter) -> int:
-    """Return the tokens of the least that may be left of a tool result: its frame and a few words."""
-    return count_turn(counter, digest_turn(result, "", result.resource_id)) + _LEAST_WORDS
-
-
-_LEAST_WORDS = 4
 
 
 def superseded(columns: Columns) -> list[int]:

@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import LEAST_GIST, all_source_ids, is_summary, pointer_turn
-from polycontext.pressure.ladder import Ladder, Rung, least_digest
+from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
+from polycontext.pressure.ladder import Ladder, Rung
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
@@ -112,12 +112,12 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
     jobs, spent = _jobs(ladder, taken, pool)
     drops = _runs(bounds, sorted(taken[Rung.DROP]))
     bared = [i for atom in taken[Rung.BARE] for i in range(bounds[atom], bounds[atom + 1]) if i in ladder.columns.bare_turns]
-    unbound_from = min(ladder.columns.bound, default=None) if ladder.is_last(step) else None
+    unbound_from = min(taken[Rung.UNBIND], default=None)
     changed = [*(job.start for job in jobs), *(start for start, _ in drops), *bared, *([] if unbound_from is None else [unbound_from])]
     return Plan(
         window=ladder.window,
         step=step,
-        lowered=_lowered(ladder, taken, jobs),
+        lowered=_lowered(ladder, taken),
         drops=tuple(Splice(start, stop) for start, stop in drops),
         bared=tuple(ladder.window.all_turns()[index].resource_id for index in bared),
         unbound_from=unbound_from,
@@ -134,48 +134,49 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
     """Return the gists of a plan in the order of their places, and how much of `pool` they may take beyond the least."""
     bounds, turns = ladder.columns.atoms.bounds, ladder.columns.atoms.turns
     jobs = [job for atom in taken[Rung.POINT] for job in _pointers(ladder, atom)]
-    places = sorted(index for atom in taken[Rung.CUT] for index in ladder.columns.cuttable(atom))
-    results = [turns[place] for place in places]
     gisted = sorted(taken[Rung.GIST])
-    block = sum(map(ladder.columns.atoms.tokens.__getitem__, gisted))
+    # A gist is shorter than what it stands for.
+    needed = max(0, sum(map(ladder.columns.atoms.tokens.__getitem__, gisted)) - 1 - ladder.least_gist)
     # The newest results come first, but never take all of what the past is left in.
-    for_block = min(block, int((1 - ladder.reach.newest_share) * pool)) if results else pool
-    shares = _shares(ladder, results, pool - for_block)
-    for place, turn, allowance in zip(places, results, shares, strict=True):
-        if allowance < (turn.tokens or 0):
-            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), allowance, _asked_for(ladder, place)))
-    least = sum(min(turn.tokens or 0, least_digest(turn, ladder.window.counter)) for turn in results)
-    spent = sum(shares) - least
+    for_block = min(needed, int((1 - ladder.reach.newest_share) * pool))
+    shares, spent = _shares(ladder, taken[Rung.CUT], pool - for_block)
+    for place, allowance in shares.items():
+        if allowance < (turns[place].tokens or 0):
+            jobs.append(
+                GistJob(GistKind.DIGEST, ((place, place + 1),), (turns[place],), (turns[place],), allowance, _asked_for(turns, place))
+            )
     if gisted:
-        more = min(pool - spent, max(0, block - 1 - LEAST_GIST))
+        more = min(pool - spent, needed)
         sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
-        jobs.append(GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), LEAST_GIST + more))
+        jobs.append(
+            GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), ladder.least_gist + more)
+        )
     return sorted(jobs, key=lambda job: job.start), spent
 
 
-def _asked_for(ladder: Ladder, place: int) -> str:
-    """Return what the user said last before turn `place`, and the call that it answers."""
-    turns = ladder.columns.atoms.turns
-    said = next((turns[i] for i in range(place - 1, -1, -1) if turns[i].role is Role.USER and not is_summary(turns[i])), None)
-    calls = (
-        call
-        for i in range(place - 1, -1, -1)
-        if turns[i].tool_calls
-        for call in turns[i].tool_calls
-        if call.id == turns[place].tool_call_id
-    )
-    call = next(calls, None)
-    return "\n".join([*([said.text] if said else []), *([call.arguments] if call else [])])
+def _asked_for(turns: Sequence[Turn], place: int) -> str:
+    """Return what the user said last before turn `place`, and the arguments of the call that it answers."""
+    before = turns[:place][::-1]
+    said = next((turn.text for turn in before if turn.role is Role.USER and not is_summary(turn)), "")
+    calls = next((turn.tool_calls for turn in before if turn.tool_calls), ()) if turns[place].tool_call_id else ()
+    return "\n".join([said, *(call.arguments for call in calls if call.id == turns[place].tool_call_id)])
 
 
-def _shares(ladder: Ladder, results: Sequence[Turn], pool: int) -> list[int]:
-    """Return what each of `results` may take: the least, and of `pool` equal parts as far as they need them."""
-    tokens = [turn.tokens or 0 for turn in results]
-    shares = [min(least_digest(turn, ladder.window.counter), whole) for turn, whole in zip(results, tokens, strict=True)]
-    for done, place in enumerate(sorted(range(len(results)), key=lambda place: tokens[place] - shares[place])):
-        more = min(tokens[place] - shares[place], pool // (len(results) - done))
-        shares[place], pool = shares[place] + more, pool - more
-    return shares
+def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, int], int]:
+    """Return what each turn of the atoms `cut` may take: the least, and of `pool` equal parts as far as needed; and what they take of it."""
+    shares, needs = dict[int, int](), dict[int, int]()
+    for atom in cut:
+        for place in ladder.columns.cuttable(atom):
+            turn = ladder.columns.atoms.turns[place]
+            shares[place] = min(least_digest(turn, ladder.window.counter), turn.tokens or 0)
+            needs[place] = (turn.tokens or 0) - shares[place]
+        # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold more of it.
+        needs[max(ladder.columns.cuttable(atom), key=needs.__getitem__)] -= 1
+    left = pool
+    for done, place in enumerate(sorted(needs, key=needs.__getitem__)):
+        more = min(needs[place], left // (len(needs) - done))
+        shares[place], left = shares[place] + more, left - more
+    return shares, pool - left
 
 
 def _worth_reading(ladder: Ladder, gisted: Sequence[int]) -> tuple[Turn, ...]:
@@ -204,10 +205,10 @@ def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _lowered(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], jobs: Sequence[GistJob]) -> Mapping[str, Fidelity]:
+def _lowered(ladder: Ladder, taken: Mapping[Rung, Sequence[int]]) -> Mapping[str, Fidelity]:
     turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
-    cut = taken[Rung.CUT] if any(job.kind is GistKind.DIGEST for job in jobs) else ()
-    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in chain(taken[Rung.POINT], taken[Rung.GIST], cut)}
+    gisted = chain(taken[Rung.POINT], taken[Rung.GIST], taken[Rung.CUT])
+    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in gisted}
     lowered.update({turns[bounds[atom]].resource_id: Fidelity.DROPPED for atom in taken[Rung.DROP]})
     return FrozenDict(lowered)
 

@@ -69,10 +69,11 @@ class CompressionResult:
 
     @property
     def irreducible(self) -> tuple[str, ...]:
-        """Return the ids of the turns that never yield: PRESERVED, open, or the last user turn."""
+        """Return the ids of the turns that never yield: PRESERVED, open calls, or the last user turn."""
         columns = columns_of(self.plan.window, self.reach)
-        fixed = (atom for atom, kind in enumerate(columns.kinds) if kind is Kind.FIXED)
-        return tuple(turn.resource_id for atom in fixed for turn in columns.atoms.turns_of(atom))
+        fixed = [turn for atom, kind in enumerate(columns.kinds) if kind is Kind.FIXED for turn in columns.atoms.turns_of(atom)]
+        calling = [columns.atoms.turns_of(atom)[0] for atom in columns.newest if columns.is_open]
+        return tuple(turn.resource_id for turn in (*fixed, *calling))
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -22,8 +22,9 @@ class Reach:
 
     `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where that is given. Standing
     whole they take at most `recent_share` of the room that is left beside what never yields; and
-    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a compression is given a
-    query, what speaks most of it stands whole in up to `asked_share` of that room. With `cuts_question` the last user turn is cut where nothing else helps.
+    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
+    compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
+    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist.
     """
 
     keep_recent: int = 6
@@ -60,7 +61,7 @@ class Kind(IntEnum):
     SUMMARY = 3
     """A gist that stands alone; it yields to the next one."""
     NEWEST = 4
-    """Calls whose results the model has not read yet, or that wait for one: the calls stand, results may be cut."""
+    """The last calls, where nothing was said to their results yet or they wait for one: the calls stand, results may be cut."""
     QUESTION = 5
     """The last user turn, where it may be cut."""
 
@@ -71,7 +72,8 @@ class Columns:
 
     `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
     bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
-    which are parts of the turns with the indices `bare_turns`. `is_open` tells that the last atom waits for a result.
+    which are parts of the turns with the indices `bare_turns`. `newest` and `question` are the atoms of these kinds, if
+    there are any, and `is_open` tells that the last atom waits for a result.
     """
 
     atoms: AtomColumns
@@ -81,6 +83,8 @@ class Columns:
     bound: Mapping[int, int] = {}
     bared: Mapping[int, int] = {}
     bare_turns: frozenset[int] = frozenset()
+    newest: tuple[int, ...] = ()
+    question: tuple[int, ...] = ()
     is_open: bool = False
 
     def cuttable(self, atom: int) -> range:
@@ -98,23 +102,20 @@ def columns_of(window: ContextWindow, reach: Reach, standing: Collection[int] = 
     atoms = window.atom_columns()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
-    for atom in fixed:
-        may_be_cut = reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments
-        kinds[atom] = Kind.QUESTION if may_be_cut else Kind.FIXED
-    for atom in standing:
-        kinds[atom] = Kind.FIXED
-    newest = len(atoms) - 1
-    if kinds and kinds[newest] is not Kind.FIXED and atoms.turns[atoms.bounds[newest]].tool_calls:
-        kinds[newest] = Kind.NEWEST
-    columns = Columns(atoms, kinds, _tail_start(atoms, reach), attachments, is_open=bool(window.open_calls))
-    if any(turn.parts for turn in atoms.turns):
-        return _without_parts(window, columns, {*fixed, newest} if columns.is_open else fixed)
-    return columns
+    question = tuple(atom for atom in fixed if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments)
+    newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
+    for kind, several in ((Kind.FIXED, (*fixed, *standing)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
+        for atom in several:
+            kinds[atom] = kind
+    is_open = bool(window.open_calls)
+    columns = Columns(atoms, kinds, _tail_start(atoms, reach), attachments, newest=newest, question=question, is_open=is_open)
+    return _without_parts(window, columns, fixed) if any(turn.parts for turn in atoms.turns) else columns
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
-    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do the open atom and the last user turn."""
+    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do open calls and the last user turn."""
     atoms, counter = columns.atoms, window.counter
+    calling = atoms.bounds[-2] if columns.is_open else None
     turns, tokens = list(atoms.turns), list(atoms.tokens)
     bound: dict[int, int] = {}
     bared: dict[int, int] = {}
@@ -125,7 +126,7 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             if not turn.parts:
                 continue
             loose = unbound(turn, counter)
-            turns[index] = loose if atom in fixed or _is_pinned(window, turn) else bare(turn, counter)
+            turns[index] = loose if atom in fixed or index == calling or _is_pinned(window, turn) else bare(turn, counter)
             saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
@@ -190,6 +191,15 @@ def _fixed(atoms: AtomColumns) -> set[int]:
                 break
             newest = False
     return fixed
+
+
+def _unanswered(atoms: AtomColumns) -> Sequence[int]:
+    """Return the last atom that the assistant made, where it calls: the model has said nothing to its results yet."""
+    for atom in range(len(atoms) - 1, -1, -1):
+        turn = atoms.turns[atoms.bounds[atom]]
+        if turn.role is Role.ASSISTANT:
+            return [atom] if turn.tool_calls else []
+    return []
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:

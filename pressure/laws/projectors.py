@@ -118,12 +118,13 @@ def ledger_survives_compression(projector: Compressor, window: ContextWindow, ta
 
 @law("design §6, Ladder")
 def open_calls_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """Calls that wait for a result stand whatever their class, each result they had whole or cut; and so does the last turn the user said."""
+    """Calls that wait stand whatever their class, each result they had whole or cut; and so does the question, unless the reach cuts it."""
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
     held = held_turns(after)
-    missing = [turn for turn in (*said[-1:], *waiting[:1]) if not any(says_all_of(each, turn) for each in after.all_turns())]
+    question = [] if getattr(getattr(projector, "reach", None), "cuts_question", False) else said[-1:]
+    missing = [turn for turn in (*question, *waiting[:1]) if not any(says_all_of(each, turn) for each in after.all_turns())]
     answers = [held[source_ids(turn)[0]].tool_call_id for turn in waiting[1:] if source_ids(turn)[0] in held]
     agree((missing, answers, after.open_calls), ([], [turn.tool_call_id for turn in waiting[1:]], window.open_calls))
 
