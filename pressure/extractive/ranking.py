@@ -88,11 +88,11 @@ def _woven(pieces: Sequence[Piece], frame: Sequence[int], inwards: Sequence[int]
     queues, taken = (iter(inwards), iter(by_worth)), [0.0, 0.0]
     while len(order) < len(pieces):
         turn = taken[0] * (1 - HEAD_SHARE) > taken[1] * HEAD_SHARE
-        index = next(queues[turn], None)
-        if index is None:
+        following = next(queues[turn], None)
+        if following is None:
             order.update(dict.fromkeys(inwards))
             break
-        for member in _with_those_above(index, pieces, order):
+        for member in _with_those_above(following, pieces, order):
             order[member] = None
             taken[turn] += pieces[member].end - pieces[member].start
     del order[0]
