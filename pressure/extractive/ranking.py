@@ -7,9 +7,9 @@ from math import log, log2
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.pieces import Piece
 from polycontext.pressure.extractive.reading import failures
-from polycontext.pressure.extractive.terms import WORTH, TermBook, kind_of, terms_of
+from polycontext.window.text.pieces import Piece
+from polycontext.window.text.terms import WORTH, TermBook, kind_of, terms_of
 
 WANTED = 3.0
 """How much more a term weighs that the reader named; rare ones weigh more than those that stand everywhere."""
