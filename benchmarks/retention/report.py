@@ -118,12 +118,14 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
 def cycles(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of turns that a compression serves: in the first cycle of the same messages, and in later ones."""
     made = _table(
-        title, ["thresholds"], ["cycle", "first", "second", "middle", "last", "last / first", "prefix kept", "ms each", "ended by"]
+        title,
+        ["thresholds"],
+        ["cycle", "first", "second", "middle", "last", "last / first", "last / second", "prefix kept", "ms each", "ended by"],
     )
     for way, data in figures.items():
         served: list[float] = data["turns a compression, by cycle"]
         shown = [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)] if served else [None] * 4
-        row = [f"{data['cycle']} turns", *map(_number, shown), _share(served[-1] / served[0] if served else None)]
+        row = [f"{data['cycle']} turns", *map(_number, shown), *(_share(served[-1] / one if one and served else None) for one in shown[:2])]
         made.add_row(way, *row, _percent(data["prefix kept"]), _number(data["ms a compression"]), data["ended by"] or "")
     return made
 
