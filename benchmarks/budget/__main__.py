@@ -29,6 +29,9 @@ ROWS: dict[str, Measure] = {
 }
 
 
+LEAST_TURNS = 2_000
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command; 1 where a limit is missed, so that a pipeline can stop there."""
     asked = _parser().parse_args(arguments)
@@ -57,11 +60,23 @@ def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="just budget", description="Measure what was promised of speed and size. All rows take some minutes."
     )
-    made.add_argument("rows", nargs="*", metavar="ROW", help=f"which rows: {', '.join(ROWS)} (default: all)")
-    made.add_argument("--turns", type=int, default=100_000, help="of the longest session and window, at least 2000 (default: 100000)")
+    made.add_argument("rows", nargs="*", type=_row, metavar="ROW", help=f"which rows: {', '.join(ROWS)} (default: all)")
+    made.add_argument("--turns", type=_turns, default=100_000, help="of the longest session and window, at least 2000 (default: 100000)")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     made.add_argument("--quiet", action="store_true", help="no progress")
     return made
+
+
+def _row(name: str) -> str:
+    if name not in ROWS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(ROWS)}")
+    return name
+
+
+def _turns(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_TURNS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of turns, at least {LEAST_TURNS}")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from polycontext.window.providers import get_format
 
 PROJECTED = 100_000
 MEGABYTE = 1_000_000
+IMPORTED = 3
+"""How often imports are run; the best counts."""
 IMPORTS = {"import polycontext": 10, "from polycontext.polynomial import ContextSession, project": 60}
 """What is run, with the limit in milliseconds; names are loaded when they are first asked for, so some are asked for."""
 
@@ -105,9 +107,9 @@ def window_rows(scale: Scale) -> Iterator[Row]:
 
 
 def import_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what importing costs beyond the libraries that come with it: the times of our own modules, the best of five runs."""
+    """Yield what importing costs beyond the libraries that come with it: the times of our own modules, the best of some runs."""
     scale.tell("imports")
-    found = [Found(name, min(_own_import(name) for _ in range(5)), most, " ms") for name, most in IMPORTS.items()]
+    found = [Found(name, min(_own_import(name) for _ in range(IMPORTED)), most, " ms") for name, most in IMPORTS.items()]
     yield Row("own share of importing", tuple(found))
 
 

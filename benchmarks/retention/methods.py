@@ -132,7 +132,7 @@ def bm25(asked: Asked) -> list[Message]:
 def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
     """Return the score of each text for `query` by Robertson's BM25, words folded to lower case.
 
-    >>> scores = bm25_scores("the red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
+    >>> scores = bm25_scores("red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
     >>> scores[0] > scores[1] > scores[2] == 0.0
     True
     """
