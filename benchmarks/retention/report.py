@@ -10,6 +10,7 @@ from benchmarks.retention.aging import AGES
 from benchmarks.retention.projecting import RECALLS
 
 Data = Mapping[str, Any]
+_TIMES = ("ms", "ms a compression")
 ORACLES = ("greedy oracle", "best whole messages")
 
 
@@ -142,14 +143,14 @@ def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
 
 
 def differences(now: Any, before: Any, path: str = "") -> Iterator[tuple[str, float, float]]:
-    """Yield each number that differs between two results: its path, before, now.
+    """Yield each number that differs between two results: its path, before, now. Times always differ and are left out.
 
     >>> list(differences({"a": {"b": 2.0}, "new": 1}, {"a": {"b": 1.0}}))
     [('a/b', 1.0, 2.0)]
     """
     if isinstance(now, Mapping) and isinstance(before, Mapping):
         for key in now:
-            if key in before:
+            if key in before and key not in _TIMES:
                 yield from differences(now[key], before[key], f"{path}/{key}".lstrip("/"))
     elif isinstance(now, int | float) and isinstance(before, int | float) and now != before:
         yield path, before, now

@@ -7,6 +7,7 @@ from attrs import evolve
 
 from benchmarks.retention.gates import broken_again, broken_by, is_valid, lost, written
 from benchmarks.retention.methods import METHODS, Asked, anchored_tail, at_random, best_messages, bm25, greedy_oracle, plain_tail
+from benchmarks.retention.peers import largest
 from benchmarks.retention.projecting import calls_of, measure
 from benchmarks.retention.recall import needles_of, whole_text
 from benchmarks.retention.recordings import Message, Probe, request_tokens
@@ -75,6 +76,15 @@ def test_tails_end_at_the_end() -> None:
     assert anchored[2:] == list(given.messages[len(given.messages) - len(anchored) + 2 :])
     assert is_valid(anchored)
     assert anchored[2]["role"] == "assistant"
+
+
+def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
+    """It ends before the first exchange that does not fit, whatever would fit behind it; a result never stands without its call."""
+    messages = [*agent_messages(3), {"role": "assistant", "content": "x " * 200}, {"role": "user", "content": "Go on."}]
+    most = request_tokens([*messages[:2], messages[-1]])
+    assert anchored_tail(Asked(messages, most + 60)) == [*messages[:2], messages[-1]]
+    cost = request_tokens(messages[7:8]) - request_tokens([])
+    assert anchored_tail(Asked(messages[:8], request_tokens(messages[:2]) + cost)) == messages[:2]
 
 
 def test_the_lot_is_another_for_another_conversation() -> None:
@@ -151,6 +161,26 @@ def test_long_range_asks_only_for_what_no_tail_holds() -> None:
     assert (data["long range"]["of"], data["long range"]["share"]) == (1, 0.0)
     best = measure(METHODS["best whole messages"], [AGENT], 0.3, gates=False).as_data()["recalls"]
     assert best["long range"]["share"] == 1.0
+
+
+def test_what_stands_in_a_tail_as_well_is_not_long_range() -> None:
+    """An identifier that stood early and late is in a tail."""
+    messages = agent_messages()
+    messages[-1] = {**messages[-1], "content": f"K00X again. {messages[-1]['content']}"}
+    again = conversation("tau", messages, Probe("p", len(messages), needles=("K00X",)))
+    assert "long range" not in measure(METHODS["plain tail"], [again], 0.3, gates=False).as_data()["recalls"]
+
+
+def test_the_largest_list_that_fits_is_found() -> None:
+    """For a library that counts messages: as many as fit, one where none does."""
+    messages = monologue_messages()
+
+    def last(size: int) -> list[Message]:
+        return messages[-size:]
+
+    for size in (1, 2, 7, 12):
+        assert largest(last, 12, request_tokens(messages[-size:])) == messages[-size:]
+    assert largest(last, 12, 1) == messages[-1:]
 
 
 def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:

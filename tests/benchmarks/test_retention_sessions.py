@@ -2,16 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.retention.aging import chained, measure_aging, measure_cycles
 from benchmarks.retention.command import main
-from benchmarks.retention.dead_ends import in_loops, in_recordings
+from benchmarks.retention.dead_ends import DeadEnds, in_loops, in_recordings
 from benchmarks.retention.growing import Grown, Way, measure, turns_of
 from benchmarks.retention.loops import WINDOWS, loop_of
 from benchmarks.retention.peers import PEERS, is_installed
 from benchmarks.retention.report import differences
+from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.window import TiktokenCounter, Turn
 from tests.benchmarks.recorded import agent, monologue, write
 
@@ -99,6 +101,33 @@ def test_dead_ends_are_looked_for_in_loops_and_recordings() -> None:
     assert (grown["turns"], grown["ended by"], grown["gates"]) == (32, {}, {"dead end": 0})
 
 
+class Refusing(ContextSession):
+    """A session that does not take in what a model says."""
+
+    def add(self, turn: Turn, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Refuse replies."""
+        if turn.role == "assistant":
+            raise ContextOverflowError(2, 1, "the turn")
+        return super().add(turn, *args, **kwargs)
+
+
+def test_a_dead_end_is_counted_and_shown() -> None:
+    """The session, the turn it ended at, and what was refused."""
+    found = DeadEnds()
+    found.add("a session", Grown(Refusing(1000), [Turn("user", "Hello."), Turn("assistant", "Hi.")]), TiktokenCounter())
+    data = found.as_data()
+    assert data["gates"] == {"dead end": 1}
+    assert data["ended by"] == {"assistant: ContextOverflowError": 1}
+    assert data["shown"][0].startswith("dead end: a session, turn 1: ")
+
+
+def test_every_change_of_the_prefix_counts() -> None:
+    """Compressions are counted as the session's epochs are."""
+    grown = Grown(Way(0.9, 0.5).session(700), turns_of(agent().messages))
+    assert grown.grow(20)
+    assert grown.compressions == grown.session.epoch.number - 1 > 0
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with recordings of our own."""
@@ -120,7 +149,11 @@ def test_the_command_measures_all_its_parts(folder: Path, capsys: pytest.Capture
     first = json.loads((folder / "first.json").read_text(encoding="utf-8"))
     assert main(["projections", *options, "--json", str(folder / "second.json"), "--against", str(folder / "first.json")]) == 0
     second = json.loads((folder / "second.json").read_text(encoding="utf-8"))
-    assert {path.rpartition("/")[2] for path, _, _ in differences(second, first)} <= {"ms"}
+    assert list(differences(second, first)) == []
+    first["projections"]["tau"]["project"]["50 %"]["recalls"]["bound"]["share"] -= 0.25
+    assert [(path, round(new - old, 2)) for path, old, new in differences(second, first)] == [
+        ("projections/tau/project/50 %/recalls/bound/share", 0.25)
+    ]
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
