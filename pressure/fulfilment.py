@@ -178,7 +178,7 @@ def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     if job.kind is GistKind.DIGEST:
         from polycontext.pressure.extractive.cutting import cut  # noqa: PLC0415  not loaded with the room
 
-        return cut(unframed(job.sources[0].text), max_tokens, counter)
+        return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 

@@ -9,10 +9,10 @@ from attrs import field, frozen
 
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import all_source_ids, least_digest, pointer_turn
+from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
 from polycontext.pressure.ladder import Ladder, Rung
 from polycontext.pressure.view import View
-from polycontext.window import Atom, ContextWindow, Splice, Turn, count_turn
+from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
 
 
@@ -36,7 +36,8 @@ class GistKind(Enum):
 class GistJob:
     """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
 
-    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens.
+    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
+    `about` names matters most: the words of the question and of the calls that were answered.
     """
 
     kind: GistKind
@@ -44,6 +45,7 @@ class GistJob:
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
+    about: str = ""
 
     @property
     def start(self) -> int:
@@ -140,12 +142,24 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
     shares, spent = _shares(ladder, taken[Rung.CUT], pool - for_block)
     for place, allowance in shares.items():
         if allowance < (turns[place].tokens or 0):
-            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turns[place],), (turns[place],), allowance))
+            jobs.append(
+                GistJob(GistKind.DIGEST, ((place, place + 1),), (turns[place],), (turns[place],), allowance, _asked_for(turns, place))
+            )
     if gisted:
         more = min(pool - spent, needed)
         sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
-        jobs.append(GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), ladder.least_gist + more))
+        jobs.append(
+            GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), ladder.least_gist + more)
+        )
     return sorted(jobs, key=lambda job: job.start), spent
+
+
+def _asked_for(turns: Sequence[Turn], place: int) -> str:
+    """Return what the user said last before turn `place`, and the arguments of the call that it answers."""
+    before = turns[:place][::-1]
+    said = next((turn.text for turn in before if turn.role is Role.USER and not is_summary(turn)), "")
+    calls = next((turn.tool_calls for turn in before if turn.tool_calls), ()) if turns[place].tool_call_id else ()
+    return "\n".join([said, *(call.arguments for call in calls if call.id == turns[place].tool_call_id)])
 
 
 def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, int], int]:

@@ -32,7 +32,7 @@ from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach, columns_of
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice
 
 
 @frozen(repr=False)
@@ -174,9 +174,9 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if query and self.reach.asked_share and tokens < ladder.tokens[0]:
-            from polycontext.pressure.extractive.ranking import ranked  # noqa: PLC0415 - for those who ask
+            from polycontext.pressure.extractive.relevance import by_relevance  # noqa: PLC0415 - for those who ask
 
-            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: ranked(texts, query)))
+            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens)
 
     def fulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:

@@ -18,7 +18,6 @@ from polycontext.pressure.extractive.choice import Fitter
 from polycontext.pressure.extractive.reading import Bonuses, Candidates, raised, read
 from polycontext.window import TokenCounter, Turn
 
-
 _SLACK = 1.5
 """How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
 

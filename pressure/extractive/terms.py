@@ -122,6 +122,15 @@ def plain_terms(text: str) -> Iterator[str]:
                 yield key
 
 
+def terms_of(text: str) -> list[str]:
+    """Return the terms of `text` as they are written, each once.
+
+    >>> terms_of("Fix src/app.py, then run src/app.py")
+    ['Fix', 'src/app.py', 'then', 'run']
+    """
+    return list(dict.fromkeys(_TERM.findall(text)))
+
+
 class TermBook:
     """Number the terms of one conversation and note in which turns each occurs.
 
