@@ -12,7 +12,7 @@ from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelit
 from polycontext.pressure.laws import plans, projectors
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
-from tests.pressure.samples import assistant, extended, hard_plan, opened, talk, user
+from tests.pressure.samples import assistant, extended, opened, talk, user
 
 MODULE = "\n".join(f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12))
 CONTENTS = st.sampled_from(["", "x = 1", "short text", MODULE, MODULE * 4, "KeyError: 'id' in src/app.py\n" * 30, "wörter " * 200])
@@ -149,7 +149,9 @@ def gist_of(window: ContextWindow, tokens: int, projector: ContextProjector | No
 def test_an_attachment_yields_to_name_lines_and_outline() -> None:
     """It is a line of the gist of all that yields, in its place among the talk."""
     long = "word " * 1_500
-    window = extended(opened(9_000), [*talk(4), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(4, first=6), user("Well?")])
+    window = extended(
+        opened(9_000), [*talk(4), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(4, first=6), user("Well?")]
+    )
     gist = gist_of(window, 900)
     assert "\nattached file a.py:10-60: " in gist
     assert all(f"class Kind{n}" in gist for n in range(12))

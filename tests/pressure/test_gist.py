@@ -44,7 +44,17 @@ def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[Summary of all]\nx", "[Summary of earlier messages] x", "[Cut; the whole is\nt4 in the log]\n", "[Cut]\nx", "[Superseded", POINTER[:-1], f"{ATTACHED}\nThe rest."]
+    "text",
+    [
+        "",
+        "[Summary of all]\nx",
+        "[Summary of earlier messages] x",
+        "[Cut; the whole is\nt4 in the log]\n",
+        "[Cut]\nx",
+        "[Superseded",
+        POINTER[:-1],
+        f"{ATTACHED}\nThe rest.",
+    ],
 )
 def test_what_only_begins_like_a_frame_is_none(text: str) -> None:
     """Words that a user may well say are the user's."""
@@ -69,7 +79,9 @@ def test_a_summary_is_one_level_above_the_highest_summary_it_stands_for() -> Non
         assert made == Turn("user", "text", resource_id="g9", timestamp=LATER, sources=("t1", "t6"), level=level)
 
 
-@pytest.mark.parametrize("text", [summary_text("a\nb"), digest_text("a\nb", "t4"), *(f"{older.partition(chr(10))[0]}\na\nb" for older in OLDER)])
+@pytest.mark.parametrize(
+    "text", [summary_text("a\nb"), digest_text("a\nb", "t4"), *(f"{older.partition(chr(10))[0]}\na\nb" for older in OLDER)]
+)
 def test_a_frame_comes_off(text: str) -> None:
     """What is cut again is cut from its words; what has no frame is all words."""
     assert unframed(text) == "a\nb"

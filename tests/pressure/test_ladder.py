@@ -404,7 +404,9 @@ def test_a_cut_question_that_comes_back_is_still_the_question() -> None:
 
 def test_a_cut_question_keeps_its_picture() -> None:
     """What is cut are its words."""
-    turn = evolve(user(words(7, 900)), parts=(Part("anthropic", '{"type": "image", "source": {"type": "url", "url": "https://example.org"}}'),))
+    turn = evolve(
+        user(words(7, 900)), parts=(Part("anthropic", '{"type": "image", "source": {"type": "url", "url": "https://example.org"}}'),)
+    )
     window = extended(opened(8_000), [turn])
     done = HEAD.commit(window, HEAD.fulfil(plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))[-2]))
     assert done.window.all_turns()[-1].parts == turn.parts

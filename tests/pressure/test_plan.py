@@ -127,7 +127,9 @@ def test_a_ceiling_covers_the_whole_log() -> None:
 
 
 def _logged(number: int, lines: int) -> str:
-    return "\n".join(f"step {number}.{n}: wrote src/module_{number * n}.py in {n * 37} ms, checksum {hash_of(number, n)}" for n in range(lines))
+    return "\n".join(
+        f"step {number}.{n}: wrote src/module_{number * n}.py in {n * 37} ms, checksum {hash_of(number, n)}" for n in range(lines)
+    )
 
 
 def hash_of(*numbers: int) -> str:

@@ -388,4 +388,3 @@ def test_a_compressed_window_still_refuses_what_is_out_of_order() -> None:
 
 
 _REAL = TiktokenCounter("o200k_base")
-
