@@ -174,7 +174,7 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if query and self.reach.asked_share and tokens < ladder.tokens[0]:
-            from polycontext.pressure.extractive.relevance import by_relevance  # noqa: PLC0415 - for those who ask
+            from polycontext.window.text.relevance import by_relevance  # noqa: PLC0415 - for those who ask
 
             ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens)

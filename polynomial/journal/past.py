@@ -50,7 +50,7 @@ class _Memory:
 class Past:
     """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1))."""
 
-    batches: Column[Batch] = field(factory=lambda: Column[Batch]())
+    batches: Column[Batch] = field(factory=Column[Batch])
     _memory: _Memory = field(factory=_Memory, repr=False)
 
     def after(self, window: ContextWindow, edit: Edit) -> "Past":

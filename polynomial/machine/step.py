@@ -34,7 +34,6 @@ from polycontext.pressure import (
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow
 from polycontext.window.splice import spliced
 
-
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 
 

@@ -9,7 +9,6 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextItem, Turn
 
-
 Oversize = Literal["error", "cut"]
 
 

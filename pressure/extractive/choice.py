@@ -14,8 +14,8 @@ from itertools import accumulate
 from attrs import define, frozen
 
 from polycontext.pressure.extractive.lines import CALL, Line, print_lines
-from polycontext.pressure.extractive.segments import clip
 from polycontext.window import TokenCounter
+from polycontext.window.text.segments import clip
 
 REPEATED = 0.1
 """What is left of a term's weight each time it is covered."""

@@ -12,11 +12,11 @@ from itertools import accumulate
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.pieces import UNIT, Piece, pieces_of
 from polycontext.pressure.extractive.ranking import ranked
-from polycontext.pressure.extractive.segments import LEAD, Span, clip, lead_in, most, safe_cut
-from polycontext.pressure.extractive.terms import STRONG, kind_of, terms_of
 from polycontext.window import TokenCounter
+from polycontext.window.text.pieces import UNIT, Piece, pieces_of
+from polycontext.window.text.segments import LEAD, Span, clip, lead_in, most, safe_cut
+from polycontext.window.text.terms import STRONG, kind_of, terms_of
 
 MOST_CHARS_A_TOKEN = 16
 """How many characters a token has at most where only a start of the text is kept."""

@@ -14,9 +14,9 @@ from itertools import pairwise
 from attrs import evolve, frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.extractive.segments import MIN_CHARS, Span, normalise
 from polycontext.pressure.gist import attachment_in, is_gist_text, unframed
 from polycontext.window import Role, Turn
+from polycontext.window.text.segments import MIN_CHARS, Span, normalise
 
 GAP = " … "
 """Stands where something between two segments was left out."""

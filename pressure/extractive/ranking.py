@@ -7,9 +7,9 @@ from math import log, log2
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.pieces import Piece
 from polycontext.pressure.extractive.reading import failures
-from polycontext.pressure.extractive.terms import WORTH, TermBook, kind_of, terms_of
+from polycontext.window.text.pieces import Piece
+from polycontext.window.text.terms import WORTH, TermBook, kind_of, terms_of
 
 WANTED = 3.0
 """How much more a term weighs that the reader named; rare ones weigh more than those that stand everywhere."""
@@ -88,11 +88,11 @@ def _woven(pieces: Sequence[Piece], frame: Sequence[int], inwards: Sequence[int]
     queues, taken = (iter(inwards), iter(by_worth)), [0.0, 0.0]
     while len(order) < len(pieces):
         turn = taken[0] * (1 - HEAD_SHARE) > taken[1] * HEAD_SHARE
-        index = next(queues[turn], None)
-        if index is None:
+        following = next(queues[turn], None)
+        if following is None:
             order.update(dict.fromkeys(inwards))
             break
-        for member in _with_those_above(index, pieces, order):
+        for member in _with_those_above(following, pieces, order):
             order[member] = None
             taken[turn] += pieces[member].end - pieces[member].start
     del order[0]

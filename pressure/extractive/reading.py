@@ -8,9 +8,9 @@ from attrs import Factory, define, evolve, field, frozen
 
 from polycontext.pressure.extractive.choice import Chooser, Segment
 from polycontext.pressure.extractive.lines import BODY, CALL, Line, lines_of
-from polycontext.pressure.extractive.segments import Span, lead_in, split
-from polycontext.pressure.extractive.terms import TermBook
 from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window.text.segments import Span, lead_in, split
+from polycontext.window.text.terms import TermBook
 
 WHOLE_CALL = 90
 """A call's arguments up to this many characters are one segment."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from polycontext.nodes.testing import FAST, TEXTS
 from polycontext.pressure.extractive.lines import standing_spans
 from polycontext.pressure.extractive.reading import FAILURE_CHARS, decision_spans, failures
-from polycontext.pressure.extractive.segments import LEAD, LIMIT, MAX_CHARS, clip, lead_in, normalise, safe_cut, split
-from polycontext.pressure.extractive.terms import Kind, TermBook, kind_of
 from polycontext.window import TiktokenCounter
+from polycontext.window.text.segments import LEAD, LIMIT, MAX_CHARS, clip, lead_in, normalise, safe_cut, split
+from polycontext.window.text.terms import Kind, TermBook, kind_of
 
 EXACT = TiktokenCounter("o200k_base")
 

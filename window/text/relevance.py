@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from polycontext.pressure.extractive.terms import plain_terms
+from polycontext.window.text.terms import plain_terms
 
 _SATURATION = 1.2
 """How soon saying a term again counts no more (k1)."""

@@ -10,7 +10,7 @@ import re
 
 from attrs import Factory, define
 
-from polycontext.pressure.extractive.segments import LIMIT, MAX_CHARS, Span, safe_cut, split
+from polycontext.window.text.segments import LIMIT, MAX_CHARS, Span, safe_cut, split
 
 WHOLE_RECORD = 90
 """An object or array of up to this many characters is one piece."""
