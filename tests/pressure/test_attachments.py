@@ -1,8 +1,7 @@
-"""Attachments under pressure: a superseded one yields first, to a pointer; any other to its name, lines and outline."""
+"""Attachments under pressure: a superseded one yields first, to a pointer; of any other the gist tells name, lines and outline."""
 
 from collections.abc import Sequence
 
-import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +9,10 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
-from polycontext.pressure.extractive.summariser import outline_body
 from polycontext.pressure.laws import plans, projectors
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
-from tests.pressure.samples import assistant, extended, hard_plan, opened, talk, user
+from tests.pressure.samples import assistant, extended, opened, talk, user
 
 MODULE = "\n".join(f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12))
 CONTENTS = st.sampled_from(["", "x = 1", "short text", MODULE, MODULE * 4, "KeyError: 'id' in src/app.py\n" * 30, "wörter " * 200])
@@ -63,7 +61,7 @@ def test_the_bill_of_a_plan_holds(projector: ContextProjector, window: ContextWi
     plans.plans_respect_the_class_floors(projector.plan_for(window, target))
     plans.promises_are_kept(projector.compress(window, target))
     plans.reports_tell_what_happened(projector.compress(window, target))
-    projectors.open_atom_and_last_user_turn_never_yield(projector, window, target)
+    projectors.open_calls_and_last_user_turn_never_yield(projector, window, target)
     projectors.sources_are_never_lost(projector, window, target)
     projectors.order_is_kept(projector, window, target)
     projectors.gists_are_shorter_than_their_sources(projector, window, target)
@@ -137,70 +135,61 @@ def test_a_pointer_that_is_longer_than_its_text_is_not_set() -> None:
     """Nothing is gained by pointing from a short text."""
     window = extended(opened(5_000), [attached("x"), *talk(10), attached("y"), user("well?")])
     projector = ContextProjector(reach=Reach(keep_recent=2))
-    assert projector.ladder(window).pointers == []
+    assert projector.ladder(window).pointer_gains == {}
+
+
+def gist_of(window: ContextWindow, tokens: int, projector: ContextProjector | None = None) -> str:
+    """Return the gist that is made where so many tokens may be left."""
+    projector = projector or ContextProjector(reach=Reach(keep_recent=0))
+    after = projector.commit(window, projector.fulfil(projector.plan_within(window, tokens))).window
+    (gist,) = (turn.text for turn in after.all_turns() if turn.is_gist)
+    return gist
 
 
 def test_an_attachment_yields_to_name_lines_and_outline() -> None:
-    """Its gist stands by itself, between the gists of the talk around it."""
+    """It is a line of the gist of all that yields, in its place among the talk."""
     long = "word " * 1_500
-    window = extended(opened(9_000), [*talk(6), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(14, first=6)])
-    after = ContextProjector(reach=Reach(keep_recent=4, gist_share=0.6)).compress(window, 0.1).window
-    gist = next(text for text in texts(after.all_turns()) if "attached file" in text)
-    assert gist.splitlines()[:4] == ["[Summary of 1 earlier message]", "attached file a.py:10-60:", " class Kind0", "   def method_0"]
-    assert len(gist.splitlines()) == 2 + 24
+    window = extended(
+        opened(9_000), [*talk(4), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(4, first=6), user("Well?")]
+    )
+    gist = gist_of(window, 900)
+    assert "\nattached file a.py:10-60: " in gist
+    assert all(f"class Kind{n}" in gist for n in range(12))
+    assert "return" not in gist
+    assert gist.index("fact0x0") < gist.index("attached file") < gist.index("fact7x")
 
 
-@pytest.mark.parametrize(("target", "most"), [(0.30, 26), (0.02, 8)])
-def test_an_outline_is_cut_from_the_inside_out(target: float, most: int) -> None:
-    """Where room is short the methods go first, then the last classes, and a sign says so."""
-    window = extended(opened(2_000, counter=REAL), [attached("\n".join([MODULE] * 6)), user("well?")])
-    after = ContextProjector(reach=Reach(keep_recent=1, gist_share=0.05)).compress(window, target).window
-    gist = after.all_turns()[-2].text.splitlines()
-    assert gist[1:3] == ["attached file a.py:", " class Kind0"]
-    assert len(gist) <= most
-    assert gist[-1] == " …"
-    assert not any("def" in line for line in gist)
+def test_where_room_is_short_the_name_and_the_beginning_stay() -> None:
+    """Of many names some are left out."""
+    window = extended(opened(9_000, counter=REAL), [attached("\n".join([MODULE] * 6)), user("well?")])
+    gists = [gist_of(window, ContextProjector(reach=Reach(keep_recent=0)).floor(window) + room) for room in (30, 100, 400)]
+    assert all(gist.startswith("[Summary of earlier messages]\nattached file a.py:") for gist in gists)
+    assert all("Kind0" in gist for gist in gists)
+    assert len(gists[0]) < len(gists[1]) < len(gists[2])
+    assert "Kind11" not in gists[0]
 
 
-def test_of_a_long_name_the_end_stays() -> None:
-    """The last folders and the file say more than the first ones."""
-    window = extended(opened(2_000), [attached(MODULE, "long/" * 400 + "a.py"), user("well?")])
-    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.2).window
-    assert after.all_turns()[-2].text.splitlines()[1] == f"attached file …{'/long' * 15}/a.py:"
-
-
-def test_a_name_that_does_not_fit_is_cut() -> None:
-    """Even where the name alone takes more than there is."""
-    turn = attached(MODULE, "路径/" * 26 + "a.py")
-    assert outline_body(turn, 30, REAL).startswith("attached file")
-    assert REAL.count(outline_body(turn, 30, REAL)) <= 30
-
-
-def test_what_defines_no_names_is_summarised_under_its_name() -> None:
-    """An error yields to its telling lines, without a model."""
+def test_what_defines_no_names_says_its_telling_lines() -> None:
+    """An error yields to what failed, under its name."""
     trace = "Traceback (most recent call last):\n  File app.py, line 3\nKeyError: 'id'\n"
-    window = extended(opened(3_000), [attached(("noise and so on. " * 30 + "\n") * 8 + trace, kind="error"), *talk(10)])
-    after = ContextProjector(_Nobody()).compress(window, 0.2).window
-    gist = next(text for text in texts(after.all_turns()) if "attached error" in text)
-    assert gist.startswith("[Summary of 1 earlier message]\nattached error a.py:\n ")
+    window = extended(opened(3_000), [attached(("noise and so on. " * 30 + "\n") * 8 + trace, kind="error"), user("well?")])
+    gist = gist_of(window, 150)
+    assert gist.startswith("[Summary of earlier messages]\nattached error a.py: ")
     assert "KeyError: 'id'" in gist
 
 
-def test_nobody_is_asked_for_the_gist_of_an_attachment() -> None:
-    """The outline is made here: a summariser that fails costs nothing."""
-    window = extended(opened(3_000), [attached(MODULE * 4), user("well?")])
-    result = ContextProjector(_Nobody(), Reach(keep_recent=0)).compress(window, 0.2)
-    assert result.rejections == ()
-    assert "class Kind0" in result.window.all_turns()[-2].text
+def test_a_summariser_reads_what_was_attached() -> None:
+    """Whoever writes the gist is given the attachments with the talk around them, and is asked once."""
+    asked: list[Sequence[Turn]] = []
 
+    class Listening:
+        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+            asked.append(turns)
+            return "talk"
 
-class _Nobody:
-    """Refuse to be asked about anything but talk."""
-
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return one word, for talk."""
-        assert not any("attached" in turn.text or turn.metadata for turn in turns)
-        return "talk"
+    window = extended(opened(3_000), [*talk(2), attached(MODULE * 4), user("well?")])
+    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).endswith("\ntalk")
+    assert [[turn.resource_id for turn in turns] for turns in asked] == [["t3", "t4", "t5"]]
 
 
 def test_the_last_word_of_the_user_stands_before_an_attachment() -> None:
@@ -219,23 +208,18 @@ def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
     assert again.class_of(again.all_turns()[-1]) is ResourceClass.REQUIRED
 
 
-def test_folded_outlines_keep_their_names() -> None:
-    """Gists of attachments fold as all gists do, and what folds them reads their names."""
+def test_every_attachment_is_named() -> None:
+    """One gist tells of them all."""
     names = [f"src/part_{number}.py" for number in range(6)]
-    window = extended(opened(6_000), [*(attached(MODULE, name) for name in names), user("well?")])
-    projector = ContextProjector(reach=Reach(keep_recent=0, fan_in=2))
-    for _ in range(2):
-        window = projector.commit(window, projector.fulfil(hard_plan(projector, window))).window
-        window = extended(window, [assistant("one"), user("more?")])
-    fold = window.all_turns()[2]
-    assert (len(fold.sources), fold.level) == (6, 1)
-    assert "src/part_0.py" in fold.text
+    window = extended(opened(6_000), [*(attached(MODULE.replace("Kind", f"Part{name[9]}x"), name) for name in names), user("well?")])
+    gist = gist_of(window, 900)
+    assert [name for name in names if f"attached file {name}: " in gist] == names
 
 
 def test_the_harshest_gist_names_what_was_attached() -> None:
-    """A single gist for everything reads outlines, not files."""
+    """Where hardly anything is left, its name still is."""
     window = extended(opened(4_000), [assistant("I will look."), attached(MODULE * 9), assistant("Done."), user("well?")])
-    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.0).window
+    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.02).window
     gist = after.all_turns()[2]
     assert len(gist.sources) == 3
     assert "attached file a.py" in gist.text

@@ -170,7 +170,7 @@ def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
 
 def pieces(window: ContextWindow, projector: ContextProjector = HEAD) -> list[str]:
     """Return what stands in the window that the harshest plan makes: ids, and "gist" for a gist."""
-    done = projector.commit(window, projector.fulfil(plans(projector.ladder(window))[-1]))
+    done = projector.commit(window, projector.fulfil(projector.plan_for(window, 0.0)))
     return ["gist" if turn.is_gist else turn.resource_id for turn in done.window.all_turns()]
 
 
