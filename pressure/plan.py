@@ -7,6 +7,7 @@ from itertools import chain
 
 from attrs import evolve, field, frozen
 
+from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance, outlined
@@ -50,11 +51,12 @@ class GistJob:
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
+    ledger: LinearityMap = field(eq=False, repr=False)
 
     @cached_property
-    def stands_for(self) -> tuple[str, ...]:
+    def stands_for(self) -> Sequence[str]:
         """Return the ids of the turns of the log that the gist stands for; they may be many, so they are gathered once."""
-        return all_source_ids(self.sources)
+        return all_source_ids(self.sources, self.ledger)
 
     @property
     def source_tokens(self) -> int:
@@ -223,7 +225,7 @@ def _jobs(ladder: Ladder, step: int, taken: _Taken) -> list[GistJob]:
 def _collapse_job(ladder: Ladder, run: list[int]) -> GistJob:
     bounds, sources = ladder.columns.atoms.bounds, _standing(ladder, run)
     reads = tuple(outlined(turn, ladder.window.counter) for turn in sources) if ladder.columns.attachments else sources
-    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, reads, MIN_GIST_TOKENS)
+    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, reads, MIN_GIST_TOKENS, ladder.window.linearity)
 
 
 def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
@@ -236,7 +238,7 @@ def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
     if not gains.keys().isdisjoint(block):
         reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
         weight -= sum(gains.get(atom, 0) for atom in block)
-    return GistJob(kind, start, stop, sources, reads, gist_allowance(weight, ladder.cap))
+    return GistJob(kind, start, stop, sources, reads, gist_allowance(weight, ladder.cap), ladder.window.linearity)
 
 
 def _standing(ladder: Ladder, block: list[int]) -> tuple[Turn, ...]:
@@ -260,13 +262,13 @@ def _result_jobs(ladder: Ladder, atom: int, kind: GistKind) -> list[GistJob]:
     start = ladder.columns.atoms.bounds[atom]
     if atom in ladder.columns.attachments:
         turn = ladder.columns.atoms.turns[start]
-        return [GistJob(kind, start, start + 1, (turn,), (turn,), turn.tokens or 0)]
+        return [GistJob(kind, start, start + 1, (turn,), (turn,), turn.tokens or 0, ladder.window.linearity)]
     jobs = []
     for offset, turn in enumerate(ladder.columns.atoms.turns_of(atom)[1:], start + 1):
         allowance = result_allowance(turn, ladder.cap)
         least = ladder.pointer_costs[turn.name] if kind is GistKind.POINTER else allowance
         if least < (turn.tokens or 0):
-            jobs.append(GistJob(kind, offset, offset + 1, (turn,), (turn,), allowance))
+            jobs.append(GistJob(kind, offset, offset + 1, (turn,), (turn,), allowance, ladder.window.linearity))
     return jobs
 
 
@@ -274,7 +276,7 @@ def _fold_job(ladder: Ladder, fold: Fold) -> GistJob:
     atoms = ladder.columns.atoms
     start, stop = atoms.bounds[fold.start], atoms.bounds[fold.stop]
     sources = tuple(atoms.turns[start:stop])
-    return GistJob(GistKind.FOLD, start, stop, sources, sources, fold.allowance)
+    return GistJob(GistKind.FOLD, start, stop, sources, sources, fold.allowance, ladder.window.linearity)
 
 
 def _drop_splices(ladder: Ladder, dropped: Sequence[int], jobs: Sequence[GistJob]) -> tuple[Splice, ...]:

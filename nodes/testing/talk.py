@@ -119,7 +119,9 @@ def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
 @st.composite
 def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw a turn that is an atom by itself."""
-    kind = draw(st.sampled_from(["user", "user", "assistant", "assistant", "system", "constraint", "acknowledgement", "attachment", "attachment"]))
+    kind = draw(
+        st.sampled_from(["user", "user", "assistant", "assistant", "system", "constraint", "acknowledgement", "attachment", "attachment"])
+    )
     if kind == "constraint":
         return Turn(Role.USER, draw(st.sampled_from(CONSTRAINTS)), timestamp=moment)
     if kind == "acknowledgement":
