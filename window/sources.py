@@ -12,7 +12,7 @@ from typing import Self, overload
 
 from attrs import field, frozen
 
-from polycontext.linearity import LinearityMap
+from polycontext.linearity import LinearityMap, UnknownResourceError
 from polycontext.linearity.column import Column
 
 _WIDTH, _SHIFT = 4096, 12
@@ -50,15 +50,17 @@ class Sources(Sequence[str]):
         Raises:
             UnknownResourceError: the ledger does not know the id of a turn.
         """
-        marks, named = _Marks(ledger), list[int]()
+        marks, places = _Marks(ledger), dict[int, Sequence[str]]()
         for resource_id, sources in turns:
             place = ledger.place(resource_id)
             if place is None:
-                ledger.tag_of(resource_id)
-            else:
-                named.append(place)
-            marks.add(sources or (resource_id,))
-        return cls(ledger.ids, tuple(marks.masks), tuple(marks.others), tuple(_runs(sorted(named))))
+                raise UnknownResourceError(resource_id, ())
+            places[place] = sources or (resource_id,)
+        # In the order in which the ranges will tell them, so that what was told is what was joined.
+        named = sorted(places)
+        for place in named:
+            marks.add(places[place])
+        return cls(ledger.ids, tuple(marks.masks), tuple(marks.others), tuple(_runs(named)))
 
     def beyond(self, others: Iterable["Sources"]) -> Iterator[str]:
         """Iterate over the ids that none of `others` marks; those on other ids than these are passed over."""

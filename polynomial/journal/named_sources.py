@@ -7,7 +7,7 @@ are a plain list of ids (as in every journal up to schema 3), that list is what 
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, evolve, field
 
@@ -83,13 +83,14 @@ class _Places:
         if not _is_told(turn):
             return turn
         ids, done = self.ledger.ids, 0
-        for start, stop in turn.sources:
+        ranges = cast("tuple[tuple[int, int], ...]", turn.sources)
+        for start, stop in ranges:
             if not done <= start < stop <= len(ids):
                 raise InvalidDataError(
                     ".edit", f"range [{start}, {stop}] of gist {turn.resource_id!r}", f"{_LEGAL}, within {done}:{len(ids)}"
                 )
             done = stop
-        named = chain.from_iterable(ids.between(start, stop) for start, stop in turn.sources)
+        named = chain.from_iterable(ids.between(start, stop) for start, stop in ranges)
         return evolve(turn, sources=Sources.joined(self.ledger, ((each, self.sources.get(each, ())) for each in named)))
 
     def _given(self, turn: Turn) -> None:
