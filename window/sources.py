@@ -54,7 +54,7 @@ class Sources(Sequence[str]):
         for resource_id, sources in turns:
             place = ledger.place(resource_id)
             if place is None:
-                raise UnknownResourceError(resource_id, ())
+                raise UnknownResourceError(resource_id)
             places[place] = sources or (resource_id,)
         # In the order in which the ranges will tell them, so that what was told is what was joined.
         named = sorted(places)

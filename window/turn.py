@@ -95,7 +95,8 @@ def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
     return parts
 
 
-@frozen
+# One for every turn there ever was: each slot counts.
+@frozen(weakref_slot=False)
 class Turn:
     """Hold one message: role, content, tool calls; immutable (design §5).
 

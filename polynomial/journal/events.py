@@ -18,7 +18,8 @@ from polycontext.window import Turn
 from polycontext.window.sources import Sources
 
 
-@frozen
+# One for every turn there ever was: each slot counts.
+@frozen(weakref_slot=False)
 class TurnEvent:
     """Record that `turn` came in with its class; `pinned` if the caller gave it."""
 
