@@ -163,6 +163,7 @@ def test_versions_that_part_do_not_see_each_other() -> None:
     assert tuple(Sources.joined(tagged(yours, "g"), [("g", Sources.joined(mine, plain("a")))])) == ("a",)
     assert Traces.of(yours, [one]).covers(other)
     assert "a" not in Traces.of(yours, [one])
+    assert not Traces.of(yours, [Sources.joined(mine, plain("a"))]).covers(Sources.joined(yours, plain("b")))
 
 
 def test_an_unknown_turn_is_refused() -> None:

@@ -15,7 +15,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.journal.events import CompressEvent
+from polycontext.polynomial.journal.events import CompressEvent, RecallEvent
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, Fulfilment, apply_edit
 from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 from polycontext.window import sources as room
@@ -233,3 +233,44 @@ def test_an_edit_without_gists_has_no_sources() -> None:
     event = CompressEvent(ContextState.COMPRESSED, Edit(), grown(3).log()[0].timestamp)
     before = grown(3).conversation
     assert replay([event], before).window.all_turns() == before.window.all_turns()
+
+
+def pinned_between() -> ContextSession:
+    """Return a session in which a long answer stands between pinned turns."""
+    session = ContextSession(400, counter=FAST, auto=False)
+    session.add_user_turn("Sort the crates by harbour.")
+    session.add_assistant_turn(" ".join(f"Crate {number} stands at pier {number * 13 % 101}." for number in range(20)))
+    session.add_user_turn("From now on, name the tide.")
+    session.add_assistant_turn("I will, and always did. " * 4)
+    session.add_user_turn("Which crate is first?")
+    return session
+
+
+def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -> None:
+    """Then its gist goes."""
+    session = pinned_between()
+    session.compress(0.2)
+    assert next(turn.sources for turn in session.window.all_turns() if turn.is_gist) == ("t2",)
+    session.recall(["t2"])
+    assert [turn.resource_id for turn in session.window.all_turns()][:3] == ["t1", "t2", "t3"]
+    assert ContextSession.from_json(session.to_json(), counter=FAST).conversation == session.conversation
+
+
+def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
+    """Of what the edit takes out anywhere, and of nothing else; it does not go before all of it is back."""
+    before = pinned_between().conversation
+    ledger, turns = before.window.linearity, before.window.all_turns()
+
+    def compressed(*ids: str) -> CompressEvent:
+        sources = Sources.joined(ledger, [(each, ()) for each in ids])
+        gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
+        return CompressEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (gist,)), Splice(3, 4))), turns[0].timestamp)
+
+    after = replay([compressed("t2", "t4")], before)
+    assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]
+    for ids, told in ((("t2",), "FloorError"), (("t2", "t3", "t4"), "stands for what the edit does not take out")):
+        with pytest.raises(InvalidDataError, match=told):
+            replay([compressed(*ids)], before)
+    recall = RecallEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (turns[1],)),)), turns[0].timestamp)
+    with pytest.raises(InvalidDataError, match="turn 'g1' is taken out and does not come back"):
+        replay([recall], after)
