@@ -10,7 +10,7 @@ from itertools import chain, compress, zip_longest
 from operator import eq
 from typing import Self, overload
 
-from attrs import field, frozen
+from attrs import frozen
 
 from polycontext.linearity import LinearityMap, UnknownResourceError
 from polycontext.linearity.column import Column
@@ -41,7 +41,7 @@ class Sources(Sequence[str]):
     ids: Column[str]
     masks: tuple[int, ...] = ()
     others: tuple[str, ...] = ()
-    named: tuple[tuple[int, int], ...] = field(default=())
+    named: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def joined(cls, ledger: LinearityMap, turns: Iterable[tuple[str, Sequence[str]]]) -> Self:
