@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import attachment_in, is_gist_text, unframed
 from polycontext.window import Role, Turn
+from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.segments import MIN_CHARS, Span, normalise
 
 GAP = " … "
@@ -28,7 +28,6 @@ _TOOL = "tool"
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
-_MISSES_ALLOWED = 3
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
 
@@ -186,24 +185,3 @@ def _printed(line: Line, head: str, text: str, *, names: bool) -> str:
 def _quote(pieces: Sequence[str]) -> str:
     quoted = (piece.strip().removeprefix("… ").removesuffix(" …") for piece in pieces)
     return GAP.join(piece for piece in quoted if piece).replace("\n", "\n ")
-
-
-def standing_spans(text: str, body: str) -> tuple[Span, ...]:
-    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing constraint.
-
-    >>> body = "Hi. Never delete files. Go on."
-    >>> [body[start:end] for start, end in standing_spans(body, body)]
-    ['Never delete files.']
-    """
-    flat = body.replace("\n", " ")
-    spans: list[Span] = []
-    at = misses = 0
-    for sentence in constraint_sentences(text):
-        wanted = " ".join(sentence.split())
-        start = flat.find(wanted, at)
-        if start >= 0:
-            at = start + len(wanted)
-            spans.append((start, at))
-        elif (misses := misses + 1) == _MISSES_ALLOWED:
-            break
-    return tuple(spans)

@@ -7,7 +7,7 @@ from math import log, log2
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.reading import failures
+from polycontext.window.text.cues import failures
 from polycontext.window.text.pieces import Piece
 from polycontext.window.text.terms import WORTH, TermBook, kind_of, terms_of
 

@@ -1,14 +1,14 @@
 """Read lines into weighed segments: what could be kept, what each piece is worth and what it costs."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from attrs import Factory, define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.pressure.extractive.choice import Chooser, Segment
 from polycontext.pressure.extractive.lines import BODY, CALL, Line, lines_of
 from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window.text.cues import decision_spans, failures
 from polycontext.window.text.segments import Span, lead_in, split
 from polycontext.window.text.terms import TermBook
 
@@ -17,20 +17,6 @@ WHOLE_CALL = 90
 
 _GAP_TOKENS = 1
 _LABEL_TOKENS = 2
-FAILURE_CHARS = 300
-"""How far before its error line the last frame of a stack trace may start, and how long an error line is at most."""
-
-_FRAME = r"File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d"
-_ERROR = (
-    r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
-    r"|error(?:\[\w{1,9}\])?:|thread '[^'\n]{1,80}' panicked"
-)
-_TRACE = re.compile(rf"^(?:(?P<frame>{_FRAME})|(?P<error>{_ERROR}))", re.MULTILINE)
-_DECISION = re.compile(
-    r"\b(?:decid(?:ed?|ing)|decisions?|agreed|agree on|chosen?|chose|conclu(?:ded?|sions?)|settled? (?:on|for)|(?:go|going|went) (?:with|for)"
-    r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
-    re.IGNORECASE,
-)
 
 
 @frozen
@@ -167,51 +153,3 @@ def _shared(spans: Sequence[Span], start: int, end: int) -> Span | None:
     """Return the last of `spans` (ascending, disjoint) that shares a character with ``start:end``."""
     place = bisect_left(spans, (end, 0)) - 1
     return spans[place] if place >= 0 and spans[place][1] > start else None
-
-
-@define
-class Failures:
-    """Hold the error lines of a text and, for each that has one, the frame nearest to it; both ascending."""
-
-    errors: list[Span] = Factory(list)
-    frames: list[Span] = Factory(list)
-
-
-def failures(text: str) -> Failures:
-    r"""Find where `text` (lines without margins) says what failed.
-
-    The nearest frame is the last one before the error line (Python) or the first one right after it (Java, JavaScript).
-
-    >>> text = 'File "a.py", line 1, in f\nFile "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero\nok'
-    >>> found = failures(text)
-    >>> [text[start:end] for start, end in found.errors + found.frames]
-    ['ZeroDivisionError: division by zero', 'File "b.py", line 7, in g\nreturn 1 / 0\n']
-    """
-    found = Failures()
-    frame = failed = -FAILURE_CHARS
-    for match in _TRACE.finditer(text):
-        start, end = match.start(), _line_end(text, match.start())
-        if match["error"]:
-            if start - frame < FAILURE_CHARS:
-                found.frames.append((frame, start))
-            found.errors.append((start, end))
-            frame, failed = -FAILURE_CHARS, end
-        elif start == failed + 1:
-            found.frames.append((start, end))
-        else:
-            frame = start
-    return found
-
-
-def decision_spans(text: str) -> list[Span]:
-    """Return where `text` uses the words with which a matter is settled.
-
-    >>> decision_spans("We agreed on Postgres.")
-    [(3, 9)]
-    """
-    return [match.span() for match in _DECISION.finditer(text)]
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start, start + FAILURE_CHARS)
-    return end if end >= 0 else min(len(text), start + FAILURE_CHARS)

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.testing import FAST, TEXTS
-from polycontext.pressure.extractive.lines import standing_spans
-from polycontext.pressure.extractive.reading import FAILURE_CHARS, decision_spans, failures
 from polycontext.window import TiktokenCounter
+from polycontext.window.text.cues import FAILURE_CHARS, decision_spans, failures, standing_spans
 from polycontext.window.text.segments import LEAD, LIMIT, MAX_CHARS, clip, lead_in, normalise, safe_cut, split
 from polycontext.window.text.terms import Kind, TermBook, kind_of
 

@@ -1,0 +1,94 @@
+"""Where a text says what matters whatever its subject: what failed, what was decided, and what is to hold from now on."""
+
+import re
+
+from attrs import Factory, define
+
+from polycontext.linearity import constraint_sentences
+from polycontext.window.text.segments import Span
+
+_MISSES_ALLOWED = 3
+
+FAILURE_CHARS = 300
+"""How far before its error line the last frame of a stack trace may start, and how long an error line is at most."""
+
+_FRAME = r"File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d"
+_ERROR = (
+    r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
+    r"|error(?:\[\w{1,9}\])?:|thread '[^'\n]{1,80}' panicked"
+)
+_TRACE = re.compile(rf"^(?:(?P<frame>{_FRAME})|(?P<error>{_ERROR}))", re.MULTILINE)
+_DECISION = re.compile(
+    r"\b(?:decid(?:ed?|ing)|decisions?|agreed|agree on|chosen?|chose|conclu(?:ded?|sions?)|settled? (?:on|for)|(?:go|going|went) (?:with|for)"
+    r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
+    re.IGNORECASE,
+)
+
+
+@define
+class Failures:
+    """Hold the error lines of a text and, for each that has one, the frame nearest to it; both ascending."""
+
+    errors: list[Span] = Factory(list)
+    frames: list[Span] = Factory(list)
+
+
+def failures(text: str) -> Failures:
+    r"""Find where `text` (lines without margins) says what failed.
+
+    The nearest frame is the last one before the error line (Python) or the first one right after it (Java, JavaScript).
+
+    >>> text = 'File "a.py", line 1, in f\nFile "b.py", line 7, in g\nreturn 1 / 0\nZeroDivisionError: division by zero\nok'
+    >>> found = failures(text)
+    >>> [text[start:end] for start, end in found.errors + found.frames]
+    ['ZeroDivisionError: division by zero', 'File "b.py", line 7, in g\nreturn 1 / 0\n']
+    """
+    found = Failures()
+    frame = failed = -FAILURE_CHARS
+    for match in _TRACE.finditer(text):
+        start, end = match.start(), _line_end(text, match.start())
+        if match["error"]:
+            if start - frame < FAILURE_CHARS:
+                found.frames.append((frame, start))
+            found.errors.append((start, end))
+            frame, failed = -FAILURE_CHARS, end
+        elif start == failed + 1:
+            found.frames.append((start, end))
+        else:
+            frame = start
+    return found
+
+
+def decision_spans(text: str) -> list[Span]:
+    """Return where `text` uses the words with which a matter is settled.
+
+    >>> decision_spans("We agreed on Postgres.")
+    [(3, 9)]
+    """
+    return [match.span() for match in _DECISION.finditer(text)]
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start, start + FAILURE_CHARS)
+    return end if end >= 0 else min(len(text), start + FAILURE_CHARS)
+
+
+def standing_spans(text: str, body: str) -> tuple[Span, ...]:
+    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing constraint.
+
+    >>> body = "Hi. Never delete files. Go on."
+    >>> [body[start:end] for start, end in standing_spans(body, body)]
+    ['Never delete files.']
+    """
+    flat = body.replace("\n", " ")
+    spans: list[Span] = []
+    at = misses = 0
+    for sentence in constraint_sentences(text):
+        wanted = " ".join(sentence.split())
+        start = flat.find(wanted, at)
+        if start >= 0:
+            at = start + len(wanted)
+            spans.append((start, at))
+        elif (misses := misses + 1) == _MISSES_ALLOWED:
+            break
+    return tuple(spans)
