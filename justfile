@@ -46,6 +46,14 @@ mutants *arguments:
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
 
+# Measure what is left of recorded conversations where it is needed; --help tells the options.
+retention *arguments:
+    uv run python -m benchmarks.retention {{ arguments }}
+
+# Measure another library over the same probes, in an environment of its own: NAME of its distribution.
+retention-peer name *arguments:
+    uv run --isolated --no-dev --with {{ name }} python -m benchmarks.retention peers --peer {{ name }} {{ arguments }}
+
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
     uv run python .ci/props_contract.py

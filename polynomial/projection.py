@@ -12,9 +12,6 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 from polycontext.window.tokens.counting import count_introduced
 
-GIST_SHARE = 0.3
-"""A projection is made once, so its gists may take more room than a session's."""
-
 
 @frozen
 class Projection:
@@ -94,7 +91,7 @@ def project(
     parsed = wire.parse(messages, repair=repair)
     window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
-    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, gist_share=GIST_SHARE))
+    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True))
     result, rendered = _fitted(projector, wire, window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     return _projection(parsed, result, rendered, room)
@@ -128,7 +125,7 @@ def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
 
 def _within(projector: ContextProjector, window: ContextWindow, room: int, query: str | None) -> CompressionResult:
     """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
-    plan = projector.plan_within(window, room)
+    plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
     if plan.reached:
         result = projector.commit(window, projector.fulfil(plan, query=query))

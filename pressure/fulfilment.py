@@ -5,13 +5,13 @@ Anything that can say the same in fewer tokens may write. What it offers is chec
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from polycontext.pressure.gist import digest_text, pointer_turn, source_ids, summary_text, summary_turn
+from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
-from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window import TokenCounter, Turn, count_turn
 
 
 @runtime_checkable
@@ -40,6 +40,26 @@ class AsyncSummariser(Protocol):
     async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
         """Return what `Summariser.summarise` returns."""
         ...
+
+
+@runtime_checkable
+class RememberingSummariser(Protocol):
+    """Choose what a gist says from all that was read so far, each turn once: a gist is then never made of a gist's text.
+
+    What it remembers is a value: reading more returns another.
+    """
+
+    def read(self, turns: Sequence[Turn], known: Any = None, *, counter: TokenCounter, most: int | None = None) -> Any:
+        """Return what may be said of `turns` and of what was `known` before, about `most` tokens of it at most."""
+        ...
+
+    def write(self, candidates: Any, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return what `Summariser.summarise` returns, from what was read."""
+        ...
+
+
+Reading = Callable[[RememberingSummariser, GistJob], Any]
+"""Returns what a summariser may say for a job, whatever it read of the conversation before."""
 
 
 @cache
@@ -98,16 +118,8 @@ def frame(job: GistJob, body: str, resource_id: str) -> Turn:
     if job.kind is GistKind.POINTER:
         return pointer_turn(first, resource_id)
     if job.kind is GistKind.DIGEST:
-        return Turn(
-            Role.TOOL,
-            digest_text(body),
-            tool_call_id=first.tool_call_id,
-            name=first.name,
-            resource_id=resource_id,
-            timestamp=first.timestamp,
-            sources=source_ids(first),
-        )
-    return summary_turn(summary_text(body, len(job.stands_for)), job.sources, job.stands_for, resource_id)
+        return digest_turn(first, body, resource_id)
+    return summary_turn(summary_text(body), job.sources, job.stands_for, resource_id)
 
 
 def body_allowance(job: GistJob, counter: TokenCounter) -> int:
@@ -122,7 +134,7 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
     """
     if job.kind is GistKind.POINTER:
         return Gisted(_counted(frame(job, "", resource_id), counter))
-    if job.kind is GistKind.OUTLINE:
+    if job.kind is GistKind.DIGEST:
         return Gisted(_extracted(job, resource_id, counter))
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
@@ -155,7 +167,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
     room = body_allowance(job, counter)
     for spare in (0, 4, 8, 16):
         body = _own_words(job, room - spare, counter) if room > spare else ""
-        turn = _accepted(job, body.strip() or "(no text)", resource_id, counter)
+        turn = _accepted(job, body.strip() or NO_TEXT, resource_id, counter)
         if isinstance(turn, Turn):
             return turn
     return None
@@ -163,10 +175,10 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
-    from polycontext.pressure.extractive.summariser import outline_body  # noqa: PLC0415  not loaded with the room
+    if job.kind is GistKind.DIGEST:
+        from polycontext.pressure.extractive.cutting import cut  # noqa: PLC0415  not loaded with the room
 
-    if job.kind is GistKind.OUTLINE:
-        return outline_body(job.sources[0], max_tokens, counter)
+        return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 

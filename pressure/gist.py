@@ -1,7 +1,7 @@
-"""What a gist looks like: its frame, its allowance, and how it is made and recognised; and the outline of an attachment."""
+"""What a gist looks like: its frame, and how it is made and recognised."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from polycontext.linearity import LinearityMap
@@ -9,42 +9,43 @@ from polycontext.window import Role, TokenCounter, Turn, count_turn
 from polycontext.window.sources import Sources
 
 if TYPE_CHECKING:
-    from polycontext.window.items import Attachment, OutlineEntry
+    from polycontext.window.items import Attachment
 
-_CUT = "\n …"
-HEADER = "[Summary of"
-_SUMMARY_HEADER = re.compile(r"\[Summary of \d+ earlier messages?\]\n")
-_DIGEST = "[Cut to its essentials; the full result is in the log]"
+_SUMMARY = "[Summary of earlier messages]"
+_SUMMARY_HEADER = re.compile(r"\[Summary of (?:\d+ )?earlier messages?\]\n")
+_DIGEST_HEADER = re.compile(r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n")
 _RESULT_POINTER = "[Superseded: a later call with the same arguments has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
 _POINTER = re.compile("|".join((re.escape(_RESULT_POINTER), re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"))))
 
-MIN_GIST_TOKENS = 40
-"""Below this a gist could not even say what it stands for."""
+NO_TEXT = "(no text)"
+"""What a gist says where nothing else fits."""
 
 
-def gist_allowance(tokens: int, cap: int) -> int:
-    """Return how many tokens the gist of a block of `tokens` may take: a quarter, within [40, cap]."""
-    return min(max(cap, MIN_GIST_TOKENS), max(MIN_GIST_TOKENS, tokens // 4))
+def summary_text(body: str) -> str:
+    r"""Frame a summary; a user turn carries it, so that it is legal everywhere.
 
+    The frame tells nothing that changes from one compression to the next, so that what stays of the body stays a prefix.
 
-def summary_text(body: str, count: int) -> str:
-    r"""Frame the summary of `count` earlier messages; a user turn carries it, so that it is legal everywhere.
-
-    >>> summary_text("user: booked UA100", 3)
-    '[Summary of 3 earlier messages]\nuser: booked UA100'
+    >>> summary_text("user: booked UA100")
+    '[Summary of earlier messages]\nuser: booked UA100'
     """
-    return f"{HEADER} {count} earlier message{'' if count == 1 else 's'}]\n{body}"
+    return f"{_SUMMARY}\n{body}"
 
 
-def digest_text(body: str) -> str:
-    """Frame what is left of a tool result whose call is kept."""
-    return f"{_DIGEST}\n{body}"
+def digest_text(body: str, source: str) -> str:
+    """Frame what is left of a tool result whose call is kept; `source` is the id of the whole."""
+    return f"[Cut; the whole is {source} in the log]\n{body}"
 
 
 def is_gist_text(text: str) -> bool:
     """Tell whether `text` is framed as a gist, as in a projection that comes back as input."""
-    return _SUMMARY_HEADER.match(text) is not None or text.startswith(_DIGEST) or _POINTER.fullmatch(text) is not None
+    return _SUMMARY_HEADER.match(text) is not None or _DIGEST_HEADER.match(text) is not None or _POINTER.fullmatch(text) is not None
+
+
+def unframed(text: str) -> str:
+    """Return what a framed text says; any other text as it is."""
+    return text.partition("\n")[2] if is_gist_text(text) else text
 
 
 def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:
@@ -76,6 +77,31 @@ def pointer_turn(turn: Turn, resource_id: str) -> Turn:
     )
 
 
+def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
+    """Return the turn that stands for a tool result, or for what the user said last, of which `body` is left."""
+    sources = source_ids(turn)
+    return Turn(
+        turn.role,
+        digest_text(body, sources[0]),
+        tool_call_id=turn.tool_call_id,
+        name=turn.name,
+        resource_id=resource_id,
+        timestamp=turn.timestamp,
+        sources=sources,
+        parts=turn.parts,
+    )
+
+
+def least_summary(counter: TokenCounter) -> int:
+    """Return the tokens of the least summary: its frame and a word or two."""
+    return count_turn(counter, Turn(Role.USER, summary_text(NO_TEXT))) + 1
+
+
+def least_digest(turn: Turn, counter: TokenCounter) -> int:
+    """Return the tokens of the least that may be left of `turn` where it stands: the frame and a word or two."""
+    return count_turn(counter, digest_turn(turn, NO_TEXT, turn.resource_id)) + 1
+
+
 def source_ids(turn: Turn) -> Sequence[str]:
     """Return the ids of the turns of the log behind `turn`: its sources, or itself."""
     return turn.sources or (turn.resource_id,)
@@ -87,37 +113,5 @@ def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]
 
 
 def is_summary(turn: Turn) -> bool:
-    """Tell whether `turn` is a gist that stands alone (not a digest inside an atom)."""
-    return turn.is_gist and turn.role is Role.USER
-
-
-def outlined(turn: Turn, counter: TokenCounter) -> Turn:
-    """Return what a summary of many turns should read instead of `turn`: the outline of an attachment that has one, else `turn` itself."""
-    if attachment_in(turn) is None:
-        return turn
-    from polycontext.window.items import attached_outline  # noqa: PLC0415
-
-    outline = attached_outline(turn)
-    if not outline:
-        return turn
-    read = summary_turn(
-        summary_text(next(shorter_outlines(attachment_head(turn), outline)), 1), [turn], (turn.resource_id,), turn.resource_id
-    )
-    return read.with_tokens(count_turn(counter, read))
-
-
-def attachment_head(turn: Turn) -> str:
-    """Return the line that names what `turn` attached."""
-    attachment = attachment_in(turn)
-    assert attachment is not None
-    return f"attached {attachment.type} {attachment.name}:"
-
-
-def shorter_outlines(head: str, outline: "Sequence[OutlineEntry]") -> Iterator[str]:
-    """Yield ever shorter texts; lines below the head are set in, so that they stay one piece when gists are folded."""
-    lines: list[str] = []
-    for depth in range(max(entry.depth for entry in outline), -1, -1):
-        lines = [f"\n {'  ' * entry.depth}{entry.text}" for entry in outline if entry.depth <= depth]
-        yield head + "".join(lines)
-    while lines := lines[: len(lines) * 7 // 8]:
-        yield head + "".join(lines) + _CUT
+    """Tell whether `turn` is a gist that stands for turns before it (not one turn that was cut)."""
+    return turn.is_gist and turn.role is Role.USER and _DIGEST_HEADER.match(turn.text) is None

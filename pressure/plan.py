@@ -1,20 +1,19 @@
-"""A plan: a ceiling for every atom and its bill, before any model is called."""
+"""A plan: a ceiling for every atom and its bill, before any model is called; and what each gist may take of the tokens that are left."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import MIN_GIST_TOKENS, all_source_ids, gist_allowance, outlined
-from polycontext.pressure.ladder import Fold, Ladder, collapsed_runs, lasting_pointers, result_allowance, tightened
-from polycontext.pressure.reach import Kind
+from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
+from polycontext.pressure.ladder import Ladder, Rung
 from polycontext.pressure.view import View
-from polycontext.window import Atom, ContextWindow, Splice, Turn
+from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
 
 
@@ -22,36 +21,38 @@ class GistKind(Enum):
     """Say what form a gist takes."""
 
     BLOCK = "block"
-    """One summary turn for a run of atoms."""
+    """One summary turn for everything that yields, an older summary included."""
     DIGEST = "digest"
-    """A tool result cut to its essentials; its call is kept."""
+    """A tool result cut along its structure; its call is kept."""
     POINTER = "pointer"
-    """A superseded tool result; its call is kept."""
-    OUTLINE = "outline"
-    """An attachment by name, lines and the names it defines."""
-    FOLD = "fold"
-    """One summary turn of the next level for adjacent summaries."""
+    """A superseded tool result or attachment; its call is kept."""
 
     @property
     def needs_words(self) -> bool:
         """Tell whether a summariser is asked for it."""
-        return self not in (GistKind.POINTER, GistKind.OUTLINE)
+        return self is GistKind.BLOCK
 
 
 @frozen
 class GistJob:
-    """Ask for one gist: it replaces the turns ``start:stop``, stands for `sources`, and may take `allowance` tokens.
+    """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
 
-    `reads` is what is worth reading of them: no superseded results, and of attachments among many turns the outline.
+    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
+    `about` names matters most: the words of the question and of the calls that were answered.
     """
 
     kind: GistKind
-    start: int
-    stop: int
+    runs: tuple[tuple[int, int], ...]
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
     ledger: LinearityMap = field(eq=False, repr=False)
+    about: str = ""
+
+    @property
+    def start(self) -> int:
+        """Return the index of the turn in whose place the gist stands."""
+        return self.runs[0][0]
 
     @cached_property
     def stands_for(self) -> Sequence[str]:
@@ -107,29 +108,126 @@ class Plan:
 
 
 def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
-    """Return plan number `step` of the ladder's chain."""
-    taken = _collapsed(ladder) if ladder.collapses(step) else _taken(ladder, step)
-    jobs = sorted(_jobs(ladder, step, taken), key=lambda job: job.start)
-    splices = _drop_splices(ladder, taken.drops, jobs)
-    bounds, bare_turns = ladder.columns.atoms.bounds, ladder.columns.bare_turns
-    bared = [index for atom in taken.bared for index in range(bounds[atom], bounds[atom + 1]) if index in bare_turns]
-    unbound_from = _first_bound(ladder) if ladder.collapses(step) else None
-    changed = [*(job.start for job in jobs), *(splice.start for splice in splices), *bared]
-    changed += [] if unbound_from is None else [unbound_from]
+    """Return plan number `step` of the ladder's chain; what it leaves of `tokens_wanted` is shared out among its gists."""
+    taken, bounds = ladder.taken(step), ladder.columns.atoms.bounds
+    pool = max(0, tokens_wanted - ladder.tokens[step])
+    jobs, spent = _jobs(ladder, taken, pool)
+    drops = _runs(bounds, sorted(taken[Rung.DROP]))
+    bared = [i for atom in taken[Rung.BARE] for i in range(bounds[atom], bounds[atom + 1]) if i in ladder.columns.bare_turns]
+    unbound_from = min(taken[Rung.UNBIND], default=None)
+    changed = [*(job.start for job in jobs), *(start for start, _ in drops), *bared, *([] if unbound_from is None else [unbound_from])]
     return Plan(
         window=ladder.window,
         step=step,
-        lowered=_lowered(ladder, taken.drops, chain(taken.pointers, *taken.blocks, taken.tail)),
-        drops=splices,
+        lowered=_lowered(ladder, taken),
+        drops=tuple(Splice(start, stop) for start, stop in drops),
         bared=tuple(ladder.window.all_turns()[index].resource_id for index in bared),
         unbound_from=unbound_from,
         jobs=tuple(jobs),
         tokens_wanted=tokens_wanted,
         tokens_before=ladder.tokens[0],
-        tokens_promised=ladder.tokens[step],
+        tokens_promised=ladder.tokens[step] + spent,
         floor=ladder.floor,
         first_changed=min(changed, default=None),
     )
+
+
+def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tuple[list[GistJob], int]:
+    """Return the gists of a plan in the order of their places, and how much of `pool` they may take beyond the least."""
+    bounds, turns = ladder.columns.atoms.bounds, ladder.columns.atoms.turns
+    jobs = [job for atom in taken[Rung.POINT] for job in _pointers(ladder, atom)]
+    gisted = sorted(taken[Rung.GIST])
+    # A gist is shorter than what it stands for.
+    needed = max(0, sum(map(ladder.columns.atoms.tokens.__getitem__, gisted)) - 1 - ladder.least_gist)
+    # The newest results come first, but never take all of what the past is left in.
+    for_block = min(needed, int((1 - ladder.reach.newest_share) * pool))
+    shares, spent = _shares(ladder, taken[Rung.CUT], pool - for_block)
+    for place, allowance in shares.items():
+        if allowance < (turns[place].tokens or 0):
+            jobs.append(
+                GistJob(
+                    GistKind.DIGEST,
+                    ((place, place + 1),),
+                    (turns[place],),
+                    (turns[place],),
+                    allowance,
+                    ladder.window.linearity,
+                    _asked_for(turns, place),
+                )
+            )
+    if gisted:
+        more = min(pool - spent, needed)
+        sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
+        jobs.append(
+            GistJob(
+                GistKind.BLOCK,
+                tuple(_runs(bounds, gisted)),
+                sources,
+                _worth_reading(ladder, gisted),
+                ladder.least_gist + more,
+                ladder.window.linearity,
+            )
+        )
+    return sorted(jobs, key=lambda job: job.start), spent
+
+
+def _asked_for(turns: Sequence[Turn], place: int) -> str:
+    """Return what the user said last before turn `place`, and the arguments of the call that it answers."""
+    before = turns[:place][::-1]
+    said = next((turn.text for turn in before if turn.role is Role.USER and not is_summary(turn)), "")
+    calls = next((turn.tool_calls for turn in before if turn.tool_calls), ()) if turns[place].tool_call_id else ()
+    return "\n".join([said, *(call.arguments for call in calls if call.id == turns[place].tool_call_id)])
+
+
+def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, int], int]:
+    """Return what each turn of the atoms `cut` may take: the least, and of `pool` equal parts as far as needed; and what they take of it."""
+    shares, needs = dict[int, int](), dict[int, int]()
+    for atom in cut:
+        for place in ladder.columns.cuttable(atom):
+            turn = ladder.columns.atoms.turns[place]
+            shares[place] = min(least_digest(turn, ladder.window.counter), turn.tokens or 0)
+            needs[place] = (turn.tokens or 0) - shares[place]
+        # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold more of it.
+        needs[max(ladder.columns.cuttable(atom), key=needs.__getitem__)] -= 1
+    left = pool
+    for done, place in enumerate(sorted(needs, key=needs.__getitem__)):
+        more = min(needs[place], left // (len(needs) - done))
+        shares[place], left = shares[place] + more, left - more
+    return shares, pool - left
+
+
+def _worth_reading(ladder: Ladder, gisted: Sequence[int]) -> tuple[Turn, ...]:
+    """Return the turns of the atoms that are gisted, of superseded ones the call alone."""
+    gains, turns_of = ladder.pointer_gains, ladder.columns.atoms.turns_of
+    return tuple(chain.from_iterable(turns_of(atom)[: 1 if atom in gains else None] for atom in gisted))
+
+
+def _pointers(ladder: Ladder, atom: int) -> list[GistJob]:
+    start, turns, counter = ladder.columns.atoms.bounds[atom], ladder.columns.atoms.turns_of(atom), ladder.window.counter
+    places = range(1) if len(turns) == 1 else range(1, len(turns))
+    costs = ((place, count_turn(counter, pointer_turn(turns[place], turns[place].resource_id))) for place in places)
+    return [
+        GistJob(GistKind.POINTER, ((start + place, start + place + 1),), (turns[place],), (turns[place],), cost, ladder.window.linearity)
+        for place, cost in costs
+        if cost < (turns[place].tokens or 0)
+    ]
+
+
+def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the turns of `atoms` (ascending) as runs, half open."""
+    runs: list[tuple[int, int]] = []
+    for atom in atoms:
+        start = runs.pop()[0] if runs and runs[-1][1] == bounds[atom] else bounds[atom]
+        runs.append((start, bounds[atom + 1]))
+    return runs
+
+
+def _lowered(ladder: Ladder, taken: Mapping[Rung, Sequence[int]]) -> Mapping[str, Fidelity]:
+    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
+    gisted = chain(taken[Rung.POINT], taken[Rung.GIST], taken[Rung.CUT])
+    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in gisted}
+    lowered.update({turns[bounds[atom]].resource_id: Fidelity.DROPPED for atom in taken[Rung.DROP]})
+    return FrozenDict(lowered)
 
 
 def unbinding_plan(window: ContextWindow, index: int) -> Plan:
@@ -150,145 +248,3 @@ def unbinding_plan(window: ContextWindow, index: int) -> Plan:
         floor=left,
         first_changed=index,
     )
-
-
-@frozen
-class _Taken:
-    """Hold the atoms that a plan touches, rung by rung."""
-
-    drops: list[int]
-    bared: list[int]
-    pointers: list[int]
-    blocks: list[list[int]]
-    tail: list[int]
-
-
-def _taken(ladder: Ladder, step: int) -> _Taken:
-    """Return the atoms that the first counts[step] steps touch."""
-    left = ladder.counts[step]
-
-    def first_of(steps: list[int]) -> list[int]:
-        nonlocal left
-        taken, left = steps[: max(left, 0)], left - len(steps)
-        return taken
-
-    drops, bared, pointers = first_of(ladder.drops), first_of(ladder.bared), first_of(ladder.pointers)
-    blocks: list[list[int]] = []
-    for block in ladder.blocks:
-        if left > 0:
-            blocks.append(block[:left])
-        left -= len(block)
-    drops, bared = drops + first_of(ladder.tail_drops), bared + first_of(ladder.tail_bared)
-    return _Taken(drops, bared, pointers, blocks, first_of(ladder.tail))
-
-
-def _collapsed(ladder: Ladder) -> _Taken:
-    """Return every atom that the last rung touches, and the pointers that it leaves."""
-    kinds = ladder.columns.kinds
-    drops = [atom for atom, kind in enumerate(kinds) if kind is Kind.DROPPABLE]
-    blocks = [[atom for atom in run if kinds[atom] is Kind.REQUIRED] for run in collapsed_runs(ladder.columns)]
-    bared = [atom for atom in ladder.columns.bared if kinds[atom] is not Kind.DROPPABLE]
-    return _Taken(drops, bared, lasting_pointers(ladder), blocks, [])
-
-
-def _first_bound(ladder: Ladder) -> int | None:
-    """Return the index of the first turn with bound parts."""
-    return min(ladder.columns.bound, default=None)
-
-
-def _lowered(ladder: Ladder, dropped: Sequence[int], touched: Iterable[int]) -> Mapping[str, Fidelity]:
-    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
-    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in touched}
-    lowered.update({turns[bounds[atom]].resource_id: Fidelity.DROPPED for atom in dropped})
-    return FrozenDict(lowered)
-
-
-def _jobs(ladder: Ladder, step: int, taken: _Taken) -> list[GistJob]:
-    if step == 0:
-        return []
-    if ladder.collapses(step):
-        gists = [_collapse_job(ladder, run) for run in collapsed_runs(ladder.columns)]
-        return gists + [job for atom in taken.pointers for job in _result_jobs(ladder, atom, GistKind.POINTER)]
-    in_blocks = set(chain.from_iterable(taken.blocks)) if taken.pointers else set[int]()
-    jobs = [_block_job(ladder, block) for block in taken.blocks]
-    for atom in taken.pointers:
-        if atom not in in_blocks:
-            jobs.extend(_result_jobs(ladder, atom, GistKind.POINTER))
-    for atom in taken.tail:
-        jobs.extend(_lone_jobs(ladder, atom))
-    folds = ladder.folds + (ladder.last_folds if ladder.folds_last(step) else [])
-    jobs.extend(_fold_job(ladder, fold) for fold in folds)
-    halvings = ladder.tightening(step)
-    return [evolve(job, allowance=tightened(job.allowance, halvings)) for job in jobs] if halvings else jobs
-
-
-def _collapse_job(ladder: Ladder, run: list[int]) -> GistJob:
-    bounds, sources = ladder.columns.atoms.bounds, _standing(ladder, run)
-    reads = tuple(outlined(turn, ladder.window.counter) for turn in sources) if ladder.columns.attachments else sources
-    return GistJob(GistKind.BLOCK, bounds[run[0]], bounds[run[-1] + 1], sources, reads, MIN_GIST_TOKENS, ladder.window.linearity)
-
-
-def _block_job(ladder: Ladder, block: list[int]) -> GistJob:
-    atoms, gains = ladder.columns.atoms, ladder.pointer_gains
-    start, stop = atoms.bounds[block[0]], atoms.bounds[block[-1] + 1]
-    kind = GistKind.OUTLINE if block[0] in ladder.columns.attachments else GistKind.BLOCK
-    sources = reads = _standing(ladder, block)
-    # A superseded atom weighs what its pointer weighed on the rung before.
-    weight = sum(map(atoms.tokens.__getitem__, block))
-    if not gains.keys().isdisjoint(block):
-        reads = tuple(chain.from_iterable(atoms.turns_of(atom)[: 1 if atom in gains else None] for atom in block))
-        weight -= sum(gains.get(atom, 0) for atom in block)
-    return GistJob(kind, start, stop, sources, reads, gist_allowance(weight, ladder.cap), ladder.window.linearity)
-
-
-def _standing(ladder: Ladder, block: list[int]) -> tuple[Turn, ...]:
-    """Return the turns of a block, without those of dropped atoms between."""
-    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
-    if block[-1] - block[0] == len(block) - 1:
-        return tuple(turns[bounds[block[0]] : bounds[block[-1] + 1]])
-    if len(turns) == len(bounds) - 1:
-        return tuple(map(turns.__getitem__, block))
-    return tuple(turn for atom in block for turn in turns[bounds[atom] : bounds[atom + 1]])
-
-
-def _lone_jobs(ladder: Ladder, atom: int) -> list[GistJob]:
-    turns = ladder.columns.atoms.turns_of(atom)
-    if len(turns) > 1:
-        return _result_jobs(ladder, atom, GistKind.DIGEST)
-    return [_block_job(ladder, [atom])]
-
-
-def _result_jobs(ladder: Ladder, atom: int, kind: GistKind) -> list[GistJob]:
-    start = ladder.columns.atoms.bounds[atom]
-    if atom in ladder.columns.attachments:
-        turn = ladder.columns.atoms.turns[start]
-        return [GistJob(kind, start, start + 1, (turn,), (turn,), turn.tokens or 0, ladder.window.linearity)]
-    jobs = []
-    for offset, turn in enumerate(ladder.columns.atoms.turns_of(atom)[1:], start + 1):
-        allowance = result_allowance(turn, ladder.cap)
-        least = ladder.pointer_costs[turn.name] if kind is GistKind.POINTER else allowance
-        if least < (turn.tokens or 0):
-            jobs.append(GistJob(kind, offset, offset + 1, (turn,), (turn,), allowance, ladder.window.linearity))
-    return jobs
-
-
-def _fold_job(ladder: Ladder, fold: Fold) -> GistJob:
-    atoms = ladder.columns.atoms
-    start, stop = atoms.bounds[fold.start], atoms.bounds[fold.stop]
-    sources = tuple(atoms.turns[start:stop])
-    return GistJob(GistKind.FOLD, start, stop, sources, sources, fold.allowance, ladder.window.linearity)
-
-
-def _drop_splices(ladder: Ladder, dropped: Sequence[int], jobs: Sequence[GistJob]) -> tuple[Splice, ...]:
-    """Return the removals that no job's range covers already."""
-    bounds = ladder.columns.atoms.bounds
-    splices: list[Splice] = []
-    covering = iter(jobs)
-    job = next(covering, None)
-    for atom in sorted(dropped):
-        start, stop = bounds[atom], bounds[atom + 1]
-        while job is not None and job.stop <= start:
-            job = next(covering, None)
-        if job is None or start < job.start:
-            splices.append(Splice(start, stop))
-    return tuple(splices)

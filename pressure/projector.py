@@ -18,7 +18,9 @@ from polycontext.pressure.fulfilment import (
     Fulfilment,
     Gisted,
     Offer,
+    Reading,
     Rejection,
+    RememberingSummariser,
     Summariser,
     body_allowance,
     default_summariser,
@@ -30,7 +32,7 @@ from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach, columns_of
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice
 
 
 @frozen(repr=False)
@@ -67,10 +69,11 @@ class CompressionResult:
 
     @property
     def irreducible(self) -> tuple[str, ...]:
-        """Return the ids of the turns that never yield: PRESERVED, open, or the last user turn."""
+        """Return the ids of the turns that never yield: PRESERVED, open calls, or the last user turn."""
         columns = columns_of(self.plan.window, self.reach)
-        fixed = (atom for atom, kind in enumerate(columns.kinds) if kind is Kind.FIXED)
-        return tuple(turn.resource_id for atom in fixed for turn in columns.atoms.turns_of(atom))
+        fixed = [turn for atom, kind in enumerate(columns.kinds) if kind is Kind.FIXED for turn in columns.atoms.turns_of(atom)]
+        calling = [columns.atoms.turns_of(atom)[0] for atom in columns.newest if columns.is_open]
+        return tuple(turn.resource_id for turn in (*fixed, *calling))
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -143,35 +146,46 @@ class ContextProjector:
         Raises:
             InvalidOptionError: `target` is no number from 0 to 1.
         """
-        if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
-            raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
-        return self.plan_within(window, tokens_at(target, window.max_tokens))
-
-    def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
-        """Return the gentlest plan that promises at most `tokens`, or the harshest one."""
-        ladder = self.ladder(window)
+        tokens, ladder = _tokens(window, target), self.ladder(window)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
-    def plan_between(self, window: ContextWindow, low: float, high: float) -> Plan:
-        """Return the plan of automatic compression: to `low`, or sensibly above it where that cannot be reached.
+    def plan_within(self, window: ContextWindow, tokens: int, query: str | None = None) -> Plan:
+        """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
 
-        Gists are squeezed below their ordinary room only where the window would be nearly full otherwise.
+        More atoms yield than would do, so that gists of all of them share what is left, the newest results first.
+        What speaks most of `query` stands whole.
         """
-        ladder = self.ladder(window)
-        most = window.max_tokens
-        floor = ladder.tokens[ladder.comfortable] / most
-        if floor > (1.0 + high) / 2:
-            floor = ladder.floor / most
-        tokens = min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD)
-        return plan_at(ladder, ladder.gentlest(tokens), tokens)
+        return self._filled(self.ladder(window), tokens, query)
 
-    def fulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
-        """Ask the summariser for every gist of `plan`; nothing changes."""
-        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query)))
+    def plan_to(self, window: ContextWindow, target: float, query: str | None = None) -> Plan:
+        """Return the plan to a pressure of at most `target` that keeps most in words, or the harshest one.
 
-    async def afulfil(self, plan: Plan, *, query: str | None = None) -> Fulfilment:
+        Raises:
+            InvalidOptionError: `target` is no number from 0 to 1.
+        """
+        return self.plan_within(window, _tokens(window, target), query)
+
+    def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
+        """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
+        ladder, most = self.ladder(window), window.max_tokens
+        whole = ladder.tokens[ladder.whole_newest] / most
+        floor = whole if whole < high else ladder.floor / most
+        return self._filled(ladder, min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD), query)
+
+    def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
+        if query and self.reach.asked_share and tokens < ladder.tokens[0]:
+            from polycontext.pressure.extractive.relevance import by_relevance  # noqa: PLC0415 - for those who ask
+
+            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
+        return plan_at(ladder, ladder.roomiest(tokens), tokens)
+
+    def fulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
+        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before."""
+        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query, reading)))
+
+    async def afulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
         """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
-        texts = await asyncio.gather(*(self._aoffer(plan, job, query) for job in plan.jobs))
+        texts = await asyncio.gather(*(self._aoffer(plan, job, query, reading) for job in plan.jobs))
         return Fulfilment(plan, tuple(texts))
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
@@ -191,30 +205,38 @@ class ContextProjector:
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_for(window, target), query=query))
+        return self.commit(window, self.fulfil(self.plan_to(window, target, query), query=query))
 
     async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_for(window, target), query=query))
+        return self.commit(window, await self.afulfil(self.plan_to(window, target, query), query=query))
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
         return expand_view(view)
 
-    def _ask(self, plan: Plan, job: GistJob, query: str | None) -> str:
-        counter = plan.window.counter
-        return self.summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
+    def _ask(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> str:
+        counter, summariser = plan.window.counter, self.summariser
+        if reading is not None and isinstance(summariser, RememberingSummariser):
+            return summariser.write(reading(summariser, job), body_allowance(job, counter), counter=counter, query=query)
+        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
 
-    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None) -> Offer:
+    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:
             if isinstance(summariser, AsyncSummariser):
                 return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=query), None
-            return await asyncio.to_thread(self._ask, plan, job, query), None
+            return await asyncio.to_thread(self._ask, plan, job, query, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"
+
+
+def _tokens(window: ContextWindow, target: float) -> int:
+    if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
+        raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
+    return tokens_at(target, window.max_tokens)
 
 
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
@@ -229,12 +251,9 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
     dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
     gisted: list[str] = []
     for job, gist in zip(plan.jobs, made, strict=True):
-        lost = _passed_over(job, turns)
-        dropped.extend(turns[index].resource_id for index in lost)
-        if gist.turn is None:
-            splices.extend(Splice(index, index + 1) for index in lost)
-        else:
-            splices.append(Splice(job.start, job.stop, (gist.turn,)))
+        if gist.turn is not None:
+            splices.append(Splice(*job.runs[0], (gist.turn,)))
+            splices.extend(Splice(*run) for run in job.runs[1:])
             gisted.extend(turn.resource_id for turn in job.sources)
     gone = {turn.resource_id for splice in splices for turn in turns[splice.start : splice.stop]}
     bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
@@ -242,9 +261,3 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
     return CompressionResult(after, plan, reach, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
-
-
-def _passed_over(job: GistJob, turns: Sequence[Turn]) -> list[int]:
-    """Return the indices of turns inside a job's range that it does not stand for: those are dropped."""
-    sources = {turn.resource_id for turn in job.sources}
-    return [index for index in range(job.start, job.stop) if turns[index].resource_id not in sources]

@@ -1,6 +1,6 @@
 """How far compression may reach: what its options say, and what they make of each atom of a window, as columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.pressure.gist import MIN_GIST_TOKENS, attachment_in, is_summary
+from polycontext.pressure.gist import attachment_in, is_summary
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
 from polycontext.window.yielding import bare, unbound
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 @frozen
 class Reach:
-    """Bound what compression touches.
+    """Say what stands whole, as far as there is room.
 
-    `keep_recent` turns at the end yield last, or as many as fit into
-    `keep_recent_tokens` where that is given. All gists together get `gist_share` of
-    the window; more than `fan_in` of one level side by side fold into one of the next.
+    `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where that is given. Standing
+    whole they take at most `recent_share` of the room that is left beside what never yields; and
+    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
+    compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
+    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist.
     """
 
     keep_recent: int = 6
     keep_recent_tokens: int | None = None
-    gist_share: float = 0.2
-    fan_in: int = 4
+    recent_share: float = 0.1
+    newest_share: float = 0.6
+    asked_share: float = 0.5
+    cuts_question: bool = False
 
     def __attrs_post_init__(self) -> None:
         _require("keep_recent", self.keep_recent, _is_whole(self.keep_recent, 0), "a whole number of turns, at least 0")
         tokens = self.keep_recent_tokens
         _require("keep_recent_tokens", tokens, tokens is None or _is_whole(tokens, 0), "None, or a whole number of tokens, at least 0")
-        _require("gist_share", self.gist_share, 0.0 < self.gist_share < 1.0, "above 0.0, below 1.0")
-        _require("fan_in", self.fan_in, _is_whole(self.fan_in, 2), "a whole number, at least 2")
-
-    def gist_cap(self, max_tokens: int, standing: int) -> int:
-        """Return how large one new gist may be beside `standing` tokens of older ones: half of the room left."""
-        return max(MIN_GIST_TOKENS, (int(self.gist_share * max_tokens) - standing) // 2)
+        for name, share in (("recent_share", self.recent_share), ("newest_share", self.newest_share), ("asked_share", self.asked_share)):
+            _require(name, share, 0.0 <= share <= 1.0, "a share from 0.0 to 1.0")
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -55,11 +55,15 @@ class Kind(IntEnum):
     """Say what a plan may do with an atom."""
 
     FIXED = 0
-    """PRESERVED, open, or the last user turn."""
+    """PRESERVED, or the last user turn."""
     DROPPABLE = 1
     REQUIRED = 2
     SUMMARY = 3
-    """A gist that stands alone; it can only fold."""
+    """A gist that stands alone; it yields to the next one."""
+    NEWEST = 4
+    """The last calls, where nothing was said to their results yet or they wait for one: the calls stand, results may be cut."""
+    QUESTION = 5
+    """The last user turn, where it may be cut."""
 
 
 @frozen
@@ -68,7 +72,8 @@ class Columns:
 
     `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
     bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
-    which are parts of the turns with the indices `bare_turns`.
+    which are parts of the turns with the indices `bare_turns`. `newest` and `question` are the atoms of these kinds, if
+    there are any, and `is_open` tells that the last atom waits for a result.
     """
 
     atoms: AtomColumns
@@ -78,24 +83,39 @@ class Columns:
     bound: Mapping[int, int] = {}
     bared: Mapping[int, int] = {}
     bare_turns: frozenset[int] = frozenset()
+    newest: tuple[int, ...] = ()
+    question: tuple[int, ...] = ()
+    is_open: bool = False
+
+    def cuttable(self, atom: int) -> range:
+        """Return the indices of the turns of `atom` that may be cut where they stand: the results of calls, or the turn itself."""
+        start, stop = self.atoms.bounds[atom : atom + 2]
+        return range(start + 1 if self.atoms.turns[start].tool_calls else start, stop)
+
+    def of_kind(self, zone: range, *kinds: Kind) -> list[int]:
+        """Return the atoms of `zone` that are of one of `kinds`."""
+        return [atom for atom in zone if self.kinds[atom] in kinds]
 
 
-def columns_of(window: ContextWindow, reach: Reach) -> Columns:
-    """Look at every atom of `window` once; O(n)."""
+def columns_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Columns:
+    """Look at every atom of `window` once; O(n). The atoms `standing` do not yield."""
     atoms = window.atom_columns()
-    kinds = _kinds(window, atoms)
-    fixed = _fixed(window, atoms)
-    for atom in fixed:
-        kinds[atom] = Kind.FIXED
-    tail = _tail_start(atoms, reach)
-    if any(turn.parts for turn in atoms.turns):
-        return _without_parts(window, Columns(atoms, kinds, tail, _attachments(atoms)), fixed)
-    return Columns(atoms, kinds, tail, _attachments(atoms))
+    kinds, attachments = _kinds(window, atoms), _attachments(atoms)
+    fixed = _fixed(atoms)
+    question = tuple(atom for atom in fixed if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments)
+    newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
+    for kind, several in ((Kind.FIXED, (*fixed, *standing)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
+        for atom in several:
+            kinds[atom] = kind
+    is_open = bool(window.open_calls)
+    columns = Columns(atoms, kinds, _tail_start(atoms, reach), attachments, newest=newest, question=question, is_open=is_open)
+    return _without_parts(window, columns, fixed) if any(turn.parts for turn in atoms.turns) else columns
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
-    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do the open atom and the last user turn."""
+    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do open calls and the last user turn."""
     atoms, counter = columns.atoms, window.counter
+    calling = atoms.bounds[-2] if columns.is_open else None
     turns, tokens = list(atoms.turns), list(atoms.tokens)
     bound: dict[int, int] = {}
     bared: dict[int, int] = {}
@@ -106,7 +126,7 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             if not turn.parts:
                 continue
             loose = unbound(turn, counter)
-            turns[index] = loose if atom in fixed or _is_pinned(window, turn) else bare(turn, counter)
+            turns[index] = loose if atom in fixed or index == calling or _is_pinned(window, turn) else bare(turn, counter)
             saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
@@ -157,13 +177,13 @@ def _attachments(atoms: AtomColumns) -> "Mapping[int, Attachment]":
     return {atom: attachment for atom, turn in enumerate(firsts) if turn.metadata and (attachment := attachment_in(turn)) is not None}
 
 
-def _fixed(window: ContextWindow, atoms: AtomColumns) -> set[int]:
-    """Return the atoms that never yield whatever their class: the open one, the last user turn, and the last that was not attached."""
-    fixed = {len(atoms) - 1} if window.open_calls else set()
+def _fixed(atoms: AtomColumns) -> set[int]:
+    """Return the atoms that never yield whatever their class: the last user turn, and the last that was not attached."""
+    fixed: set[int] = set()
     newest = True
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
-        if turn.role is Role.USER and not turn.is_gist:
+        if turn.role is Role.USER and not is_summary(turn):
             is_attached = attachment_in(turn) is not None
             if newest or not is_attached:
                 fixed.add(atom)
@@ -171,6 +191,15 @@ def _fixed(window: ContextWindow, atoms: AtomColumns) -> set[int]:
                 break
             newest = False
     return fixed
+
+
+def _unanswered(atoms: AtomColumns) -> Sequence[int]:
+    """Return the last atom that the assistant made, where it calls: the model has said nothing to its results yet."""
+    for atom in range(len(atoms) - 1, -1, -1):
+        turn = atoms.turns[atoms.bounds[atom]]
+        if turn.role is Role.ASSISTANT:
+            return [atom] if turn.tool_calls else []
+    return []
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:

@@ -111,20 +111,26 @@ class AdaptiveThreshold(FixedThreshold):
         return max(self.low, min(self.maximum, max(self.minimum, mark)))
 
 
+def effective_high(floor: float, high: float) -> float:
+    """Return above which pressure a window counts as pressured that no plan gets below `floor`: halfway to the end where `floor` is at `high`.
+
+    >>> effective_high(0.2, 0.7), effective_high(0.8, 0.7)
+    (0.7, 0.9)
+    """
+    return high if floor < high else (1.0 + floor) / 2
+
+
 def aim(floor: float, low: float, high: float) -> float:
     """Return the pressure that automatic compression aims at in a window that no plan gets below `floor`.
 
-    That is `low` where it can be reached. Where it cannot, squeezing everything out at every turn
-    would cost the recent turns and the prompt cache for nothing: aim halfway from the floor to `high`,
-    or, if there is no room below it, halfway to the end of the window.
+    `low` counts the free room, so that what cannot yield does not make every turn compress.
 
-    >>> aim(0.2, 0.4, 0.7), aim(0.5, 0.4, 0.7), aim(0.8, 0.4, 0.7)
-    (0.4, 0.6, 0.9)
+    Law: below ``effective_high(floor, high)`` for low < high and floor < 1.
+
+    >>> aim(0.0, 0.4, 0.7), round(aim(0.35, 0.4, 0.7), 2), round(aim(0.8, 0.4, 0.7), 2)
+    (0.4, 0.55, 0.84)
     """
-    if floor <= low:
-        return low
-    roof = high if floor <= (low + high) / 2 else 1.0
-    return (floor + roof) / 2
+    return floor + low * (1.0 - floor / effective_high(floor, high))
 
 
 def is_looping(window: ContextWindow, repeats: int = 3) -> bool:

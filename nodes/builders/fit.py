@@ -68,7 +68,7 @@ LEFT_OUT = "(left out)"
 
 _SECTIONS = (*(f"## {section}" for section in Section), "---")
 _PART = "### "
-_PROJECTOR = ContextProjector(ShortForms(), Reach(keep_recent=0, gist_share=0.5))
+_PROJECTOR = ContextProjector(ShortForms(), Reach(keep_recent=0))
 
 
 @define(slots=False, eq=False)

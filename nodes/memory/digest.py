@@ -16,7 +16,7 @@ from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 LEAST_BOUND = 64
 """In fewer tokens not even one gist would fit beside a new entry."""
 
-_PROJECTOR = ContextProjector(reach=Reach(keep_recent=0, gist_share=0.95))
+_PROJECTOR = ContextProjector(reach=Reach(keep_recent=0))
 _TARGETS = (0.9, 0.7, 0.4, 0.0)
 """How full a digest is after compressing, in share of its bound; the later ones where the first cannot be reached."""
 

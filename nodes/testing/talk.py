@@ -267,8 +267,9 @@ def reaches(draw: st.DrawFn) -> Reach:
     return Reach(
         keep_recent=draw(st.sampled_from([0, 1, 2, 6, 100])),
         keep_recent_tokens=draw(st.sampled_from([None, None, 0, 1, 60, 10_000])),
-        gist_share=draw(st.sampled_from([0.05, 0.2, 0.9])),
-        fan_in=draw(st.sampled_from([2, 4])),
+        recent_share=draw(st.sampled_from([0.0, 0.25, 1.0])),
+        newest_share=draw(st.sampled_from([0.0, 0.6, 1.0])),
+        cuts_question=draw(st.booleans()),
     )
 
 

@@ -5,7 +5,7 @@ the machine's table has a transition for it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import Any, Self
 
 from attrs import field, frozen
 
@@ -13,10 +13,12 @@ from polycontext.linearity import InvalidDataError, PolycontextError
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent, input_of
 from polycontext.polynomial.journal.log import Log
+from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import Edit, apply_edit, check_floors
+from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
+from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
@@ -26,7 +28,7 @@ from polycontext.window.sources import Traces
 class Conversation:
     """Hold where a conversation stands: the machine's position with its window, the log, and how many events led here.
 
-    `companions` are JSON texts that belong to the conversation and are kept with it, by name.
+    `companions` are JSON texts that belong to the conversation and are kept with it, by name. `past` follows from the events.
     """
 
     window: ContextWindow
@@ -34,11 +36,21 @@ class Conversation:
     log: Log = field(factory=Log)
     revision: int = 0
     companions: Mapping[str, str] = field(factory=dict)
+    past: Past = field(factory=Past, eq=False, repr=False)
 
     def after(self, event: Event, window: ContextWindow) -> Self:
         """Return the conversation after `event`, which has made `window`; O(1)."""
         log = self.log.append(event.turn) if type(event) is TurnEvent else self.log
-        return type(self)(window, event.state, log, self.revision + 1, self.companions)
+        past = self.past
+        if type(event) is CompressEvent:
+            past = past.after(self.window, event.edit)
+        elif type(event) is ClearEvent:
+            past = Past()
+        return type(self)(window, event.state, log, self.revision + 1, self.companions, past)
+
+    def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
+        """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
+        return self.past.candidates(summariser, job.sources, self.log, self.window.counter, self.window.max_tokens)
 
 
 def evolve(conversation: Conversation, event: Event) -> Conversation:

@@ -25,6 +25,7 @@ from polycontext.pressure import (
     Threshold,
     apply_edit,
     check_floors,
+    effective_high,
     is_looping,
     pressure_of,
     splices_of,
@@ -32,6 +33,9 @@ from polycontext.pressure import (
 )
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow
 from polycontext.window.splice import spliced
+
+
+_ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 
 
 @frozen
@@ -53,9 +57,12 @@ class ContextPolicy:
         return self.threshold.high(_looping(self.signals) if is_looping(window) else self.signals)
 
     def is_above(self, window: ContextWindow) -> bool:
-        """Tell whether the pressure of `window` is above its high mark; a loop is looked for only where it would matter."""
+        """Tell whether the pressure of `window` is above its high mark; what costs more to know is asked only where it would matter."""
         pressure, marks = pressure_of(window), (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals)))
-        return pressure > min(marks) and (pressure > max(marks) or pressure > self.high(window))
+        if pressure <= min(marks):
+            return False
+        high = self.high(window)
+        return pressure > high and pressure > effective_high(self.projector.floor(window) / window.max_tokens, high)
 
 
 @cache
@@ -103,7 +110,10 @@ class Step:
         _ = self.appended
 
     def fits(self) -> None:
-        """Raise `ContextOverflowError` for a turn that could never fit, or for a recall that would press the window."""
+        """Raise `ContextOverflowError` for what is asked and could never fit, or for a recall that would press the window.
+
+        What the model said and what a tool answered has happened already: it gets in, and is cut in the view if need be.
+        """
         if self._fits:
             return
         if self.input.kind is InputKind.RECALL:
@@ -111,7 +121,7 @@ class Step:
             if pressure_of(self.recalled) > high:
                 most = tokens_at(high, self.window.max_tokens)
                 raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
-        else:
+        elif self.input.kind in _ASKED:
             check_fits(self.appended, self.policy.projector)
         self._fits = True
 

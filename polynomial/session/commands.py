@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Literal
 
 from attrs import frozen
 
@@ -9,12 +10,16 @@ from polycontext.linearity import ResourceClass
 from polycontext.window import ContextItem, Turn
 
 
+Oversize = Literal["error", "cut"]
+
+
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first."""
+    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is an error, or cut in the view."""
 
     turn: Turn
     resource_class: ResourceClass | None = None
+    oversize: Oversize = "error"
 
 
 @frozen

@@ -18,7 +18,7 @@ from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
+from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Oversize, Promote, Recall, Together
 from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.writer import Companion, Writer
@@ -197,29 +197,38 @@ class ContextSession:
         """Add the result of an open call; options are those of `add`."""
         return self.add(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
 
-    def add(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
+    def add(
+        self,
+        turn: Turn,
+        resource_class: ResourceClass | None = None,
+        expected_revision: int | None = None,
+        *,
+        oversize: Oversize = "error",
+    ) -> ContextOutput:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
-        `resource_class` overrules the classifier.
+        `resource_class` overrules the classifier. What the user says and can never fit whole is refused, or with
+        ``oversize="cut"`` taken in REQUIRED and cut in the view. What the model said or a tool answered always gets in.
 
         Raises:
             IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).
             OrderError: the wrong moment of a tool call.
-            ContextOverflowError: could not fit even after compressing everything that may yield.
+            ContextOverflowError: a user or system turn could not fit even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
-        return self._write(Add(turn, resource_class), expected_revision)
+        return self._write(Add(turn, resource_class, oversize), expected_revision)
 
     def extend(
         self,
         messages: Iterable[Turn | Mapping[str, Any]],
         provider: Provider | str = Provider.OPENAI,
         *,
+        oversize: Oversize = "error",
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
-        They may go on with what is there: results of open calls come first.
+        They may go on with what is there: results of open calls come first. `oversize` is as in `add`.
 
         Raises:
             InvalidMessagesError: the messages break a rule of the provider; names index and rule.
@@ -229,7 +238,7 @@ class ContextSession:
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return self._write(self._all_added(messages, provider), expected_revision)
+        return self._write(self._all_added(messages, provider, oversize), expected_revision)
 
     def attach(
         self,
@@ -327,19 +336,27 @@ class ContextSession:
         """Add the result of an open call; see `add_tool_turn`."""
         return await self.aadd(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
 
-    async def aadd(self, turn: Turn, resource_class: ResourceClass | None = None, expected_revision: int | None = None) -> ContextOutput:
+    async def aadd(
+        self,
+        turn: Turn,
+        resource_class: ResourceClass | None = None,
+        expected_revision: int | None = None,
+        *,
+        oversize: Oversize = "error",
+    ) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; see `add`."""
-        return await self._awrite(Add(turn, resource_class), expected_revision)
+        return await self._awrite(Add(turn, resource_class, oversize), expected_revision)
 
     async def aextend(
         self,
         messages: Iterable[Turn | Mapping[str, Any]],
         provider: Provider | str = Provider.OPENAI,
         *,
+        oversize: Oversize = "error",
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Take several turns in as one commit; see `extend`."""
-        return await self._awrite(self._all_added(messages, provider), expected_revision)
+        return await self._awrite(self._all_added(messages, provider, oversize), expected_revision)
 
     async def aattach(
         self,
@@ -503,13 +520,13 @@ class ContextSession:
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
-    def _all_added(self, messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str) -> Together:
+    def _all_added(self, messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str, oversize: Oversize) -> Together:
         given = list(messages)
         if all(isinstance(message, Turn) for message in given):
             turns: Iterator[Turn] = (message for message in given if isinstance(message, Turn))
         else:
             turns = iter(get_format(provider).parse(given, waiting=self.window.open_calls).turns)
-        return Together(tuple(Add(turn) for turn in turns))
+        return Together(tuple(Add(turn, oversize=oversize) for turn in turns))
 
     def _message(self, content: str, items: Iterable[tuple[ContextItem, str | None]]) -> Together:
         return Together((*(_attach(item, source) for item, source in items), Add(self._turn(Role.USER, content))))

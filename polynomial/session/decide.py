@@ -25,6 +25,7 @@ from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, C
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Fulfilment, Plan
+from polycontext.pressure.fulfilment import Reading
 from polycontext.pressure.plan import unbinding_plan
 from polycontext.window import ContextItem, ContextWindow, Epoch, Role, Turn
 from polycontext.window.items import item_turn
@@ -33,10 +34,11 @@ from polycontext.window.items.attachment import attachment_of
 
 @frozen
 class Wanted:
-    """Ask for the words of a plan; `query` says what the reader will ask next."""
+    """Ask for the words of a plan; `query` says what the reader will ask next, `reading` what was read of the conversation so far."""
 
     plan: Plan
     query: str | None = None
+    reading: Reading | None = None
 
 
 @define
@@ -92,6 +94,12 @@ class Draft:
         assert step.result is not None
         return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step))
 
+    def cutting(self) -> "Draft":
+        """Return the draft under a policy by which what the user said last may be cut in the view."""
+        projector = self.policy.projector
+        cutting = evolve(projector, reach=evolve(projector.reach, cuts_question=True))
+        return evolve(self, policy=evolve(self.policy, projector=cutting))
+
     def taken(self) -> list[tuple[Event, Step]]:
         """Return the events and steps so far, in their order."""
         found: list[tuple[Event, Step]] = []
@@ -107,18 +115,19 @@ class Draft:
         if kind not in legal:
             raise illegal(self.conversation.state, kind, legal)
 
-    def plan(self, target: float | None = None) -> Plan:
-        """Plan down to `target`; without one, as automatic compression does."""
+    def plan(self, target: float | None = None, query: str | None = None) -> Plan:
+        """Plan down to `target`; without one, as automatic compression does. What speaks most of `query` stands whole."""
         window, policy = self.conversation.window, self.policy
         if target is not None:
-            return policy.projector.plan_for(window, target)
-        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window))
+            return policy.projector.plan_to(window, target, query)
+        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window), query)
 
 
 def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one return a command
     match command:
         case Add():
-            return (yield from _added(draft, ContextInput.of_turn(_stamped(command.turn, draft.at), command.resource_class)))
+            turn = ContextInput.of_turn(_stamped(command.turn, draft.at), command.resource_class)
+            return (yield from _added(draft, turn, cut=command.oversize == "cut"))
         case Attach():
             return (yield from _attached(draft, command))
         case Compress():
@@ -140,21 +149,23 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
             assert_never(command)
 
 
-def _added(draft: Draft, context_input: ContextInput) -> Deciding:
+def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> Deciding:
     """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
 
     Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
     """
     conversation, auto = draft.conversation, draft.policy.auto
-    if not (auto and conversation.state is ContextState.PRESSURED):
-        draft = draft.take(context_input)
-    else:
+    if auto and conversation.state is ContextState.PRESSURED:
         # A turn that may not come now is refused before a summariser is asked for anything.
         conversation.window.check_order(context_input.turn)
-        try:
-            draft = (yield from _compressed(draft)).take(context_input)
-        except ContextOverflowError:
-            draft = (yield from _compressed(draft, 0.0)).take(context_input)
+        draft = yield from _compressed(draft)
+    try:
+        draft = draft.take(context_input)
+    except ContextOverflowError:
+        if not cut or context_input.resource_class is ResourceClass.PRESERVED:
+            raise
+        draft = draft.cutting().take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
+        auto = True
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
         return (yield from _compressed(draft))
@@ -185,7 +196,7 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
-    fulfilment = yield Wanted(draft.plan(target), query)
+    fulfilment = yield Wanted(draft.plan(target, query), query, draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
 

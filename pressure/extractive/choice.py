@@ -7,14 +7,14 @@ submodular, which makes the lazy greedy choice both quick and near the best
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
 from attrs import define, frozen
 
-from polycontext.pressure.extractive.lines import Line, print_line
-from polycontext.pressure.extractive.segments import Span, clip
+from polycontext.pressure.extractive.lines import CALL, Line, print_lines
+from polycontext.pressure.extractive.segments import clip
 from polycontext.window import TokenCounter
 
 REPEATED = 0.1
@@ -28,9 +28,9 @@ _SPECK = 1e-6
 
 @define(eq=False)
 class Segment:
-    """Hold one piece of a line: where it stands, where its copy starts, its terms and its cost in tokens.
+    """Hold one piece of a line: where it stands, its text from `lead` on, its terms and its cost in tokens.
 
-    `part` is 0 for a call's arguments and 1 for the text. `boost` multiplies its
+    `line` is the number of its line. `part` is 0 for a call's arguments and 1 for the text. `boost` multiplies its
     worth; a `standing` one goes before all that are not.
     """
 
@@ -39,30 +39,26 @@ class Segment:
     start: int
     lead: int
     end: int
+    text: str
     terms: tuple[int, ...]
     boost: float = 1.0
     standing: bool = False
     cost: int = 0
 
 
-@frozen
-class Opening:
-    """Say what printing a line takes besides its segments: the tokens of its label, and the segment that comes along."""
-
-    cost: int
-    segment: int | None = None
-
-
 class Chooser:
     """Rank segments by worth for cost; the order in which they are chosen is the order in which they matter.
 
-    `chosen` holds their indices so far.
+    `openings` are the tokens that printing each line takes besides its segments; where its call is one segment, that comes along.
+    `chosen` holds the indices so far.
     """
 
-    def __init__(self, segments: Sequence[Segment], weights: Sequence[float], openings: Sequence[Opening]) -> None:
+    def __init__(self, segments: Sequence[Segment], weights: Sequence[float], boosts: Sequence[float], openings: Mapping[int, int]) -> None:
         self._segments = segments
         self._left = list(weights)
-        self._unopened: list[Opening | None] = list(openings)
+        self._boosts = boosts
+        self._unopened = dict(openings)
+        self._calls = _lone_calls(segments)
         self._taken = bytearray(len(segments))
         self.chosen: list[int] = []
         self._heap = [(*self._rank(index), index) for index in range(len(segments))]
@@ -84,25 +80,25 @@ class Chooser:
 
     def _rank(self, index: int) -> tuple[bool, float]:
         segment = self._segments[index]
-        gain, cost = self._gain(segment), segment.cost
-        if opening := self._unopened[segment.line]:
-            cost += opening.cost
-            if opening.segment is not None and opening.segment != index:
-                companion = self._segments[opening.segment]
-                gain, cost = gain + self._gain(companion), cost + companion.cost
+        gain, cost = self._gain(index), segment.cost
+        if opening := self._unopened.get(segment.line):
+            cost += opening
+            call = self._calls.get(segment.line, index)
+            if call != index:
+                gain, cost = gain + self._gain(call), cost + self._segments[call].cost
         return not segment.standing, -gain / cost**COST_POWER
 
-    def _gain(self, segment: Segment) -> float:
+    def _gain(self, index: int) -> float:
         left = self._left
-        return segment.boost * sum([left[term] for term in segment.terms]) + _SPECK
+        return self._boosts[index] * sum([left[term] for term in self._segments[index].terms]) + _SPECK
 
     def _open(self, index: int) -> int:
         line = self._segments[index].line
-        opening, self._unopened[line] = self._unopened[line], None
+        opening = self._unopened.pop(line, None)
         if opening is None:
             return 0
-        companion = opening.segment
-        return opening.cost + (0 if companion is None or companion == index else self._take(companion))
+        call = self._calls.get(line, index)
+        return opening + (0 if self._taken[call] else self._take(call))
 
     def _take(self, index: int) -> int:
         segment = self._segments[index]
@@ -111,6 +107,16 @@ class Chooser:
         self._taken[index] = True
         self.chosen.append(index)
         return segment.cost
+
+
+def _lone_calls(segments: Sequence[Segment]) -> dict[int, int]:
+    """Return for each line whose call is one segment the index of that."""
+    calls: dict[int, int] = {}
+    several: set[int] = set()
+    for index, segment in enumerate(segments):
+        if segment.part == CALL and calls.setdefault(segment.line, index) != index:
+            several.add(segment.line)
+    return {line: index for line, index in calls.items() if line not in several}
 
 
 OVERSHOOT = 1.35
@@ -133,7 +139,7 @@ _LABEL_SHARE = 3
 class Fitter:
     """Print selections of `segments` on their `lines`, each text counted before it is returned."""
 
-    lines: Sequence[Line]
+    lines: Mapping[int, Line]
     segments: Sequence[Segment]
     counter: TokenCounter
 
@@ -190,15 +196,27 @@ class Fitter:
             labelled = clip(self._print([index]), max_tokens, self.counter)
             if len(labelled) > _LABEL_SHARE * len(line.label):
                 return labelled
-            text = line.parts[segment.part][segment.start : segment.end].strip().replace("\n", " ")
+            text = segment.text[segment.start - segment.lead :].strip().replace("\n", " ")
             if bare := clip(text, max_tokens, self.counter):
                 return bare
         return ""
 
     def _print(self, indices: Sequence[int]) -> str:
-        spans: dict[int, tuple[list[Span], list[Span]]] = {}
+        parts: dict[int, tuple[list[Segment], list[Segment]]] = {}
         for index in sorted(indices):
             segment = self.segments[index]
-            spans.setdefault(segment.line, ([], []))[segment.part].append((segment.lead, segment.end))
-        printed = (print_line(self.lines[line], *parts) for line, parts in spans.items())
-        return "\n".join(line for line in printed if line)
+            parts.setdefault(segment.line, ([], []))[segment.part].append(segment)
+        return print_lines((self.lines[line], _joined(call), _joined(body)) for line, (call, body) in parts.items())
+
+
+def _joined(segments: Sequence[Segment]) -> list[str]:
+    """Return the texts of `segments` (of one part, in order), those that touch or share characters as one."""
+    pieces: list[tuple[int, int, str]] = []
+    for segment in segments:
+        start, end, text = segment.lead, segment.end, segment.text
+        if pieces and start <= pieces[-1][1]:
+            first, until, before = pieces.pop()
+            # A lead-in may reach back behind the start of the piece before.
+            start, text = (first, before + text[until - start :]) if first <= start else (start, text)
+        pieces.append((start, end, text))
+    return [text for _, _, text in pieces]

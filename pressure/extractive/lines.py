@@ -7,19 +7,22 @@ gist among the turns is read back into the lines it was printed as.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import pairwise
 
 from attrs import evolve, frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.extractive.segments import Span, normalise
-from polycontext.pressure.gist import is_gist_text
+from polycontext.pressure.extractive.segments import MIN_CHARS, Span, normalise
+from polycontext.pressure.gist import attachment_in, is_gist_text, unframed
 from polycontext.window import Role, Turn
 
 GAP = " … "
 """Stands where something between two segments was left out."""
+
+CALL, BODY = 0, 1
+"""The two texts of a line: a call's arguments, and what was said or answered."""
 
 _TOOL = "tool"
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
@@ -43,7 +46,7 @@ class Line:
     """Hold one line: who, the turn it ended in, a call's arguments, and the text; white space is normalised.
 
     `role` is the speaker's, `answers` tells that the turn before ended with a
-    question, `standing` says where in the text standing constraints are.
+    question, `standing` says where in the text standing constraints are. A later line of the same `key` has the current text.
     """
 
     kind: LineKind
@@ -54,11 +57,17 @@ class Line:
     role: Role = Role.TOOL
     answers: bool = False
     standing: tuple[Span, ...] = ()
+    key: str = ""
 
     @property
     def parts(self) -> tuple[str, str]:
         """Return the two texts that segments are cut from."""
         return self.call, self.body
+
+    @property
+    def bare(self) -> "Line":
+        """Return what is needed to print segments of it."""
+        return evolve(self, body="", call="", standing=())
 
 
 def lines_of(turns: Sequence[Turn]) -> list[Line]:
@@ -70,7 +79,12 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
         if turn.role is Role.TOOL:
             _add_result(lines, open_calls, turn, index)
             continue
-        lines.extend(_gist_lines(turn, index) if _is_summary(turn) else _spoken_lines(turn, index, answers=asked))
+        if _is_summary(turn):
+            lines.extend(_gist_lines(turn, index))
+        elif attachment := attachment_in(turn):
+            lines.append(_attached_line(turn, index, f"attached {attachment.type} {attachment.name}"))
+        else:
+            lines.extend(_spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
         asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     return [_unlabelled(lines[0])] if len(turns) == 1 and turns[0].role is Role.TOOL else lines
@@ -88,6 +102,15 @@ def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
     body = normalise(turn.text)
     label = f"{turn.role} {_one_line(turn.name)}" if turn.name else str(turn.role)
     return [_spoken(turn.role, label, index, turn.text, body, answers=answers)] if body else []
+
+
+def _attached_line(turn: Turn, index: int, label: str) -> Line:
+    """Return an attachment by its name and what it defines, or says where it defines no names; its beginning goes first."""
+    from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
+
+    outline = [f"{'  ' * entry.depth}{entry.text}" for entry in attached_outline(turn)]
+    body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1])
+    return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),), key=label)
 
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
@@ -109,12 +132,13 @@ def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
 
 
 def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index: int) -> None:
-    body = normalise(_unframed(turn.text))
+    body = normalise(unframed(turn.text))
     place = open_calls.pop(turn.tool_call_id or "", None)
     if place is None:
         lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
     else:
-        lines[place] = evolve(lines[place], turn=index, body=body)
+        line = lines[place]
+        lines[place] = evolve(line, turn=index, body=body, key=f"{line.label}({line.call})")
 
 
 def _unlabelled(line: Line) -> Line:
@@ -122,12 +146,8 @@ def _unlabelled(line: Line) -> Line:
     return evolve(line, kind=LineKind.PLAIN, label="")
 
 
-def _unframed(text: str) -> str:
-    return text.partition("\n")[2] if is_gist_text(text) else text
-
-
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
-    blocks = (normalise(block) for block in _NEW_LINE.split(_unframed(turn.text.strip())))
+    blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
     return [_read_back(block, index) for block in blocks if block]
 
 
@@ -141,32 +161,31 @@ def _read_back(block: str, index: int) -> Line:
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 
-def print_line(line: Line, call: Sequence[Span], body: Sequence[Span]) -> str:
-    """Return `line` with only the given spans of its call and of its body; empty where they hold nothing to read."""
-    head, text = _quote(line.call, call), _quote(line.body, body)
+def print_lines(lines: Iterable[tuple[Line, Sequence[str], Sequence[str]]]) -> str:
+    """Print lines with only the given pieces of each one's call and body; who speaks on is named once."""
+    printed: list[str] = []
+    speaker = None
+    for line, call, body in lines:
+        if text := _printed(line, _quote(call), _quote(body), names=line.label != speaker):
+            printed.append(text)
+            speaker = line.label if line.kind is LineKind.SPOKEN else None
+    return "\n".join(printed)
+
+
+def _printed(line: Line, head: str, text: str, *, names: bool) -> str:
     match line.kind:
         case LineKind.PLAIN:
             return text
         case LineKind.SPOKEN:
-            return f"{line.label}: {text}" if text else ""
+            return f"{line.label}: {text}" if text and names else f" {text}" if text else ""
         case LineKind.CALL:
             called = f"{line.label}({head})" if head else line.label
             return f"{called} -> {text}" if text else called if head else ""
 
 
-def _quote(text: str, spans: Sequence[Span]) -> str:
-    pieces = (text[start:end].strip().removeprefix("… ").removesuffix(" …") for start, end in _merged(spans))
-    return GAP.join(piece for piece in pieces if piece).replace("\n", "\n ")
-
-
-def _merged(spans: Sequence[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (min(start, merged[-1][0]), max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+def _quote(pieces: Sequence[str]) -> str:
+    quoted = (piece.strip().removeprefix("… ").removesuffix(" …") for piece in pieces)
+    return GAP.join(piece for piece in quoted if piece).replace("\n", "\n ")
 
 
 def standing_spans(text: str, body: str) -> tuple[Span, ...]:

@@ -2,17 +2,15 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, field, frozen
 
-from polycontext.pressure.extractive.choice import Opening, Segment
-from polycontext.pressure.extractive.lines import Line
+from polycontext.pressure.extractive.choice import Chooser, Segment
+from polycontext.pressure.extractive.lines import BODY, CALL, Line, lines_of
 from polycontext.pressure.extractive.segments import Span, lead_in, split
 from polycontext.pressure.extractive.terms import TermBook
-from polycontext.window import Role, TokenCounter
-
-_CALL, _BODY = 0, 1
+from polycontext.window import Role, TokenCounter, Turn
 
 WHOLE_CALL = 90
 """A call's arguments up to this many characters are one segment."""
@@ -45,37 +43,111 @@ class Bonuses:
     query: float
 
 
-@frozen
-class Reading:
-    """Hold segments in the order of the conversation, the weight of each term, and what opens each line."""
+@frozen(eq=False)
+class Candidates:
+    """Hold what could be kept of the turns read so far: segments in the order of the conversation, their lines and terms (immutable).
 
-    segments: list[Segment]
-    weights: list[float]
-    openings: list[Opening]
+    What a summary was chosen from goes on into the next one, so that each turn is read and counted once and
+    nothing is summarised from a summary. `turns` and `lines` are how many have been read.
+    """
+
+    segments: tuple[Segment, ...] = ()
+    lines: Mapping[int, Line] = {}
+    book: TermBook = field(factory=TermBook)
+    openings: Mapping[int, int] = {}
+    turns: int = 0
+    read: int = 0
+
+    def chooser(self, boosts: Sequence[float] | None = None) -> Chooser:
+        """Return what ranks all segments by what they are worth now."""
+        return Chooser(self.segments, self.book.weights(self.turns), boosts or self.boosts, self.openings)
+
+    @property
+    def boosts(self) -> list[float]:
+        """Return the factors that raise the segments' worth."""
+        return [segment.boost for segment in self.segments]
+
+    @property
+    def cost(self) -> int:
+        """Return the tokens of all segments."""
+        return sum(segment.cost for segment in self.segments)
+
+    def within(self, tokens: int) -> "Candidates":
+        """Return those that would be chosen first, up to about `tokens`; terms that none of them holds are forgotten."""
+        chooser = self.chooser()
+        chooser.choose(tokens)
+        kept = [self.segments[index] for index in sorted(chooser.chosen)]
+        terms = sorted({term for segment in kept for term in segment.terms})
+        numbers = {term: number for number, term in enumerate(terms)}
+        segments = tuple(evolve(segment, terms=tuple(numbers[term] for term in segment.terms)) for segment in kept)
+        return self._of(segments, self.book.of(terms))
+
+    def without(self, keys: Container[str]) -> "Candidates":
+        """Return all but the segments of lines that a later line of the same key makes out of date."""
+        segments = tuple(segment for segment in self.segments if self.lines[segment.line].key not in keys)
+        return self if len(segments) == len(self.segments) else self._of(segments, self.book)
+
+    def _of(self, segments: tuple[Segment, ...], book: TermBook) -> "Candidates":
+        living = {segment.line for segment in segments}
+        lines = {number: line for number, line in self.lines.items() if number in living}
+        openings = {number: tokens for number, tokens in self.openings.items() if number in living}
+        return Candidates(segments, lines, book, openings, self.turns, self.read)
 
 
-def read(lines: Sequence[Line], turns: int, query: str | None, bonuses: Bonuses, counter: TokenCounter) -> Reading:
-    """Return the segments of `lines`, weighed and each counted once."""
-    book = TermBook()
-    segments = [segment for index, line in enumerate(lines) for segment in _segments(index, line, bonuses, book)]
-    asked = frozenset(book.read(query, 0, len(query), -1, said=False)[0]) if query else frozenset()
-    weights = book.weights(turns)
-    _raise_relevant(segments, len(lines), asked, weights, bonuses.query)
-    for segment in segments:
-        text = lines[segment.line].parts[segment.part]
-        segment.cost = counter.count(text[segment.lead : segment.end]) + _GAP_TOKENS
-    return Reading(segments, weights, _openings(lines, segments, counter))
+def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: TokenCounter) -> Candidates:
+    """Return `known` and the segments of `turns`, each counted once; what is said again later, or anew, is not there twice."""
+    lines = _newest([evolve(line, turn=known.turns + line.turn) for line in lines_of(turns)])
+    known = known.without({line.key for line in lines if line.key})
+    book = known.book.copy()
+    fresh = [segment for number, line in enumerate(lines, known.read) for segment in _segments(number, line, bonuses, book)]
+    for segment in fresh:
+        segment.cost = counter.count(segment.text) + _GAP_TOKENS
+    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.label for line in lines}}
+    numbered = dict(enumerate(lines, known.read))
+    return Candidates(
+        (*known.segments, *fresh),
+        {**known.lines, **{number: line.bare for number, line in numbered.items()}},
+        book,
+        {**known.openings, **{number: costs[line.label] for number, line in numbered.items()}},
+        known.turns + len(turns),
+        known.read + len(lines),
+    )
 
 
-def _segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
-    whole = [(0, len(line.call))] if 0 < len(line.call) <= WHOLE_CALL else []
-    for start, end in split(line.call, whole):
-        terms, anchor = book.read(line.call, start, end, line.turn, said=True)
-        yield Segment(index, _CALL, start, lead_in(line.call, start, anchor), end, terms)
-    yield from _body_segments(index, line, bonuses, book)
+def _newest(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without those that a later one of the same key makes out of date."""
+    latest = {line.key: place for place, line in enumerate(lines) if line.key}
+    return [line for place, line in enumerate(lines) if latest.get(line.key, place) == place]
 
 
-def _body_segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
+def raised(candidates: Candidates, query: str, bonus: float) -> list[float]:
+    """Return the boosts with what speaks of `query` raised: half for the segment's own words, half for those of its whole line."""
+    asked, weights = candidates.book.find(query), candidates.book.weights(candidates.turns)
+    total = sum(weights[term] for term in asked)
+    if not total:
+        return candidates.boosts
+    of_segment = [asked.intersection(segment.terms) for segment in candidates.segments]
+    of_line: dict[int, set[int]] = {}
+    for segment, terms in zip(candidates.segments, of_segment, strict=True):
+        of_line.setdefault(segment.line, set()).update(terms)
+    boosts = candidates.boosts
+    for index, (segment, terms) in enumerate(zip(candidates.segments, of_segment, strict=True)):
+        shared = sum(weights[term] for term in terms) + sum(weights[term] for term in of_line[segment.line])
+        boosts[index] *= 1 + bonus * shared / (2 * total)
+    return boosts
+
+
+def _segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
+    call = line.call
+    whole = [(0, len(call))] if 0 < len(call) <= WHOLE_CALL else []
+    for start, end in split(call, whole):
+        terms, anchor = book.read(call, start, end, line.turn, said=True)
+        lead = lead_in(call, start, anchor)
+        yield Segment(number, CALL, start, lead, end, call[lead:end], terms)
+    yield from _body_segments(number, line, bonuses, book)
+
+
+def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
     text, said = line.body, line.role is not Role.TOOL
     failed, decided = failures(text), decision_spans(text) if said else []
     cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
@@ -87,38 +159,14 @@ def _body_segments(index: int, line: Line, bonuses: Bonuses, book: TermBook) -> 
         for spans, bonus in cues:
             boost *= bonus if _shared(spans, start, end) else 1.0
         standing = _shared(line.standing, start, end) is not None
-        yield Segment(index, _BODY, start, lead_in(text, start, anchor), end, terms, boost, standing)
+        lead = lead_in(text, start, anchor)
+        yield Segment(number, BODY, start, lead, end, text[lead:end], terms, boost, standing)
 
 
 def _shared(spans: Sequence[Span], start: int, end: int) -> Span | None:
     """Return the last of `spans` (ascending, disjoint) that shares a character with ``start:end``."""
     place = bisect_left(spans, (end, 0)) - 1
     return spans[place] if place >= 0 and spans[place][1] > start else None
-
-
-def _raise_relevant(segments: Sequence[Segment], lines: int, asked: frozenset[int], weights: Sequence[float], bonus: float) -> None:
-    """Raise what speaks of the query: half for the segment's own words, half for those of its whole line."""
-    total = sum(weights[term] for term in asked)
-    if not total:
-        return
-    of_segment = [asked.intersection(segment.terms) for segment in segments]
-    of_line: list[set[int]] = [set() for _ in range(lines)]
-    for segment, terms in zip(segments, of_segment, strict=True):
-        of_line[segment.line] |= terms
-    for segment, terms in zip(segments, of_segment, strict=True):
-        if found := of_line[segment.line]:
-            shared = sum(weights[term] for term in terms) + sum(weights[term] for term in found)
-            segment.boost *= 1 + bonus * shared / (2 * total)
-
-
-def _openings(lines: Sequence[Line], segments: Sequence[Segment], counter: TokenCounter) -> list[Opening]:
-    """Return what opens each line: its label and, where a call is short enough to be one segment, the call."""
-    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.label for line in lines}}
-    calls: dict[int, int | None] = {}
-    for index, segment in enumerate(segments):
-        if segment.part == _CALL:
-            calls[segment.line] = None if segment.line in calls else index
-    return [Opening(costs[line.label], calls.get(index)) for index, line in enumerate(lines)]
 
 
 @define

@@ -14,7 +14,7 @@ from polycontext.window import TokenCounter
 Span = tuple[int, int]
 """Where a piece of a text starts and where it ends, in characters."""
 
-LIMIT = 60
+LIMIT = 40
 """A piece half again longer than this many characters is cut near it."""
 
 MIN_CHARS = 20
@@ -23,7 +23,7 @@ MIN_CHARS = 20
 MAX_CHARS = 300
 """A piece that must stay whole is cut after this many characters all the same."""
 
-LEAD = 22
+LEAD = 32
 """How many characters to its left an identifier keeps: what binds it to its meaning."""
 
 _BOUNDARY = re.compile(r"\n|(?<=[.!?])[\"')\]]{0,3}\s|[。！？；।؟]|(?<=[,}\]])\s?(?=[\"{\[])|\s…(?=\s)")
@@ -137,17 +137,17 @@ def clip(text: str, max_tokens: int, counter: TokenCounter) -> str:
         return counter.count(text[:end]) <= max_tokens
 
     ends = [0, *(match.end() for match in _UNBROKEN.finditer(text))]
-    words = _most(len(ends) - 1, lambda number: fits(ends[number]))
+    words = most(len(ends) - 1, lambda number: fits(ends[number]))
     if words or len(ends) == 1:
         return text[: ends[words]]
-    end = safe_cut(text, _most(ends[1], fits))
+    end = safe_cut(text, most(ends[1], fits))
     # A tokenizer may take more tokens for fewer letters, so that what safe_cut gives back need not fit.
     while end and not fits(end):
         end = safe_cut(text, end - 1)
     return text[:end]
 
 
-def _most(limit: int, fits: Callable[[int], bool]) -> int:
+def most(limit: int, fits: Callable[[int], bool]) -> int:
     """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
     low, high = 0, limit + 1
     while high - low > 1:

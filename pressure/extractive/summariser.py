@@ -14,13 +14,12 @@ from collections.abc import Sequence
 
 from attrs import field, frozen, validators
 
-from polycontext.pressure.extractive.choice import Chooser, Fitter
-from polycontext.pressure.extractive.lines import lines_of
-from polycontext.pressure.extractive.reading import Bonuses, read
-from polycontext.pressure.extractive.segments import clip
-from polycontext.pressure.gist import attachment_head, shorter_outlines
-from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.items import attached_outline
+from polycontext.pressure.extractive.choice import Fitter
+from polycontext.pressure.extractive.reading import Bonuses, Candidates, raised, read
+from polycontext.window import TokenCounter, Turn
+
+_SLACK = 1.5
+"""How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
 
 
 @frozen(kw_only=True)
@@ -55,33 +54,19 @@ class ExtractiveSummariser:
 
         Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
         """
+        return self.write(self.read(turns, counter=counter), max_tokens, counter=counter, query=query)
+
+    def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
+        """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
+        bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
+        candidates = read(known or Candidates(), turns, bonuses, counter)
+        return candidates if most is None or candidates.cost <= _SLACK * most else candidates.within(most)
+
+    def write(self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return the summary of at most `max_tokens` that `candidates` make."""
         if max_tokens <= 0:
             return ""
-        lines = lines_of(turns)
-        bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
-        reading = read(lines, len(turns), query, bonuses, counter)
-        fitter = Fitter(lines, reading.segments, counter)
+        fitter = Fitter(candidates.lines, candidates.segments, counter)
         whole = fitter.everything(max_tokens)
-        return whole if whole is not None else fitter.best(Chooser(reading.segments, reading.weights, reading.openings), max_tokens)
-
-
-def outline_body(turn: Turn, max_tokens: int, counter: TokenCounter) -> str:
-    """Return name, lines and outline of what `turn` attached, within `max_tokens`; what defines no names is summarised.
-
-    Where not all fits, what stands inside of something else goes first, then the end.
-    """
-    head, outline = attachment_head(turn), attached_outline(turn)
-    if not outline:
-        return _summarised(turn, head, max_tokens, counter)
-    fitting = (text for text in shorter_outlines(head, outline) if counter.count(text) <= max_tokens)
-    return next(fitting, None) or clip(head, max_tokens, counter)
-
-
-def _summarised(turn: Turn, head: str, max_tokens: int, counter: TokenCounter) -> str:
-    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
-
-    # As a lone result, so that nobody is said to have spoken it.
-    content = Turn(Role.TOOL, fenced_text(turn.text)[1], tool_call_id=turn.resource_id)
-    room = max_tokens - counter.count(f"{head}\n ")
-    body = ExtractiveSummariser().summarise([content], room, counter=counter)
-    return f"{head}\n {body}" if body else clip(head, max_tokens, counter)
+        boosts = raised(candidates, query, self.query_bonus) if query else None
+        return whole if whole is not None else fitter.best(candidates.chooser(boosts), max_tokens)

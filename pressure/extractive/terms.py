@@ -7,7 +7,7 @@ their values carry them along.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import pairwise
 from math import log
@@ -110,6 +110,27 @@ def _strong_kind(term: str) -> Kind | None:
     return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
 
 
+def plain_terms(text: str) -> Iterator[str]:
+    """Yield the terms of `text` in lower case, without those that every text has.
+
+    >>> list(plain_terms("The flight UA100 is late"))
+    ['flight', 'ua100', 'late']
+    """
+    for match in _TERM.finditer(text):
+        for key in _split(match[0].lower()):
+            if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()):
+                yield key
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of `text` as they are written, each once.
+
+    >>> terms_of("Fix src/app.py, then run src/app.py")
+    ['Fix', 'src/app.py', 'then', 'run']
+    """
+    return list(dict.fromkeys(_TERM.findall(text)))
+
+
 class TermBook:
     """Number the terms of one conversation and note in which turns each occurs.
 
@@ -125,6 +146,21 @@ class TermBook:
         self.turns: list[int] = []
         self.last: list[int] = []
         self.said: list[bool] = []
+
+    def copy(self) -> "TermBook":
+        """Return a book of its own that knows what this one knows."""
+        return self.of(range(len(self.kinds)))
+
+    def of(self, numbers: Iterable[int]) -> "TermBook":
+        """Return a book that knows of these terms alone, and numbers them in their order."""
+        book, kept = TermBook(), list(numbers)
+        keys = list(self._numbers)
+        book._numbers = {keys[number]: place for place, number in enumerate(kept)}
+        book.kinds = [self.kinds[number] for number in kept]
+        book.turns = [self.turns[number] for number in kept]
+        book.last = [self.last[number] for number in kept]
+        book.said = [self.said[number] for number in kept]
+        return book
 
     def read(self, text: str, start: int, end: int, turn: int, *, said: bool) -> tuple[tuple[int, ...], int | None]:
         """Note the terms of ``text[start:end]`` in `turn`; return their numbers and where the first strong one stands.
@@ -156,19 +192,20 @@ class TermBook:
             if said:
                 self.said[number] = True
 
+    def find(self, text: str) -> frozenset[int]:
+        """Return the numbers of the terms of `text` that were read before; nothing is noted."""
+        keys = (_key(key) for match in _TERM.finditer(text) for key in _split(match[0]))
+        return frozenset(self._numbers[key] for key in keys if key in self._numbers)
+
     def _enter(self, raw: str) -> tuple[int, ...]:
-        unspaced = _UNSPACED_RUN.match(raw) and len(raw) > 1
-        keys = [left + right for left, right in pairwise(raw)] if unspaced else [raw]
-        numbers = tuple(self._number(key) for key in keys)
+        numbers = tuple(self._number(key) for key in _split(raw))
         self._of_raw[raw] = numbers
         return numbers
 
     def _number(self, key: str) -> int:
-        kind = kind_of(key)
-        key = key.lower() if kind is Kind.WORD else key
-        number = self._numbers.setdefault(key, len(self.kinds))
+        number = self._numbers.setdefault(_key(key), len(self.kinds))
         if number == len(self.kinds):
-            self.kinds.append(kind)
+            self.kinds.append(kind_of(key))
             self.turns.append(0)
             self.last.append(-1)
             self.said.append(False)
@@ -187,3 +224,12 @@ class TermBook:
         age = max(1, turns - self.last[number])
         fading: float = age ** (FADING_STRONG if kind in STRONG else FADING_WEAK)
         return WORTH[kind] * weight / fading
+
+
+def _split(raw: str) -> list[str]:
+    """Return the terms of a match: pairs of characters where words are not spaced."""
+    return [left + right for left, right in pairwise(raw)] if _UNSPACED_RUN.match(raw) and len(raw) > 1 else [raw]
+
+
+def _key(term: str) -> str:
+    return term.lower() if kind_of(term) is Kind.WORD else term

@@ -76,7 +76,7 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
     """What a plan replaces and drops are disjoint runs of turns; the prompt cache ends at the first of them, or where parts fall before it."""
-    runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(drop.start, drop.stop) for drop in plan.drops])
+    runs = sorted([run for job in plan.jobs for run in job.runs] + [(drop.start, drop.stop) for drop in plan.drops])
     holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs)
     falling = [place for place, turn in enumerate(plan.window.all_turns()) if turn.resource_id in plan.bared or place == plan.unbound_from]
     agree(plan.first_changed, min([*(run[0] for run in runs[:1]), *falling], default=None))

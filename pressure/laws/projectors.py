@@ -8,7 +8,7 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.gist import source_ids
+from polycontext.pressure.gist import is_summary, source_ids
 from polycontext.pressure.laws.views import GALOIS
 from polycontext.pressure.threshold import pressure_of
 from polycontext.pressure.view import view_of
@@ -89,10 +89,13 @@ def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: 
 
 @law(PROJECTOR)
 def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """What stands and what is stood for is in the order of the conversation, each once."""
-    after = [source for turn in projector.compress(window, target).window.all_turns() for source in source_ids(turn)]
-    before = [source for turn in window.all_turns() for source in source_ids(turn)]
-    agree(after, [source for source in before if source in set(after)])
+    """What stands is in the order of the conversation, a gist where the first of its sources stood, and nothing is told twice."""
+    after = [source_ids(turn) for turn in projector.compress(window, target).window.all_turns()]
+    places = {source: place for place, turn in enumerate(window.all_turns()) for source in source_ids(turn)}
+    told = [source for sources in after for source in sources]
+    agree(len(told), len(set(told)))
+    firsts = [min(places[source] for source in sources) for sources in after]
+    agree(firsts, sorted(firsts))
 
 
 @law(PROJECTOR)
@@ -114,13 +117,16 @@ def ledger_survives_compression(projector: Compressor, window: ContextWindow, ta
 
 
 @law("design §6, Ladder")
-def open_atom_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """The atom that waits for a result, and the last turn the user said, stand whatever their class."""
-    said = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist]
+def open_calls_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
+    """Calls that wait stand whatever their class, each result they had whole or cut; and so does the question, unless the reach cuts it."""
+    said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
-    missing = [turn for turn in (*said[-1:], *waiting) if not any(says_all_of(each, turn) for each in after.all_turns())]
-    agree((missing, after.open_calls), ([], window.open_calls))
+    held = held_turns(after)
+    question = [] if getattr(getattr(projector, "reach", None), "cuts_question", False) else said[-1:]
+    missing = [turn for turn in (*question, *waiting[:1]) if not any(says_all_of(each, turn) for each in after.all_turns())]
+    answers = [held[source_ids(turn)[0]].tool_call_id for turn in waiting[1:] if source_ids(turn)[0] in held]
+    agree((missing, answers, after.open_calls), ([], [turn.tool_call_id for turn in waiting[1:]], window.open_calls))
 
 
 @law(GALOIS)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.fulfilment import Summariser
-from polycontext.pressure.gist import MIN_GIST_TOKENS
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
+_ENOUGH = 40
 _SUMMARISER = "design §6, Summarisers"
 
 
@@ -34,7 +34,7 @@ def offline_summaries_repeat(offline_summariser: Summariser, turns: Sequence[Tur
 @law("design §6, Summarisers: the offline default, no demand of the protocol")
 def offline_summaries_say_something(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """The offline summariser is never lost for words: where any turn has one, and 40 tokens are allowed, the summary is not empty."""
-    if allowance >= MIN_GIST_TOKENS and any(character.isalnum() for turn in turns for character in turn.text):
+    if allowance >= _ENOUGH and any(character.isalnum() for turn in turns for character in turn.text):
         summary = offline_summariser.summarise(turns, allowance, counter=counter)
         holds(bool(summary.strip()), "not empty", summary)
 

@@ -73,18 +73,12 @@ def ids(turns: Sequence[Turn]) -> list[str]:
     return [turn.resource_id for turn in turns]
 
 
-def gist_tokens(window: ContextWindow) -> int:
-    """Return the tokens of all gists that stand in the window."""
-    return sum(turn.tokens or 0 for turn in window.all_turns() if turn.is_gist)
-
-
 def is_clean(result: CompressionResult) -> bool:
     """Tell whether every gist was accepted at once."""
     return not result.rejections
 
 
-def hard_plan(projector: ContextProjector, window: ContextWindow) -> Plan:
-    """Return the harshest plan before everything between fixed atoms becomes one gist."""
+def hard_plan(projector: ContextProjector, window: ContextWindow, room: int = 0) -> Plan:
+    """Return the plan by which all that is older yields and the newest results are cut, with `room` tokens for their words."""
     ladder = projector.ladder(window)
-    step = len(ladder.tokens) - 1 - ladder.has_collapse
-    return plan_at(ladder, step, ladder.tokens[step])
+    return plan_at(ladder, ladder.cut_newest, ladder.tokens[ladder.cut_newest] + room)

@@ -1,25 +1,42 @@
-"""A gist says of how many turns it is, is recognised by its frame, and stands in the place of what it stands for."""
+"""A gist is recognised by its frame, and stands in the place of what it stands for."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from polycontext.pressure.gist import digest_text, is_gist_text, pointer_turn, summary_text, summary_turn
-from polycontext.window import Turn
+from polycontext.pressure.gist import (
+    digest_text,
+    digest_turn,
+    is_gist_text,
+    is_summary,
+    least_digest,
+    least_summary,
+    pointer_turn,
+    summary_text,
+    summary_turn,
+    unframed,
+)
+from polycontext.window import Part, TiktokenCounter, Turn, count_turn
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, tzinfo=UTC)
 POINTER = "[Superseded: a later call with the same arguments has the current result]"
+OLDER = [
+    "[Summary of 1 earlier message]\nx",
+    "[Summary of 300 earlier messages]\n",
+    "[Cut to its essentials; the full result is in the log]\nx",
+]
+"""Frames that stand in journals of earlier versions."""
 ATTACHED = "[Superseded: a later attachment has the current text of src/a.py]"
 
 
-def test_a_summary_says_of_how_many_messages_it_is() -> None:
-    """One message is one, more are many."""
-    assert summary_text("user: hi", 1) == "[Summary of 1 earlier message]\nuser: hi"
-    assert summary_text("user: hi", 12) == "[Summary of 12 earlier messages]\nuser: hi"
+def test_a_frame_says_nothing_that_changes() -> None:
+    """No count: what stays of a summary stays a prefix of the next one. What was cut says where the whole is."""
+    assert summary_text("user: hi") == "[Summary of earlier messages]\nuser: hi"
+    assert digest_text("21 deg", "t4") == "[Cut; the whole is t4 in the log]\n21 deg"
 
 
-@pytest.mark.parametrize("text", [summary_text("x", 1), summary_text("", 300), digest_text("x"), POINTER, ATTACHED])
+@pytest.mark.parametrize("text", [summary_text("x"), summary_text(""), digest_text("x", "t4"), *OLDER, POINTER, ATTACHED])
 def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
     """Every frame is known again, and only where it opens the text."""
     assert is_gist_text(text)
@@ -27,7 +44,7 @@ def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[Summary of all]\nx", "[Summary of 3 earlier messages] x", "[Superseded", POINTER[:-1], f"{ATTACHED}\nThe rest."]
+    "text", ["", "[Summary of all]\nx", "[Summary of earlier messages] x", "[Cut; the whole is\nt4 in the log]\n", "[Cut]\nx", "[Superseded", POINTER[:-1], f"{ATTACHED}\nThe rest."]
 )
 def test_what_only_begins_like_a_frame_is_none(text: str) -> None:
     """Words that a user may well say are the user's."""
@@ -44,9 +61,38 @@ def test_a_pointer_stands_where_the_result_stood() -> None:
 def test_a_summary_is_one_level_above_the_highest_summary_it_stands_for() -> None:
     """Its time is that of the last of them, its sources are those of the log."""
     first = Turn("user", "hi", resource_id="t1", timestamp=NOON)
-    low = Turn("user", summary_text("x", 2), resource_id="g1", timestamp=NOON, sources=("t2", "t3"))
-    high = Turn("user", summary_text("x", 2), resource_id="g2", timestamp=NOON, sources=("t4", "t5"), level=2)
+    low = Turn("user", summary_text("x"), resource_id="g1", timestamp=NOON, sources=("t2", "t3"))
+    high = Turn("user", summary_text("x"), resource_id="g2", timestamp=NOON, sources=("t4", "t5"), level=2)
     last = Turn("assistant", "bye", resource_id="t6", timestamp=LATER)
     for sources, level in (((first, last), 0), ((first, low, last), 1), ((high, low, last), 3)):
         made = summary_turn("text", sources, ("t1", "t6"), "g9")
         assert made == Turn("user", "text", resource_id="g9", timestamp=LATER, sources=("t1", "t6"), level=level)
+
+
+@pytest.mark.parametrize("text", [summary_text("a\nb"), digest_text("a\nb", "t4"), *(f"{older.partition(chr(10))[0]}\na\nb" for older in OLDER)])
+def test_a_frame_comes_off(text: str) -> None:
+    """What is cut again is cut from its words; what has no frame is all words."""
+    assert unframed(text) == "a\nb"
+    assert unframed("a\nb") == "a\nb"
+    assert unframed(f"x{text}") == f"x{text}"
+
+
+def test_what_is_cut_stands_where_it_stood() -> None:
+    """A result answers the same call; what the user said is the user's, with its pictures, and is no summary. Cut again it names the same source."""
+    result = Turn("tool", "21 degrees", tool_call_id="c1", name="weather", resource_id="t4", timestamp=NOON, tokens=9)
+    text = "[Cut; the whole is t4 in the log]\n21"
+    cut = digest_turn(result, "21", "g7")
+    assert cut == Turn("tool", text, tool_call_id="c1", name="weather", resource_id="g7", timestamp=NOON, sources=("t4",))
+    assert digest_turn(cut, "2", "g8").sources == ("t4",)
+    picture = Part("openai", "{}")
+    said = digest_turn(Turn("user", "Look at this.", resource_id="t5", parts=(picture,)), "Look", "g9")
+    assert (said.parts, is_summary(said), is_summary(cut)) == ((picture,), False, False)
+    assert is_summary(Turn("user", summary_text("x"), sources=("t1",)))
+
+
+def test_the_least_gist_says_something() -> None:
+    """A summary from 14 tokens, a cut result from 20: the frame, and more than nothing."""
+    counter, result = TiktokenCounter("o200k_base"), Turn("tool", "x", tool_call_id="c1", resource_id="t4")
+    assert least_summary(counter) == 14
+    assert least_digest(result, counter) == 20
+    assert count_turn(counter, digest_turn(result, "Some words.", "g1")) <= 20

@@ -1,18 +1,22 @@
 """The ladder: all plans for one window are a chain, gentle to harsh, and the gentlest sufficient one is found."""
 
+import json
+from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import Head, lived_windows, reaches
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
+from polycontext.nodes.testing import FAST, Head, lived_windows, reaches
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of
+from polycontext.pressure.gist import is_summary, least_digest, least_summary, summary_text, summary_turn
 from polycontext.pressure.plan import plan_at
-from polycontext.pressure.reach import Kind
-from polycontext.window import Atom, ContextWindow, Role, Turn
-from polycontext.window.items import attachment_of
-from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
+from polycontext.window import Atom, ContextItem, ContextWindow, Part, Role, Splice, Turn, count_turn
+from polycontext.window.items import item_turn
+from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
 
 
 def plans(ladder: Ladder) -> list[Plan]:
@@ -35,22 +39,13 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 # --- a chain ---------------------------------------------------------------
 
 
-def test_a_pointer_lasts_where_the_last_rung_makes_no_gist() -> None:
-    """A superseded result that stands alone between two fixed turns, too small for a gist of its own, stays a pointer on every later rung."""
-    small, late = words(1, 9), [assistant(words(9)), assistant(words(10))]
-    window = extended(opened(), [calls("ls"), result(0, small), user("Never stop."), calls("ls"), result(0, small), *talk(6), *late])
-    ladder = ContextProjector(reach=Reach(keep_recent=1)).ladder(window)
-    assert ladder.has_collapse
-    chain = plans(ladder)
-    assert window.class_of(window.all_turns()[4]) is ResourceClass.PRESERVED
-    assert sum(turn.tokens or 0 for turn in window.all_turns()[2:4]) <= 40
+def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
+    """A superseded result points from the first plan on; the plan that gists its atom says so in its place, and no plan brings it back."""
+    window = extended(opened(), [calls("ls"), result(0, words(1)), *talk(4), calls("ls"), result(0, words(1)), *talk(4, first=4)])
+    chain = plans(ContextProjector(reach=Reach(keep_recent=1)).ladder(window))
+    kinds = [next((job.kind for job in plan.jobs if "t4" in ids(job.sources)), None) for plan in chain]
+    assert kinds == [None, GistKind.POINTER, *[GistKind.BLOCK] * (len(chain) - 2)]
     assert all(plan.lowered["t3"] is Fidelity.GIST for plan in chain[1:])
-    fixed = sum(tokens for tokens, kind in zip(ladder.columns.atoms.tokens, ladder.columns.kinds, strict=True) if kind is Kind.FIXED)
-    assert ladder.floor == fixed + 40 - ladder.pointer_gains[2] + 2 * 40
-    for plan in chain[1:]:
-        done = HEAD.commit(window, HEAD.fulfil(plan))
-        assert done.tokens_after <= plan.tokens_promised
-        assert view_of(done.window, window.atoms()) <= plan.ceiling(window.atoms())
 
 
 @given(lived_windows(), reaches())
@@ -83,14 +78,16 @@ def test_no_ceiling_is_below_the_floor_of_its_class(window: ContextWindow, reach
 
 @given(lived_windows(), reaches())
 def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, reach: Reach) -> None:
-    """Whatever their class, nothing on the ladder touches them."""
+    """Whatever their class: of open calls the results are cut at most, and the question yields where the reach says so."""
     harshest = plans(ContextProjector(reach=reach).ladder(window))[-1]
+    digests = {job.sources[0].resource_id for job in harshest.jobs if job.kind is GistKind.DIGEST}
+    touched = {turn.resource_id for job in harshest.jobs for turn in job.sources} - digests
     atoms = window.atoms()
-    users = [atom for atom in atoms if atom.turns[0].role is Role.USER and not atom.turns[0].is_gist]
-    for atom in [*users[-1:], *(atom for atom in atoms if atom.is_open)]:
-        assert atom.id not in harshest.lowered
-        touched = {turn.resource_id for job in harshest.jobs for turn in job.sources}
-        assert touched.isdisjoint(atom.resource_ids)
+    waiting = {i for atom in atoms if atom.is_open for i in atom.resource_ids}
+    question = [atom.id for atom in atoms if atom.turns[0].role is Role.USER and not is_summary(atom.turns[0])][-1:]
+    assert touched.isdisjoint(waiting)
+    assert {*digests, *touched}.isdisjoint(question) or reach.cuts_question
+    assert digests.isdisjoint(atom.id for atom in atoms if atom.is_open)
 
 
 # --- the gentlest sufficient plan ------------------------------------------
@@ -123,11 +120,14 @@ def test_the_plan_is_the_gentlest_that_suffices(window: ContextWindow, reach: Re
 
 
 @given(lived_windows(), reaches(), st.integers(-5, 5_000))
-def test_planning_within_tokens_is_planning_for_their_pressure(window: ContextWindow, reach: Reach, tokens: int) -> None:
-    """`plan_within` takes the first plan of the chain that promises at most so many tokens."""
+def test_the_gentlest_and_the_roomiest_plan(window: ContextWindow, reach: Reach, tokens: int) -> None:
+    """One is the first of the chain that promises at most so many tokens; the other is one that does too, no gentler, and gentler for more."""
     ladder = ContextProjector(reach=reach).ladder(window)
     sufficient = [step for step, promised in enumerate(ladder.tokens) if promised <= tokens]
     assert ladder.gentlest(tokens) == (sufficient[0] if sufficient else len(ladder.tokens) - 1)
+    assert ladder.roomiest(tokens + 1) <= ladder.roomiest(tokens)
+    assert ladder.gentlest(tokens) <= ladder.roomiest(tokens) <= max(ladder.cut_newest, ladder.gentlest(tokens))
+    assert ladder.roomiest(ladder.tokens[0]) == 0
 
 
 # --- the rungs -------------------------------------------------------------
@@ -140,6 +140,7 @@ def test_droppable_goes_before_required() -> None:
     assert chain[1] == {"t5": "DROPPED"}
     assert chain[2] == {"t5": "DROPPED", "t8": "DROPPED"}
     assert chain[3] == {"t5": "DROPPED", "t8": "DROPPED", "t3": "GIST"}
+    assert all(gentle.items() <= harsh.items() for gentle, harsh in pairwise(chain))
     assert chain[4] == {"t5": "DROPPED", "t8": "DROPPED", "t3": "GIST", "t4": "GIST"}
 
 
@@ -164,31 +165,86 @@ def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
     unanswered = extended(opened(), [*old, calls("read", arguments='{"p": 1}')])
     half = extended(opened(), [*old, calls("read", "run", arguments='{"p": 1}'), result(1, "done")])
     for window in (elsewhere, unanswered, half):
-        assert ContextProjector(reach=Reach(keep_recent=0)).ladder(window).pointers == []
+        assert ContextProjector(reach=Reach(keep_recent=0)).ladder(window).pointer_gains == {}
 
 
-def test_runs_of_required_atoms_are_one_block() -> None:
-    """Neighbours are summarised together; a preserved turn parts two blocks, a dropped one does not."""
+def pieces(window: ContextWindow, projector: ContextProjector = HEAD) -> list[str]:
+    """Return what stands in the window that the harshest plan makes: ids, and "gist" for a gist."""
+    done = projector.commit(window, projector.fulfil(plans(projector.ladder(window))[-1]))
+    return ["gist" if turn.is_gist else turn.resource_id for turn in done.window.all_turns()]
+
+
+def test_all_that_yields_is_one_gist() -> None:
+    """It stands where the first of its sources stood, whatever stands in between: a pinned turn parts no gist, a dropped one neither."""
     pinned = Turn(Role.SYSTEM, "Mind the budget.")
     window = extended(opened(), [*talk(2), user("thanks!"), *talk(2, first=2), pinned, *talk(3, first=4), user("The last word.")])
-    ladder = ContextProjector(reach=Reach(keep_recent=1)).ladder(window)
-    assert [[atom + 1 for atom in block] for block in ladder.blocks] == [[3, 4, 6, 7], [9, 10, 11]]
+    ladder = ContextProjector(Head(), Reach(keep_recent=1)).ladder(window)
+    (job,) = plans(ladder)[-1].jobs
+    assert (job.kind, job.runs) == (GistKind.BLOCK, ((2, 4), (5, 7), (8, 11)))
+    assert ids(job.sources) == ["t3", "t4", "t6", "t7", "t9", "t10", "t11"]
+    assert pieces(window) == ["t1", "t2", "gist", "t8", "t12"]
+
+
+def test_an_older_gist_goes_into_the_next_one_first() -> None:
+    """There is one gist at a time, however often a window is compressed and whatever was pinned in between."""
+    window = extended(opened(), talk(6))
+    for number in range(4):
+        window = HEAD.compress(window, 0.1).window
+        assert sum(turn.is_gist for turn in window.all_turns()) == 1
+        window = extended(window, [Turn(Role.SYSTEM, f"Rule {number}."), *talk(4, first=10 * number)])
+    assert pieces(window)[:3] == ["t1", "t2", "gist"]
+    first = plans(HEAD.ladder(window))[1]
+    assert {turn.is_gist for job in first.jobs for turn in job.sources[:1]} == {True}
 
 
 @given(lived_windows(), reaches())
-def test_a_job_stands_for_whole_atoms_or_for_single_results(window: ContextWindow, reach: Reach) -> None:
-    """No job parts an atom: blocks and outlines cover whole ones, digests one result with its call kept, pointers that or an attachment."""
-    whole = {atom.start: atom for atom in window.atoms()}
-    stops = {atom.stop for atom in whole.values()}
-    for plan in plans(ContextProjector(reach=reach).ladder(window))[-3:]:
+def test_a_job_stands_for_whole_atoms_or_for_single_turns(window: ContextWindow, reach: Reach) -> None:
+    """No job parts an atom: the one block covers whole ones, digests and pointers one turn where it stands."""
+    starts, stops = ({getattr(atom, end) for atom in window.atoms()} for end in ("start", "stop"))
+    for plan in plans(ContextProjector(reach=reach).ladder(window)):
+        assert sum(job.kind is GistKind.BLOCK for job in plan.jobs) <= 1
         for job in plan.jobs:
-            turn = window.all_turns()[job.start]
-            if job.kind in {GistKind.BLOCK, GistKind.FOLD, GistKind.OUTLINE}:
-                assert job.start in whole
-                assert job.stop in stops
+            if job.kind is GistKind.BLOCK:
+                assert {run[0] for run in job.runs} <= starts
+                assert {run[1] for run in job.runs} <= stops
             else:
-                assert job.stop == job.start + 1
-                assert turn.role is Role.TOOL or (job.kind is GistKind.POINTER and attachment_of(turn) is not None)
+                turn = window.all_turns()[job.start]
+                assert job.runs == ((job.start, job.start + 1),)
+                assert turn.role is Role.TOOL or (turn.role is Role.USER and not turn.tool_calls)
+
+
+@given(lived_windows(), reaches())
+def test_a_gist_is_only_promised_where_it_can_be_made(window: ContextWindow, reach: Reach) -> None:
+    """Every job has room for a frame and a word, and less than its sources take: atoms too small for a gist wait for others."""
+    for plan in plans(ContextProjector(reach=reach).ladder(window)):
+        for job in plan.jobs:
+            assert job.allowance < job.source_tokens
+            if job.kind is GistKind.BLOCK:
+                assert job.allowance >= least_summary(FAST)
+            if job.kind is GistKind.DIGEST:
+                assert job.allowance >= least_digest(job.sources[0], FAST)
+
+
+def test_what_is_too_small_for_a_gist_waits_for_more() -> None:
+    """One short turn alone makes no plan; the next one that yields takes it along."""
+    window = extended(opened(), [assistant("So be it."), user("thanks!"), assistant(words(1)), user("Go on.")])
+    assert lowered(window, Reach(keep_recent=3))[1:] == [
+        {"t4": "DROPPED"},
+        {"t4": "DROPPED", "t3": "GIST", "t5": "GIST"},
+    ]
+    small = extended(opened(), [assistant("So be it."), user("Go on.")])
+    assert lowered(small, Reach(keep_recent=0)) == [{}]
+
+
+def test_thousands_of_small_atoms_are_one_gist() -> None:
+    """Whatever their number, and wherever pinned turns stand: the floor is what is fixed and one least gist."""
+    window = opened(1_000)
+    for number in range(3_000):
+        window = window.append(assistant("Go on."), ResourceClass.PRESERVED if number % 1_000 == 500 else ResourceClass.REQUIRED)
+    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED)
+    ladder = HEAD.ladder(window)
+    assert ladder.floor == fixed + least_summary(FAST)
+    assert len(pieces(window)) == 2 + 3 + 1
 
 
 # --- the recent tail -------------------------------------------------------
@@ -223,58 +279,216 @@ def test_an_atom_is_recent_as_a_whole() -> None:
     assert ContextProjector(reach=Reach(keep_recent=0)).ladder(window).columns.tail == 5
 
 
-def test_tail_results_are_cut_and_their_calls_kept() -> None:
-    """In the tail an atom with calls keeps them, and each long result becomes a digest of its own."""
-    window = extended(opened(), [calls("a", "b"), result(0, words(1, 80)), result(1, words(2, 80))])
-    done = HEAD.commit(window, HEAD.fulfil(hard_plan(HEAD, window)))
-    _, _, call, first, second = done.window.all_turns()
-    assert call == window.all_turns()[2]
+# --- the newest results ------------------------------------------------------
+
+
+def newest(count: int, *, length: int = 80, behind: Sequence[Turn] = ()) -> ContextWindow:
+    """Return a window that ends on so many calls, all answered, with old talk before them."""
+    answers = [result(number, words(number, length)) for number in range(count)]
+    return extended(opened(), [*talk(4, first=20), user("Look."), calls(*"abcd"[:count]), *answers, *behind])
+
+
+def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
+    """All that is older yields before them; then each long result is cut where it stands, and its call stays word for word."""
+    window = newest(2)
+    ladder = HEAD.ladder(window)
+    whole, cut = plan_at(ladder, ladder.whole_newest, 0), plan_at(ladder, ladder.cut_newest, 0)
+    assert set(whole.lowered) == {"t3", "t4", "t5", "t6"}
+    assert set(cut.lowered) == {*whole.lowered, "t8"}
+    done = HEAD.commit(window, HEAD.fulfil(cut))
+    _, _, gist, asked_last, call, first, second = done.window.all_turns()
+    assert gist.sources == ("t3", "t4", "t5", "t6")
+    assert (asked_last, call) == window.all_turns()[6:8]
     assert (first.tool_call_id, second.tool_call_id) == ("c0", "c1")
-    assert (first.sources, second.sources) == (("t4",), ("t5",))
-    assert done.tokens_after < done.tokens_before
+    assert (first.sources, second.sources) == (("t9",), ("t10",))
+    assert done.tokens_after <= cut.tokens_promised
 
 
-def test_gists_tighten_last_down_to_what_a_gist_needs() -> None:
-    """When nothing else can yield, allowances halve until each gist has only the room it needs to say what it stands for."""
-    window = extended(opened(8_000), [*talk(40), user("Well?")])
-    ladder = ContextProjector(Head(), Reach(keep_recent=1)).ladder(window)
-    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t43"})
-    loose, tight = plan_at(ladder, len(ladder.tokens) - len(ladder.tightenings) - 1, 0), plan_at(ladder, len(ladder.tokens) - 1, 0)
-    assert loose.jobs[0].allowance > 2 * tight.jobs[0].allowance
-    assert (tight.jobs[0].allowance, tight.tokens_promised, ladder.floor) == (40, fixed + 40, fixed + 40)
-    assert tight.lowered == loose.lowered
-    done = HEAD.commit(window, HEAD.fulfil(tight))
-    assert done.rejections == ()
-    assert done.tokens_after <= fixed + 40
+@pytest.mark.parametrize("behind", [[], [user("Well?")], [user("So what?"), Turn(Role.SYSTEM, "Be quick.")]], ids=len)
+@pytest.mark.parametrize("keep_recent", [0, 100])
+def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_recent: int) -> None:
+    """Whatever the user or the system said to the results; what the assistant has answered is old like any other."""
+    projector = ContextProjector(Head(), Reach(keep_recent=keep_recent))
+    ladder = projector.ladder(newest(1, behind=behind))
+    assert {"t3", "t4", "t5", "t6"} <= set(plan_at(ladder, ladder.whole_newest, 0).lowered)
+    assert "t8" not in plan_at(ladder, ladder.whole_newest, 0).lowered
+    assert plan_at(ladder, ladder.cut_newest, 0).lowered["t8"] is Fidelity.GIST
+    answered = projector.ladder(newest(1, behind=[*behind, assistant("I see.")]))
+    assert answered.whole_newest == answered.cut_newest
+    assert not answered.columns.newest
 
 
-def test_tightening_the_recent_tail_promises_what_its_gists_may_take() -> None:
-    """On every rung that halves allowances what is promised are the fixed turns and the gists; what was dropped has no share in it."""
-    window = opened(8_000).append(assistant(words(1, 400)), ResourceClass.DROPPABLE)
-    window = extended(window, [assistant(words(2, 400)), assistant(words(3, 800)), user("Well?")])
-    ladder = ContextProjector(reach=Reach(keep_recent=20)).ladder(window)
-    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t6"})
-    chain = plans(ladder)[ladder.comfortable : len(ladder.tokens) - ladder.has_collapse]
-    assert len(chain) == 1 + len(ladder.tightenings) > 3
-    assert [plan.tokens_promised for plan in chain] == [fixed + sum(job.allowance for job in plan.jobs) for plan in chain]
-    assert {len(plan.jobs) for plan in chain} == {2}
+def test_closed_calls_go_into_the_gist_last_and_open_ones_never() -> None:
+    """The very last plan takes the newest calls too, unless one of them waits for its result."""
+    closed, waiting = newest(2), extended(newest(1), [assistant("Next."), calls("a", "b"), result(1, words(9, 80))])
+    assert pieces(closed) == ["t1", "t2", "gist", "t7"]
+    assert pieces(waiting) == ["t1", "t2", "gist", "t7", "t11", "gist"]
+    assert HEAD.ladder(extended(opened(), [calls("a")])).floor == extended(opened(), [calls("a")]).tokens
 
 
-def test_last_everything_between_fixed_atoms_becomes_one_gist() -> None:
-    """The harshest plan makes one gist of a run, old gists and the recent tail included, and promises the floor."""
-    projector = ContextProjector(Head(), Reach(keep_recent=4))
-    window = projector.compress(extended(opened(2_000), [*talk(30), user("Well?")]), 0.2).window
-    window = extended(window, [calls("read"), result(0, words(1, 80)), assistant(words(2, 30))])
-    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t33"})
-    plan = projector.plan_for(window, 0.0)
-    done = projector.commit(window, projector.fulfil(plan))
-    assert (plan.tokens_promised, plan.floor) == (fixed + 80, fixed + 80)
-    assert [bool(turn.sources) for turn in done.window.all_turns()] == [False, False, True, False, True]
-    assert {job.allowance for job in plan.jobs} == {40}
+@pytest.mark.parametrize("answers", [0, 1, 2, 3])
+def test_open_calls_stand_with_each_result_they_have(answers: int) -> None:
+    """None, some or all but one: the calls stay open as they were, what came is cut at most."""
+    window = extended(opened(), [*talk(3), calls(*"abcd"), *(result(number, words(number, 90)) for number in range(answers))])
+    done = HEAD.compress(window, 0.0)
+    assert done.window.open_calls == window.open_calls
+    assert done.window.all_turns()[3:5] == window.all_turns()[4:6]
+    # The question stands between the gist and the calls.
+    assert [turn.tool_call_id for turn in done.window.all_turns()[5:]] == [f"c{number}" for number in range(answers)]
+    assert all(turn.is_gist for turn in done.window.all_turns()[5:])
+    assert done.tokens_after <= done.floor
 
 
-def test_a_small_window_never_jams() -> None:
-    """Many turns too small for a gist of their own still yield together, so the floor is what is fixed and one gist."""
-    window = extended(opened(300), [*talk(12), user("Well?")])
-    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if turn.resource_id in {"t1", "t2", "t15"})
-    assert ContextProjector(Head(), Reach(keep_recent=20)).floor(window) == fixed + 40
+def test_a_pinned_result_keeps_the_newest_calls_whole() -> None:
+    """What is PRESERVED is not cut, and its atom is one."""
+    window = newest(1).promote("t9", ResourceClass.PRESERVED)
+    assert not HEAD.ladder(window).columns.newest
+    assert pieces(window) == ["t1", "t2", "gist", "t7", "t8", "t9"]
+
+
+def test_a_cut_result_is_cut_again() -> None:
+    """Its digest yields like the result did, names the same source and has one frame."""
+    window = extended(opened(), [calls("a", "b"), result(0, words(1, 400))])
+    once = HEAD.compress(window, 0.2).window
+    assert [turn.sources for turn in once.all_turns()] == [(), (), (), ("t4",)]
+    again = HEAD.compress(once, 0.05)
+    digest = again.window.all_turns()[3]
+    assert again.tokens_after < again.tokens_before
+    assert (digest.sources, digest.tool_call_id, digest.text.count("[Cut")) == (("t4",), "c0", 1)
+    assert again.window.open_calls == ("c1",)
+
+
+# --- the last user turn ------------------------------------------------------
+
+
+def asked(*, may_be_cut: bool) -> tuple[ContextWindow, Ladder]:
+    """Return a window with a long question, and its ladder."""
+    window = extended(opened(), [*talk(2), user(words(7, 300))])
+    return window, ContextProjector(Head(), Reach(keep_recent=1, cuts_question=may_be_cut)).ladder(window)
+
+
+def test_the_question_is_cut_only_where_the_reach_says_so() -> None:
+    """By default it stands word for word on every plan; else it is the last to yield: cut in its own role and place, then to the gist."""
+    window, ladder = asked(may_be_cut=False)
+    assert all("t5" not in plan.lowered for plan in plans(ladder))
+    window, ladder = asked(may_be_cut=True)
+    chain = plans(ladder)
+    assert ["t5" in plan.lowered for plan in chain] == [False] * (len(chain) - 2) + [True, True]
+    assert pieces(window, ContextProjector(Head(), ladder.reach)) == ["t1", "t2", "gist"]
+    done = HEAD.commit(window, HEAD.fulfil(chain[-2]))
+    question = done.window.all_turns()[-1]
+    assert (question.role, question.sources, is_summary(question)) == (Role.USER, ("t5",), False)
+    assert question.text.startswith("[Cut; the whole is t5 in the log]\n")
+
+
+def test_the_task_and_what_is_attached_are_not_cut() -> None:
+    """A question that is PRESERVED stands, and so does an attachment to it."""
+    task = extended(ContextWindow(500, counter=FAST), [user(words(1, 600))])
+    attachment = item_turn(ContextItem(words(2, 600), "text", {"filename": "a.md"}, id="ctx-1", timestamp=0))
+    attached = extended(opened(), [user("What is this?"), attachment])
+    for window in (task, attached):
+        assert ContextProjector(reach=Reach(keep_recent=0, cuts_question=True)).floor(window) == window.tokens
+
+
+def test_a_cut_question_that_comes_back_is_still_the_question() -> None:
+    """It is no summary: it is cut again where it stands, and yields like any turn once another was asked."""
+    projector = ContextProjector(Head(), Reach(keep_recent=0, cuts_question=True))
+    window = projector.compress(asked(may_be_cut=True)[0], 0.1).window
+    assert [turn.role for turn in window.all_turns()] == [Role.SYSTEM, Role.USER, Role.USER, Role.USER]
+    again = projector.compress(window, 0.05).window
+    assert (again.all_turns()[-1].sources, again.all_turns()[-1].text.count("[Cut")) == (("t5",), 1)
+    assert again.tokens < window.tokens
+    later = extended(again, [assistant("I see."), user("And now?")])
+    assert pieces(later, ContextProjector(Head(), Reach(keep_recent=0)))[1:] == ["t2", "gist", later.all_turns()[-1].resource_id]
+
+
+def test_a_cut_question_keeps_its_picture() -> None:
+    """What is cut are its words."""
+    turn = evolve(user(words(7, 900)), parts=(Part("anthropic", '{"type": "image", "source": {"type": "url", "url": "https://example.org"}}'),))
+    window = extended(opened(8_000), [turn])
+    done = HEAD.commit(window, HEAD.fulfil(plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))[-2]))
+    assert done.window.all_turns()[-1].parts == turn.parts
+    assert done.tokens_after <= done.plan.tokens_promised < window.tokens
+
+
+# --- what is bound -----------------------------------------------------------
+
+
+def thinking(text: str | None = None) -> Turn:
+    """Return a turn of the assistant with signed thinking: calls of tool "a", or so many words."""
+    thought = Part("anthropic", json.dumps({"type": "thinking", "thinking": "so " * 60, "signature": "c2ln"}))
+    return evolve(calls("a") if text is None else assistant(text), parts=(thought,))
+
+
+def test_bound_parts_fall_alone_before_the_question_is_cut() -> None:
+    """An open call's thinking stands as long as its prefix does; it goes before a word of the user."""
+    window = extended(opened(), [user(words(7, 300)), thinking()])
+    chain = plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))
+    assert [plan.unbound_from for plan in chain] == [None, 3, 3, 3]
+    assert ["t3" in plan.lowered for plan in chain] == [False, False, True, True]
+    for plan in chain:
+        assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= plan.tokens_promised
+
+
+def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
+    """Where a gist goes into the next one, what stands before it keeps its thinking until it yields itself."""
+    window = extended(opened(), [thinking(words(1)), *talk(2)])
+    window = HEAD.commit(window, HEAD.fulfil(plan_at(HEAD.ladder(window), 0, 0))).window
+    gist = summary_turn(summary_text(words(2)), window.all_turns()[3:], ("t4", "t5"), "g9")
+    ledger = window.linearity.tag("g9", ResourceClass.REQUIRED)
+    window = window.splice([Splice(3, 5, (gist.with_tokens(count_turn(FAST, gist)),))], linearity=ledger).append(user("Well?"))
+    first, second = plans(HEAD.ladder(window))[1:3]
+    assert (set(first.lowered), set(second.lowered)) == ({"g9"}, {"g9", "t3"})
+    for plan in (first, second):
+        done = HEAD.commit(window, HEAD.fulfil(plan))
+        assert done.tokens_after <= plan.tokens_promised
+    assert HEAD.commit(window, HEAD.fulfil(first)).window.all_turns()[2].parts
+
+
+# --- how much room ------------------------------------------------------------
+
+
+def test_the_newest_results_stand_whole_as_far_as_they_fit() -> None:
+    """Up to `newest_share` of the room; from there on they are cut to it, and what is older has the rest."""
+    window = newest(1, length=100)
+    projector = ContextProjector(Head(), Reach(keep_recent=0, newest_share=0.6))
+    ladder = projector.ladder(window)
+    fixed = ladder.tokens[ladder.cut_newest]
+    size = ladder.tokens[ladder.whole_newest] - fixed
+    roomy, narrow = fixed + int(size / 0.6) + 2, fixed + int(size / 0.6) - 2
+    assert ladder.roomiest(roomy) == ladder.whole_newest
+    assert ladder.roomiest(narrow) == ladder.cut_newest
+    jobs = {job.kind: job.allowance for job in plan_at(ladder, ladder.cut_newest, narrow).jobs}
+    room = narrow - fixed
+    assert jobs[GistKind.DIGEST] - least_digest(window.all_turns()[-1], FAST) == room - int(0.4 * room)
+    assert jobs[GistKind.BLOCK] - ladder.least_gist == int(0.4 * room)
+
+
+def test_results_side_by_side_share_by_need() -> None:
+    """Short ones stand whole, and what they do not need the long ones have in equal parts."""
+    sizes = (10, 400, 90, 500)
+    window = extended(opened(4_000), [calls(*"abcd"), *(result(number, words(number, size)) for number, size in enumerate(sizes))])
+    plan = HEAD.plan_within(window, window.tokens // 2)
+    allowances = {job.sources[0].resource_id: job.allowance for job in plan.jobs}
+    assert set(allowances) == {"t5", "t7"}
+    assert abs(allowances["t5"] - allowances["t7"]) <= 1
+    assert plan.tokens_promised in (plan.tokens_wanted, plan.tokens_wanted - 1)
+
+
+def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
+    """The rest of the room is for the words of what is older."""
+    window = extended(opened(), [*talk(12), user("Well?")])
+    for share, whole in ((0.0, 0), (0.5, 3), (1.0, 6)):
+        projector = ContextProjector(Head(), Reach(keep_recent=7, recent_share=share))
+        ladder = projector.ladder(window)
+        one = ladder.columns.atoms.tokens[-2]
+        done = projector.commit(window, projector.fulfil(projector.plan_within(window, ladder.tokens[ladder.whole_newest] + 6 * one + 3)))
+        assert [turn.resource_id for turn in done.window.all_turns()[3:]] == [f"t{number}" for number in range(15 - whole, 16)]
+
+
+def test_a_window_that_needs_no_gist_gets_none() -> None:
+    """Where dropping and pointing suffice nothing else yields, whatever room gists would have."""
+    window = extended(opened(), [*talk(2), user("thanks!"), *talk(8, first=2)])
+    for tokens in range(window.tokens - (window.all_turns()[4].tokens or 0), window.tokens):
+        assert set(HEAD.plan_within(window, tokens).lowered) == {"t5"}
+    assert "t3" in HEAD.plan_within(window, tokens - 20).lowered

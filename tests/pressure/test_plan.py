@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST, TARGETS, lived_windows, reaches
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach, tokens_at
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Plan, Reach, tokens_at
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, Says, calls, extended, ids, opened, result, talk, user, words
 
@@ -41,22 +41,30 @@ def test_the_bill_is_honest(window: ContextWindow, reach: Reach, target: float) 
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_no_more_is_achieved_than_promised(window: ContextWindow, reach: Reach, target: float) -> None:
-    """The tokens after are within the promise, unless a refused summary left its sources word for word."""
-    done = ContextProjector(reach=reach).compress(window, target)
-    gisted = {turn for job in done.plan.jobs for turn in ids(job.sources)}
-    if gisted <= set(done.gisted):
+    """Every gist that is asked for is made, and the tokens after are within the promise, which is within what was wanted where it can be."""
+    projector = ContextProjector(reach=reach)
+    plan = projector.plan_for(window, target)
+    for done in (projector.compress(window, target), projector.commit(window, projector.fulfil(plan))):
+        assert set(ids([turn for job in done.plan.jobs for turn in job.sources])) <= set(done.gisted)
         assert done.tokens_after <= done.plan.tokens_promised
+        assert done.plan.reached or done.plan.tokens_promised == done.floor
 
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_jobs_and_drops_never_overlap(window: ContextWindow, reach: Reach, target: float) -> None:
     """What is planned are disjoint runs of turns in order, and the first of them is where the prompt cache ends."""
-    plan = ContextProjector(reach=reach).plan_for(window, target)
-    runs = sorted([(job.start, job.stop) for job in plan.jobs] + [(splice.start, splice.stop) for splice in plan.drops])
+    projector = ContextProjector(reach=reach)
+    for plan in (projector.plan_for(window, target), projector.plan_within(window, tokens_at(target, window.max_tokens))):
+        _check_runs(window, plan)
+
+
+def _check_runs(window: ContextWindow, plan: Plan) -> None:
+    runs = sorted([run for job in plan.jobs for run in job.runs] + [(splice.start, splice.stop) for splice in plan.drops])
+    assert all(start < stop for start, stop in runs)
     assert all(left[1] <= right[0] for left, right in pairwise(runs))
     falling = [place for place, turn in enumerate(window.all_turns()) if turn.resource_id in plan.bared or place == plan.unbound_from]
     assert plan.first_changed == min([*(start for start, _ in runs[:1]), *falling], default=None)
-    assert all(job.allowance >= 1 and job.reads for job in plan.jobs)
+    assert all(job.allowance >= 1 and job.reads and job.runs == tuple(sorted(job.runs)) for job in plan.jobs)
 
 
 @given(st.integers(1, 10**7), st.data())
@@ -100,8 +108,7 @@ def test_a_block_does_not_read_superseded_results() -> None:
     old, new = [calls("read"), result(0, words(1, 80))], [calls("read"), result(0, words(2, 80))]
     window = extended(opened(), [*talk(2), *old, *talk(2, first=2), *new, user("Done?")])
     plan = ContextProjector(reach=Reach(keep_recent=1)).plan_within(window, 350)
-    (block,) = plan.jobs
-    assert block.kind is GistKind.BLOCK
+    (block,) = (job for job in plan.jobs if job.kind is GistKind.BLOCK)
     assert {"t5", "t6"} <= set(ids(block.sources))
     assert "t6" not in ids(block.reads)
     assert "t5" in ids(block.reads)
@@ -114,3 +121,48 @@ def test_a_ceiling_covers_the_whole_log() -> None:
     ceiling = plan.ceiling(window.atoms())
     assert ceiling.fidelities.keys() == {atom.id for atom in window.atoms()}
     assert [atom for atom, fidelity in ceiling.fidelities.items() if fidelity is not Fidelity.VERBATIM] == ["t5"]
+
+
+# --- the room is spent -------------------------------------------------------
+
+
+def _logged(number: int, lines: int) -> str:
+    return "\n".join(f"step {number}.{n}: wrote src/module_{number * n}.py in {n * 37} ms, checksum {hash_of(number, n)}" for n in range(lines))
+
+
+def hash_of(*numbers: int) -> str:
+    """Return what looks like a checksum."""
+    return f"{sum(number * 7919**place for place, number in enumerate(numbers, 1)) % 16**8:08x}"
+
+
+REAL_LIKE = st.builds(_logged, st.integers(1, 40), st.sampled_from([1, 10, 40, 80]))
+
+
+@st.composite
+def working(draw: st.DrawFn) -> ContextWindow:
+    """Draw an agent's window: talk and calls, a pinned turn now and then, up to some thousand tokens, compressed before or not."""
+    window = opened(50_000)
+    for number in range(draw(st.integers(3, 12))):
+        text = draw(REAL_LIKE)
+        kind = draw(st.sampled_from(["user", "assistant", "calls", "calls", "pinned"]))
+        turns = {
+            "calls": [calls("read", "run", arguments=f'{{"n": {number}}}'), result(0, text), result(1, draw(REAL_LIKE))],
+            "pinned": [Turn(Role.SYSTEM, f"Phase {number} begins.")],
+        }.get(kind) or [Turn(Role(kind), text)]
+        window = extended(window, turns)
+        if number == 5 and draw(st.booleans()):
+            window = ContextProjector().compress(window, 0.6 * window.pressure).window
+    return window
+
+
+@given(working(), st.floats(0.1, 0.95), st.sampled_from([0, 3, 6]))
+def test_the_room_is_spent(window: ContextWindow, share: float, keep_recent: int) -> None:
+    """Of the tokens that may be used 97 % are, where all that is asked for words holds enough of them."""
+    projector = ContextProjector(reach=Reach(keep_recent=keep_recent))
+    floor = projector.floor(window)
+    tokens = max(floor + 1_200, int(share * window.tokens))
+    plan = projector.plan_within(window, tokens)
+    done = projector.commit(window, projector.fulfil(plan))
+    if plan.jobs and any(job.kind is not GistKind.POINTER for job in plan.jobs):
+        assert plan.tokens_promised >= 0.99 * tokens
+        assert 0.97 * tokens <= done.tokens_after <= tokens

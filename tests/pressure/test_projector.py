@@ -34,12 +34,14 @@ def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: floa
 
 @given(lives(), reaches(), TARGETS)
 def test_order_is_kept(life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float) -> None:
-    """What stands is in the order of the log, a gist where its sources stood; no turn is stood for twice."""
+    """What stands is in the order of the log, a gist where the first of its sources stood; no turn is stood for twice."""
     window, log = life
     place = {resource_id: index for index, resource_id in enumerate(i for atom in log for i in atom.resource_ids)}
     after = ContextProjector(reach=reach).compress(window, target).window
-    places = [place[source] for turn in after.all_turns() for source in turn.sources or (turn.resource_id,)]
-    assert places == sorted(set(places))
+    told = [[place[source] for source in turn.sources or (turn.resource_id,)] for turn in after.all_turns()]
+    assert len({each for places in told for each in places}) == sum(map(len, told))
+    firsts = [min(places) for places in told]
+    assert firsts == sorted(firsts)
 
 
 @given(lived_windows(), reaches(), TARGETS)
@@ -139,7 +141,7 @@ def test_a_fulfilment_may_be_made_by_hand() -> None:
     done = HEAD.commit(window, Fulfilment(plan, tuple(("All is well.", None) for _ in plan.jobs)))
     gist = done.window.all_turns()[job.start]
     assert job.kind is GistKind.BLOCK
-    assert gist.text == f"[Summary of {len(job.sources)} earlier messages]\nAll is well."
+    assert gist.text == "[Summary of earlier messages]\nAll is well."
     assert gist.sources == tuple(ids(job.sources))
     assert gist.role is Role.USER
     assert gist.timestamp == job.sources[-1].timestamp
@@ -157,15 +159,16 @@ def test_gist_ids_are_free_ids() -> None:
 
 
 def test_compressing_with_a_class_raised_in_between() -> None:
-    """A turn that was promoted stays, between two gists."""
+    """A turn that was promoted stays, behind the gist of what is around it."""
     window = extended(opened(1_000), talk(12)).promote("t6", ResourceClass.PRESERVED)
     done = ContextProjector(Head(), Reach(keep_recent=2)).compress(window, 0.2)
     kinds = ["gist" if turn.is_gist else turn.resource_id for turn in done.window.all_turns()]
-    assert kinds[:5] == ["t1", "t2", "gist", "t6", "gist"]
+    assert kinds[:5] == ["t1", "t2", "gist", "t6", "t13"]
+    assert done.window.all_turns()[2].sources[:5] == ("t3", "t4", "t5", "t7", "t8")
 
 
 def test_a_promoted_gist_stays_word_for_word() -> None:
-    """A gist is a turn like any other: raised to PRESERVED it never folds."""
+    """A gist is a turn like any other: raised to PRESERVED it never goes into the next one."""
     once = HEAD.compress(extended(opened(1_000), talk(12)), 0.3).window
     gist = next(turn for turn in once.all_turns() if turn.is_gist)
     window = once.promote(gist.resource_id, ResourceClass.PRESERVED)
@@ -192,15 +195,26 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
     assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= 800
 
 
-def test_automatic_compression_does_not_squeeze_for_nothing() -> None:
-    """Where the low mark is out of reach it aims between the floor and the high mark instead of at the floor."""
-    pinned = Turn(Role.SYSTEM, words(0, 150))
-    window = extended(opened(2_000), [pinned, *talk(12)])
-    plan = HEAD.plan_between(window, 0.4, 0.7)
-    ladder = HEAD.ladder(window)
-    assert ladder.tokens[ladder.comfortable] / 2_000 > 0.4
-    assert plan.reached
-    assert plan.floor < plan.tokens_promised <= 1_400
+def test_the_low_mark_counts_the_free_room() -> None:
+    """What cannot yield takes no part of it: it aims at `low` of what is left, below the high mark, and never at the floor."""
+    for pins in range(0, 500, 50):
+        window = extended(opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(30)])
+        plan, floor = HEAD.plan_between(window, 0.4, 0.7), HEAD.floor(window)
+        assert plan.reached
+        if floor < 1_400:
+            assert abs(plan.tokens_wanted - (floor + 0.4 * (2_000 - floor / 0.7))) <= 1
+            assert plan.tokens_wanted < 1_400
+        assert floor < plan.tokens_wanted < 2_000
+
+
+def test_the_newest_results_count_as_what_cannot_yield_while_they_fit() -> None:
+    """They stand whole below the high mark, and what is aimed at lies between both; where they do not fit they are cut."""
+    for length, whole in ((30, True), (120, True), (700, False), (5_000, False)):
+        window = extended(opened(2_000), [*talk(30), calls("read"), result(0, words(99, length))])
+        plan = HEAD.plan_between(window, 0.4, 0.7)
+        done = HEAD.commit(window, HEAD.fulfil(plan))
+        assert (window.all_turns()[-1] in done.window.all_turns()) is whole
+        assert done.tokens_after <= plan.tokens_promised <= plan.tokens_wanted < 1_400
 
 
 def test_automatic_compression_leaves_room_for_the_request_itself() -> None:
@@ -236,23 +250,23 @@ class Slow:
 
 
 def many_jobs() -> ContextWindow:
-    """Return a window whose harsh plans have several jobs of several kinds."""
+    """Return a window whose harsh plans have jobs of several kinds."""
     blocks = [turn for n in range(4) for turn in [*talk(3, first=3 * n), Turn(Role.SYSTEM, "Mind the budget.")]]
     tools = [turn for n in range(3) for turn in [calls("read", "run"), result(0, words(n, 70)), result(1, words(n + 5, 70))]]
-    return extended(opened(1_000), [*blocks, *tools[:3], *talk(2, first=20), *tools, user("Well?")])
+    return extended(opened(1_000), [*blocks, *tools[:3], *talk(2, first=20), user("Well?"), *tools])
 
 
 def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
-    """The window is the same as with the synchronous one, and the gists were asked for side by side."""
+    """The window is the same as with the synchronous one, and nobody was asked for what is cut where it stands."""
     slow = Slow()
     window = many_jobs()
-    plan = hard_plan(HEAD, window)
+    plan = hard_plan(HEAD, window, 200)
     done = HEAD.commit(window, asyncio.run(ContextProjector(slow).afulfil(plan)))
     expected = HEAD.commit(window, HEAD.fulfil(plan))
     assert done.window == expected.window
     assert (done.rejections, done.gisted, done.tokens_after) == ((), expected.gisted, expected.tokens_after)
-    assert {job.kind for job in done.plan.jobs} >= {GistKind.BLOCK, GistKind.DIGEST}
-    assert slow.most > 1
+    assert {job.kind for job in done.plan.jobs} == {GistKind.BLOCK, GistKind.DIGEST}
+    assert slow.most == 1
 
 
 def test_every_superseded_result_of_an_atom_is_counted() -> None:
@@ -300,7 +314,7 @@ def test_both_ways_of_compressing_aim_at_the_same_pressure() -> None:
     """Without a target it is 0.7, right below which an ordinary threshold is at rest."""
     window = extended(opened(1_000), talk(14))
     assert window.pressure > 0.7
-    assert asyncio.run(HEAD.acompress(window)).plan == HEAD.compress(window).plan == HEAD.plan_for(window, 0.7)
+    assert asyncio.run(HEAD.acompress(window)).plan == HEAD.compress(window).plan == HEAD.plan_within(window, 700)
 
 
 def test_a_pointer_is_never_asked_for() -> None:
@@ -375,13 +389,3 @@ def test_a_compressed_window_still_refuses_what_is_out_of_order() -> None:
 
 _REAL = TiktokenCounter("o200k_base")
 
-
-def test_automatic_compression_squeezes_only_when_nearly_full() -> None:
-    """Gists keep their ordinary room while the window has some, and are squeezed where it would be nearly full otherwise."""
-    pins = [Turn(Role.SYSTEM, words(number, 30)) for number in range(6)]
-    between = [turn for pin in pins for turn in (pin, *talk(4))]
-    roomy, narrow = (extended(opened(size), [*between, user("Well?")]) for size in (2_200, 1_250))
-    for window, squeezed in ((roomy, False), (narrow, True)):
-        ladder = HEAD.ladder(window)
-        step = HEAD.plan_between(window, 0.1, 0.7).step
-        assert (step > ladder.comfortable) is squeezed

@@ -1,13 +1,12 @@
-"""Reach: what stays recent, how much room gists get, and what is refused."""
+"""Reach: what stays recent, what shares of the room it has, and what is refused."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.pressure import Reach
+from polycontext.pressure import ContextProjector, Reach
+from tests.pressure.samples import calls, extended, opened, result, talk, user, words
 
 ILLEGAL: dict[str, dict[str, Any]] = {
     "fewer than no turns": {"keep_recent": -1},
@@ -15,11 +14,11 @@ ILLEGAL: dict[str, dict[str, Any]] = {
     "turns as text": {"keep_recent": "6"},
     "fewer than no tokens": {"keep_recent_tokens": -1},
     "half a token": {"keep_recent_tokens": 0.5},
-    "no room for gists": {"gist_share": 0.0},
-    "all room for gists": {"gist_share": 1.0},
-    "a share that is not a number": {"gist_share": float("nan")},
-    "folding single gists": {"fan_in": 1},
-    "folding two and a half": {"fan_in": 2.5},
+    "less than nothing for the tail": {"recent_share": -0.01},
+    "more than there is for the tail": {"recent_share": 1.01},
+    "a share that is not a number": {"recent_share": float("nan")},
+    "less than nothing for the newest results": {"newest_share": -1.0},
+    "more than there is for the newest results": {"newest_share": 60.0},
 }
 
 
@@ -32,15 +31,22 @@ def test_an_impossible_reach_is_refused(options: dict[str, Any]) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize("options", [{}, {"keep_recent": 0}, {"keep_recent_tokens": 0}, {"gist_share": 0.99, "fan_in": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"keep_recent": 0}, {"keep_recent_tokens": 0}, {"recent_share": 0.0, "newest_share": 1.0}, {"recent_share": 1, "newest_share": 0}],
+)
 def test_the_edges_are_legal(options: dict[str, Any]) -> None:
-    """The smallest and the largest legal values are taken."""
-    assert Reach(**options).fan_in >= 2
+    """The smallest and the largest legal values are taken, and a plan can be made with them."""
+    window = extended(opened(), [*talk(8), calls("read"), result(0, words(1, 100))])
+    done = ContextProjector(reach=Reach(**options)).compress(window, 0.1)
+    assert done.reached
+    assert done.gisted
 
 
-@given(st.integers(1, 10**6), st.integers(0, 10**6), st.floats(0.01, 0.99))
-def test_a_new_gist_takes_half_of_the_room_that_is_left(max_tokens: int, standing: int, share: float) -> None:
-    """Never less than a gist needs; never more than half of what older gists left of their share."""
-    cap = Reach(gist_share=share).gist_cap(max_tokens, standing)
-    assert cap == 40 or standing + 2 * cap <= share * max_tokens
-    assert cap >= 40
+def test_a_share_of_nothing_is_nothing() -> None:
+    """Without a share the tail and the newest results yield whatever the room; with all of it they stand as far as it goes."""
+    window = extended(opened(), [*talk(8), user("Look."), calls("read"), result(0, words(1, 100))])
+    tokens = window.tokens - 10
+    nothing, everything = (ContextProjector(reach=Reach(recent_share=share, newest_share=share)) for share in (0.0, 1.0))
+    assert {"t9", "t10", "t12"} <= set(nothing.plan_within(window, tokens).lowered)
+    assert not {"t9", "t10", "t12"} & set(everything.plan_within(window, tokens).lowered)

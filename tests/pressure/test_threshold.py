@@ -17,7 +17,7 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import aim
+from polycontext.pressure.threshold import aim, effective_high
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
 
@@ -127,20 +127,23 @@ def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
 
 @given(SHARES, SHARES, st.floats(0.0, 3.0))
 def test_the_aim_can_be_reached_and_leaves_room(low: float, high: float, floor: float) -> None:
-    """The aim is the low mark where the floor allows it, otherwise above the floor, and below the high mark if there is room."""
+    """The aim is not below the floor, nor below the low mark, and below the mark that calls for the next compression."""
     low, high = sorted((low, high))
-    target = aim(floor, low, high)
-    if floor <= low:
-        assert target == low
-    else:
-        assert target >= min(floor, 1.0)
-        assert target <= high or floor > (low + high) / 2
+    target, mark = aim(floor, low, high), effective_high(floor, high)
+    assert mark >= high
+    if floor < 1.0:
+        assert floor <= target <= mark
+        assert target < mark or low == high or mark - floor < 1e-9 or high - low < 1e-9
+        assert target >= low - 1e-9
 
 
-@pytest.mark.parametrize(("floor", "expected"), [(0.25, 0.25), (0.375, 0.5625), (0.5, 0.625), (0.625, 0.8125), (0.75, 0.875), (1.0, 1.0)])
-def test_the_aim_is_halfway_to_what_bounds_it(floor: float, expected: float) -> None:
-    """Up to the middle between the marks that is the high mark, beyond it the end of the window."""
-    assert aim(floor, 0.25, 0.75) == expected
+@pytest.mark.parametrize(
+    ("floor", "mark", "expected"), [(0.0, 0.8, 0.2), (0.2, 0.8, 0.35), (0.4, 0.8, 0.5), (0.8, 0.9, 0.822), (0.95, 0.975, 0.955)]
+)
+def test_the_low_mark_counts_the_free_room(floor: float, mark: float, expected: float) -> None:
+    """What cannot yield takes no part of it; where that reaches the high mark, the mark is halfway from there to the end."""
+    assert effective_high(floor, 0.8) == pytest.approx(mark)
+    assert aim(floor, 0.2, 0.8) == pytest.approx(expected, abs=0.001)
 
 
 # --- loops and pressure ----------------------------------------------------

@@ -164,9 +164,9 @@ breaks(plans.ceilings_fall_along_the_chain, "a ladder that gives back", lambda l
 class Overdoing(ContextProjector):
     """Take one plan too harsh."""
 
-    def plan_within(self, window: ContextWindow, tokens: int) -> Plan:
-        chain = self.ladder(window)
-        return plan_at(chain, min(chain.gentlest(tokens) + 1, len(chain.tokens) - 1), tokens)
+    def plan_for(self, window: ContextWindow, target: float) -> Plan:
+        plan, chain = super().plan_for(window, target), self.ladder(window)
+        return plan_at(chain, min(plan.step + 1, len(chain.tokens) - 1), plan.tokens_wanted)
 
 
 class Backwards(ContextProjector):
@@ -398,14 +398,24 @@ breaks(
     lambda law: law(By(_forgotten), grown(), 0.3),
 )
 breaks(
-    projectors.open_atom_and_last_user_turn_never_yield,
+    projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that drops the question",
     lambda law: law(without(-2), extended(grown(), [user("Well?"), *talk(1, first=21)]), 0.5),
 )
 breaks(
-    projectors.open_atom_and_last_user_turn_never_yield,
+    projectors.open_calls_and_last_user_turn_never_yield,
+    "a compressor that summarises the question with what was before it",
+    lambda law: law(By(lambda window: _gisted(window, 2, 4, ("t3", "t4"))), extended(opened(), [*talk(1), user("Well?")]), 0.5),
+)
+breaks(
+    projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that drops an open call",
     lambda law: law(without(-1), extended(grown(), [user("Well?"), calls("read")]), 0.5),
+)
+breaks(
+    projectors.open_calls_and_last_user_turn_never_yield,
+    "a compressor that drops a result of calls that wait for another",
+    lambda law: law(without(-1), extended(grown(), [calls("read", "run"), result(0, words(60))]), 0.5),
 )
 
 

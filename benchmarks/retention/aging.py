@@ -1,0 +1,136 @@
+"""Long sessions of recordings one behind the other: what is in view after many compressions, and how often they come."""
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Any
+
+from attrs import define, field, frozen
+
+from benchmarks.retention.growing import Grown, Way, turns_of
+from benchmarks.retention.methods import Asked, projected
+from benchmarks.retention.recall import Wanted, needles_of, texts_of, whole_text
+from benchmarks.retention.recordings import PROVIDER, Conversation, Message, pinned, request_tokens
+from benchmarks.retention.tally import Tally, middle
+
+AGES = (1, 5, 20, 50)
+EVERY = 3
+"""Every how many compressions the whole log is projected for comparison."""
+
+CYCLE = 1_000
+
+
+@frozen
+class Chain:
+    """Hold recordings as one conversation: the system message of the first, and the identifiers that were used, each with where it last stood."""
+
+    messages: list[Message]
+    used: list[tuple[int, Wanted]]
+
+
+def chained(conversations: Sequence[Conversation]) -> Chain:
+    """Put conversations behind each other."""
+    messages: list[Message] = []
+    wanted: dict[tuple[str, frozenset[str]], Wanted] = {}
+    for conversation in conversations:
+        own = [message for message in conversation.messages if message["role"] != "system"]
+        for probe in conversation.probes:
+            before = [message for message in conversation.messages[: probe.at] if message["role"] != "system"]
+            wanted |= {(each.name, each.spellings): each for each in needles_of(probe, before)}
+        messages += [*([] if messages else [message for message in conversation.messages if message["role"] == "system"]), *own]
+    fixed = whole_text([messages[place] for place in pinned(messages)]) if messages else ""
+    moving = [each for each in wanted.values() if not each.stands_in(fixed)]
+    return Chain(messages, [(_last(each, messages), each) for each in moving])
+
+
+def _last(wanted: Wanted, messages: Sequence[Message]) -> int:
+    texts = enumerate(map(texts_of, messages))
+    return max(place for place, each in texts if any(wanted.stands_in(text) for text in each))
+
+
+@define
+class Aging:
+    """Count identifiers in view so many compressions after they last stood in a turn, of sessions and of the whole log at the same size."""
+
+    session: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
+    whole_log: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
+    compressions: int = 0
+    refused: str | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the figures, JSON-ready."""
+        ages = {
+            str(age): {"session": self.session[age].share, "whole log": self.whole_log[age].share, "of": self.session[age].of}
+            for age in AGES
+        }
+        return {"after compressions": ages, "compressions": self.compressions, "ended by": self.refused}
+
+
+def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None) -> Aging:
+    """Grow a chain in a window of so many tokens; look at every third compression what is in view."""
+    aging = Aging()
+    grown = Grown(way.session(window), turns_of(chain.messages))
+    seen_at: dict[int, int] = {}
+    due = sorted(range(len(chain.used)), key=lambda number: chain.used[number][0])
+    while grown.taken < len(grown.turns) and grown.refused is None:
+        before = grown.compressions
+        compressed = grown.step()
+        while due and chain.used[due[0]][0] < grown.taken:
+            seen_at[due.pop(0)] = before
+        if compressed and grown.compressions % EVERY == 0:
+            tell(f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions")
+            _look(aging, chain, grown, seen_at)
+    aging.compressions = grown.compressions
+    aging.refused = str(grown.refused) if grown.refused else None
+    return aging
+
+
+def _look(aging: Aging, chain: Chain, grown: Grown, seen_at: dict[int, int]) -> None:
+    view = grown.session.messages(PROVIDER, allow_open=True)
+    aged = [(grown.compressions - since, chain.used[number][1]) for number, since in seen_at.items()]
+    looked_at = [(age, each) for age, each in aged if any(age in _around(wanted) for wanted in AGES)]
+    if not looked_at:
+        return
+    try:
+        log = whole_text(projected(Asked(chain.messages[: grown.taken], request_tokens(view))))
+    except Exception:  # noqa: BLE001 - a refusal keeps nothing
+        log = ""
+    text = whole_text(view)
+    for age, each in looked_at:
+        nearest = next(wanted for wanted in AGES if age in _around(wanted))
+        aging.session[nearest].add(str(grown.compressions), int(each.stands_in(text)), 1)
+        aging.whole_log[nearest].add(str(grown.compressions), int(each.stands_in(log)), 1)
+
+
+def _around(age: int) -> range:
+    """Return the ages that count as `age`: as only some compressions are looked at, older ones a little around."""
+    return range(age, age + 1 + age // 10)
+
+
+def measure_cycles(
+    conversations: Sequence[Conversation], turns: int, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Grow the same messages again and again up to so many turns; return how many turns a compression served in each cycle."""
+    body = turns_of(chained(conversations).messages)
+    head = list(takewhile(lambda turn: turn.role == "system", body))
+    cycle = _whole(body[len(head) :], CYCLE)
+    grown = Grown(way.session(window), [*head, *(cycle * max(1, turns // len(cycle)))])
+    grown.grow(len(head))
+    served: list[float] = []
+    while grown.refused is None and grown.taken < len(grown.turns):
+        tell(f"cycles {way}, turn {grown.taken} of {len(grown.turns)}")
+        before = grown.compressions
+        if grown.grow(grown.taken + len(cycle)):
+            served.append(len(cycle) / max(1, grown.compressions - before))
+    return {
+        "turns a compression, by cycle": served,
+        "cycle": len(cycle),
+        "prefix kept": middle(grown.prefixes),
+        "ms a compression": 1000 * grown.seconds / grown.compressions if grown.compressions else None,
+        "ended by": str(grown.refused) if grown.refused else None,
+    }
+
+
+def _whole(turns: Sequence[Any], least: int) -> list[Any]:
+    """Return the first turns up to a user's turn behind `least` of them, so that the next cycle follows as a new question does."""
+    end = next((place for place in range(least, len(turns)) if turns[place].role == "user"), len(turns))
+    return list(turns[:end])

@@ -1,0 +1,237 @@
+"""The command: what is measured, over what, and where the results go."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.retention import aging, dead_ends, growing, projecting, report
+from benchmarks.retention.growing import PAIRS, Way
+from benchmarks.retention.methods import ASKED, METHODS, Method
+from benchmarks.retention.peers import PEERS, adapted, is_installed
+from benchmarks.retention.recordings import AGENTS, DATA, HALVES, SETS, load, recorded
+from polycontext.pressure import ContextProjector
+
+WIDTH = 170
+LOOPS = 10_000
+TURNS = 10_000
+
+Tell = Callable[[str], None]
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Generator[Tell]:
+    """Yield what tells how far a long work is: on the error stream, and not at all where that is no terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("") as status:
+        yield status.update
+
+
+class Run:
+    """Hold what was asked, and where to print; each part of the command is a method that returns JSON-ready figures."""
+
+    def __init__(self, asked: argparse.Namespace, console: Console, tell: Tell) -> None:
+        self.asked, self.console, self.tell = asked, console, tell
+        self.sets: list[str] = asked.set or list(SETS)
+        self.shares = [(f"{percent:g} %", percent / 100) for percent in asked.budgets]
+        self.ways = [Way(high, low, asked.projector) for high, low in asked.thresholds or PAIRS[:1]]
+
+    def projections(self) -> dict[str, Any]:
+        """Measure methods a projection at a time."""
+        names = list(METHODS) if self.asked.all_methods else self.asked.method or ["project"]
+        return self._methods({name: METHODS[name] for name in names})
+
+    def peers(self) -> dict[str, Any]:
+        """Measure what other libraries cut, those that are installed; the library's own figures stand beside them."""
+        names = self.asked.peer or list(PEERS)
+        there = [name for name in names if is_installed(name)]
+        for name in names:
+            if name not in there:
+                self.console.print(f"{name}: not installed; `just retention-peer {name}` measures it in an environment of its own")
+        return self._methods({"project": METHODS["project"], **{name: adapted(name) for name in there}}) if there else {}
+
+    def _methods(self, methods: dict[str, Method]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in self.sets:
+            conversations = load(name, self.asked.half, self.asked.sample)
+            found[name] = {method: {} for method in methods}
+            for method, cut in methods.items():
+                for label, share in self.shares:
+                    again = method == "project" and not self.asked.no_gates
+                    figures = projecting.measure(cut, conversations, share, gates=again, asked=method in ASKED, tell=self.tell)
+                    found[name][method][label] = figures.as_data()
+            title = f"{name}, {self.asked.half}, {len(conversations)} conversations"
+            self.console.print(report.projections(title, found[name], intervals=self.asked.intervals))
+            report.print_gates(self.console, name, found[name])
+            report.print_of_best(self.console, name, found[name])
+        return found
+
+    def sessions(self) -> dict[str, Any]:
+        """Grow conversations turn by turn."""
+        found: dict[str, Any] = {}
+        for name in self.sets:
+            conversations = load(name, self.asked.half, self.asked.sample)
+            found[name] = {
+                str(way): {label: growing.measure(conversations, share, way, tell=self.tell).as_data() for label, share in self.shares}
+                for way in self.ways
+            }
+            self.console.print(report.sessions(f"{name} grown, {self.asked.half}, {len(conversations)} conversations", found[name]))
+        return found
+
+    def aging(self) -> dict[str, Any]:
+        """Look at identifiers after many compressions."""
+        found: dict[str, Any] = {}
+        for name in (name for name in self.sets if name in AGENTS):
+            chain = aging.chained(load(name, self.asked.half, self.asked.sample))
+            found[name] = {
+                str(way): aging.measure_aging(chain, way, window=self.asked.window, tell=self.tell).as_data() for way in self.ways
+            }
+            title = f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: identifiers in view, session / whole log"
+            self.console.print(report.aging(title, found[name]))
+        return found
+
+    def cycles(self) -> dict[str, Any]:
+        """Count how many turns a compression serves, early and late."""
+        found: dict[str, Any] = {}
+        for name in (name for name in self.sets if name in AGENTS):
+            conversations = load(name, self.asked.half, self.asked.sample)
+            found[name] = {
+                str(way): aging.measure_cycles(conversations, self.asked.turns, way, window=self.asked.window, tell=self.tell)
+                for way in self.ways
+            }
+            self.console.print(report.cycles(f"{name}: turns that a compression serves in {self.asked.window} tokens", found[name]))
+        return found
+
+    def dead_ends(self) -> dict[str, Any]:
+        """Look for sessions that cannot go on."""
+        found: dict[str, Any] = {}
+        for way in self.ways:
+            rows = {f"{self.asked.loops:,} random loops": dead_ends.in_loops(range(self.asked.loops), way, tell=self.tell).as_data()}
+            for name in self.sets:
+                conversations = list(recorded(name, self.asked.half))
+                for label, share in self.shares:
+                    rows[f"{name} {label}"] = dead_ends.in_recordings(conversations, share, way, tell=self.tell).as_data()
+            found[str(way)] = rows
+            self.console.print(report.dead_ends(f"dead ends, thresholds {way}, {self.asked.half}", rows))
+        return found
+
+
+PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
+    "projections": (Run.projections, "one projection a probe: gates, recall, budget used, cost (the default)"),
+    "sessions": (Run.sessions, "the same conversations grown turn by turn, beside one projection"),
+    "aging": (Run.aging, "identifiers in view after 1, 5, 20 and 50 compressions of a long session"),
+    "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
+    "dead-ends": (Run.dead_ends, "sessions that cannot go on, over random tool loops and all recordings"),
+    "peers": (Run.peers, "other libraries over the same probes"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what the command takes."""
+    parts = "\n".join(f"  {name:12} {told}" for name, (_, told) in PARTS.items())
+    made = argparse.ArgumentParser(
+        prog="just retention",
+        description="Measure what is left of recorded conversations where it is needed. docs/retention.md tells what each column means.",
+        epilog=f"parts:\n{parts}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("parts", nargs="*", metavar="PART", help="what to measure, see below; 'all' for everything")
+    made.add_argument("--set", action="append", choices=SETS, help="a set of recordings, may be given several times (default: all)")
+    made.add_argument("--half", choices=HALVES, default="tuning", help="which conversations; unseen is for reports only (default: tuning)")
+    made.add_argument("--sample", type=_count, metavar="N", help="at most N probes of each set, chosen by hash")
+    made.add_argument(
+        "--budgets", type=_percent, nargs="+", default=[10, 25, 50], metavar="PERCENT", help="shares of the tokens (default: 10 25 50)"
+    )
+    made.add_argument("--method", action="append", choices=METHODS, help="a method, may be given several times (default: project)")
+    made.add_argument("--all-methods", action="store_true", help="the library and all that is measured beside it")
+    made.add_argument("--peer", action="append", choices=PEERS, help="another library, may be given several times (default: all)")
+    made.add_argument("--no-gates", action="store_true", help="leave out the gates that ask a method again (three times faster)")
+    made.add_argument("--intervals", action="store_true", help="print 95 %% bootstrap intervals over conversations")
+    pairs = " ".join(map(str, (Way(*pair) for pair in PAIRS)))
+    made.add_argument(
+        "--thresholds", type=_pairs, metavar="HIGH/LOW,...", help=f"pairs for sessions, or 'all' for {pairs} (default: {Way(*PAIRS[0])})"
+    )
+    made.add_argument(
+        "--projector",
+        type=_projector,
+        default=ContextProjector,
+        metavar="MODULE:NAME",
+        help="what makes the sessions' projector (default: the library's)",
+    )
+    made.add_argument("--window", type=_count, default=8_000, metavar="TOKENS", help="of the long sessions (default: 8000)")
+    made.add_argument("--turns", type=_count, default=TURNS, metavar="N", help=f"how long cycles grow (default: {TURNS})")
+    made.add_argument("--loops", type=_count, default=LOOPS, metavar="N", help=f"how many random loops (default: {LOOPS})")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    made.add_argument("--against", type=Path, metavar="FILE", help="print what differs from the results in FILE")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+    return made
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _percent(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 100:  # noqa: PLR2004 - per cent
+        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 100")
+    return number
+
+
+def _pairs(text: str) -> tuple[tuple[float, float], ...]:
+    if text == "all":
+        return PAIRS
+    try:
+        return tuple((float(high), float(low)) for high, low in (pair.split("/") for pair in text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of pairs such as .7/.4,.97/.8") from None
+
+
+def _projector(text: str) -> Callable[[], ContextProjector]:
+    module, _, name = text.partition(":")
+    try:
+        made: Callable[[], ContextProjector] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} names nothing that can be called: {error}") from None
+    return made
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; 2 where the recordings are not there or a part is unknown."""
+    asked = parser().parse_args(arguments)
+    parts = list(PARTS) if "all" in asked.parts else asked.parts or ["projections"]
+    if unknown := [part for part in parts if part not in PARTS]:
+        print(f"retention: unknown part {unknown[0]!r}; legal: all, {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    if not DATA.is_dir():
+        print(
+            f"retention needs the recorded conversations in shared/data beside the project's folder; {DATA} is not there", file=sys.stderr
+        )
+        return 2
+    console = Console(width=WIDTH)
+    with progress(quiet=asked.quiet) as tell:
+        run = Run(asked, console, tell)
+        results = {part: PARTS[part][0](run) for part in parts}
+    _keep(asked, console, results)
+    return 0
+
+
+def _keep(asked: argparse.Namespace, console: Console, results: dict[str, Any]) -> None:
+    results = json.loads(json.dumps(results))
+    if asked.against:
+        for path, old, new in report.differences(results, json.loads(asked.against.read_text(encoding="utf-8"))):
+            console.print(f"{path}: {old:.4g} -> {new:.4g} ({new - old:+.4g})")
+    if asked.json:
+        asked.json.write_text(json.dumps(results, indent=1), encoding="utf-8")

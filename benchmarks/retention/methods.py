@@ -1,0 +1,215 @@
+"""What cuts a conversation down: the library, and simple ways beside it, two of which know what will be asked."""
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from attrs import frozen
+
+from benchmarks.retention.recall import Wanted, whole_text
+from benchmarks.retention.recordings import PROVIDER, Message, counter, message_tokens, pinned
+from polycontext.polynomial import project
+from polycontext.window import REQUEST_OVERHEAD
+from polycontext.window.tokens.counting import TURN_OVERHEAD
+
+_WORD = re.compile(r"\w+")
+_PIECE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SATURATION, _LENGTH = 1.2, 0.75
+"""The usual constants of BM25."""
+
+
+@frozen
+class Asked:
+    """Hold what is asked of a method: a list, a budget in tokens, perhaps a question; `wanted` is for those that know the answer."""
+
+    messages: Sequence[Message]
+    max_tokens: int
+    query: str | None = None
+    wanted: Sequence[Wanted] = ()
+    seed: str = ""
+
+
+Method = Callable[[Asked], list[Message]]
+
+
+def projected(asked: Asked) -> list[Message]:
+    """Ask the library."""
+    return list(project(asked.messages, asked.max_tokens, query=asked.query, counter=counter(), provider=PROVIDER).messages)
+
+
+def plain_tail(asked: Asked) -> list[Message]:
+    """Keep as many whole messages from the end as fit."""
+    return list(asked.messages[tail_start([message_tokens(message) for message in asked.messages], asked.max_tokens) :])
+
+
+def tail_start(tokens: Sequence[int], max_tokens: int) -> int:
+    """Return where the longest tail of messages begins that fits into a request of `max_tokens`.
+
+    >>> tail_start([10, 10, 10], 23 + 3), tail_start([10, 50], 20)
+    (1, 2)
+    """
+    start, left = len(tokens), max_tokens - REQUEST_OVERHEAD
+    while start and tokens[start - 1] <= left:
+        start -= 1
+        left -= tokens[start]
+    return start
+
+
+def anchored_tail(asked: Asked) -> list[Message]:
+    """Keep the system and first user message, and as many whole exchanges from the end as fit: calls with their results."""
+    fill = _Filling(asked)
+    for atom in reversed(_atoms(asked.messages)):
+        if not fill.take(atom):
+            break
+    return fill.messages
+
+
+def at_random(asked: Asked) -> list[Message]:
+    """Keep the system and first user message, and whole messages by lot, the same at every run."""
+    order = list(range(len(asked.messages)))
+    random.Random(f"{asked.seed}/{len(order)}").shuffle(order)  # noqa: S311 - a lot that can be drawn again
+    return _filled(asked, order)
+
+
+def best_messages(asked: Asked) -> list[Message]:
+    """Keep the whole messages that hold most of what will be asked for, a token: greedily, knowing it."""
+    fill = _Filling(asked)
+    texts = [whole_text([message]) for message in asked.messages]
+    fill.take(_cover(_held(texts, fill.missing), fill.tokens, fill.left))
+    return fill.messages
+
+
+def greedy_oracle(asked: Asked) -> list[Message]:
+    """Keep the sentences and lines that hold most of what will be asked for, a token: greedily, knowing it."""
+    fill = _Filling(asked)
+    pieces = [piece for message in asked.messages for piece in _pieces(message, fill.missing)]
+    costs = [TURN_OVERHEAD + counter().count(piece) for piece in pieces]
+    taken = _cover(_held(pieces, fill.missing), costs, fill.left)
+    return [*fill.messages, *({"role": "user", "content": pieces[number]} for number in sorted(taken))]
+
+
+def _held(texts: Sequence[str], wanted: Sequence[Wanted]) -> list[set[int]]:
+    return [{number for number, each in enumerate(wanted) if each.stands_in(text)} for text in texts]
+
+
+def _cover(held: Sequence[set[int]], costs: Sequence[int], left: int) -> list[int]:
+    """Return which of the sets cover most, a token, within what is left: always the best next one."""
+    taken, covered = list[int](), set[int]()
+    while True:
+        gains = [(len(found - covered) / costs[place], -place) for place, found in enumerate(held) if costs[place] <= left]
+        gain, place = max(gains, default=(0.0, 0))
+        if gain <= 0:
+            return taken
+        taken.append(-place)
+        left -= costs[-place]
+        covered |= held[-place]
+
+
+def _pieces(message: Message, wanted: Sequence[Wanted]) -> Iterable[str]:
+    """Yield the pieces of a message that hold anything; a bound identifier that crosses two pieces is a piece of its own."""
+    text = whole_text([message])
+    pieces = [piece for piece in _PIECE_END.split(text) if any(each.stands_in(piece) for each in wanted)]
+    crossing = [
+        spelling
+        for each in wanted
+        if not any(each.stands_in(piece) for piece in pieces)
+        for spelling in sorted(each.spellings)
+        if spelling in text
+    ]
+    yield from (*pieces, *crossing)
+
+
+def bm25(asked: Asked) -> list[Message]:
+    """Keep the system and first user message, and the whole messages that BM25 ranks highest for the question; without one, the latest."""
+    if not asked.query:
+        return _filled(asked, range(len(asked.messages) - 1, -1, -1))
+    scores = bm25_scores(asked.query, [whole_text([message]) for message in asked.messages])
+    return _filled(asked, sorted(range(len(scores)), key=lambda place: (-scores[place], -place)))
+
+
+def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
+    """Return the score of each text for `query` by Robertson's BM25, words folded to lower case.
+
+    >>> scores = bm25_scores("the red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
+    >>> scores[0] > scores[1] > scores[2] == 0.0
+    True
+    """
+    terms = [Counter(_words(text)) for text in texts]
+    lengths = [counts.total() for counts in terms]
+    mean = sum(lengths) / max(1, len(lengths)) or 1.0
+    found = [0.0] * len(texts)
+    for word in set(_words(query)):
+        holders = sum(word in counts for counts in terms)
+        rarity = math.log(1 + (len(texts) - holders + 0.5) / (holders + 0.5))
+        for place, counts in enumerate(terms):
+            if often := counts[word]:
+                found[place] += rarity * often * (_SATURATION + 1) / (often + _SATURATION * (1 - _LENGTH + _LENGTH * lengths[place] / mean))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+class _Filling:
+    """Fill a budget with whole messages, the system and first user message first."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.tokens = [message_tokens(message) for message in asked.messages]
+        self.taken = set(pinned(asked.messages))
+        self.left = asked.max_tokens - REQUEST_OVERHEAD - sum(self.tokens[place] for place in self.taken)
+
+    def take(self, places: Iterable[int]) -> bool:
+        """Take some places together if they fit."""
+        new = set(places) - self.taken
+        cost = sum(self.tokens[place] for place in new)
+        if cost > self.left:
+            return False
+        self.taken |= new
+        self.left -= cost
+        return True
+
+    @property
+    def messages(self) -> list[Message]:
+        """Return what was taken, in the order of the conversation."""
+        return [self._asked.messages[place] for place in sorted(self.taken)]
+
+    @property
+    def missing(self) -> list[Wanted]:
+        """Return what is wanted and was not taken."""
+        text = whole_text(self.messages)
+        return [each for each in self._asked.wanted if not each.stands_in(text)]
+
+
+def _filled(asked: Asked, order: Iterable[int]) -> list[Message]:
+    fill = _Filling(asked)
+    for place in order:
+        fill.take([place])
+    return fill.messages
+
+
+def _atoms(messages: Sequence[Message]) -> list[list[int]]:
+    """Return the places of the messages, results together with their calls."""
+    atoms: list[list[int]] = []
+    for place, message in enumerate(messages):
+        if message["role"] == "tool" and atoms:
+            atoms[-1].append(place)
+        else:
+            atoms.append([place])
+    return atoms
+
+
+METHODS: dict[str, Method] = {
+    "project": projected,
+    "plain tail": plain_tail,
+    "anchored tail": anchored_tail,
+    "random messages": at_random,
+    "best whole messages": best_messages,
+    "greedy oracle": greedy_oracle,
+    "BM25": bm25,
+}
+ASKED = ("project", "BM25")
+"""Methods that look at the question."""

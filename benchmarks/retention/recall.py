@@ -1,0 +1,112 @@
+"""Whether what is needed is still there: identifiers with what stood before them, answers, evidence."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from attrs import field, frozen
+
+from benchmarks.retention.recordings import Message, Probe
+
+BOUND_CHARS = 20
+"""How many characters to the left of an identifier say what it means."""
+LEAST_ANSWER = 4
+MOST_PLACES = 3
+"""An answer that stands in more messages than these is no needle."""
+
+_WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+
+
+def flat(text: str) -> str:
+    r"""Return `text` with white space normalised.
+
+    >>> flat(" a\n  b ")
+    'a b'
+    """
+    return " ".join(text.split())
+
+
+def bindings(needle: str, texts: Iterable[str]) -> frozenset[str]:
+    """Return every occurrence of `needle` in flat `texts`, each with the characters to its left.
+
+    >>> bindings("B7", ["gate B7, then gate A7", "B7"]) == {"gate B7", "B7"}
+    True
+    """
+    found = (match for text in texts for match in re.finditer(re.escape(needle), text))
+    return frozenset(match.string[max(0, match.start() - BOUND_CHARS) : match.end()] for match in found)
+
+
+def texts_of(message: Message) -> list[str]:
+    """Return the flat texts of a message: its content and the arguments of its calls."""
+    content = message.get("content")
+    said = content if isinstance(content, str) else " ".join(part.get("text", "") for part in content or ())
+    return [_flat(text) for text in (said, *(call["function"]["arguments"] for call in message.get("tool_calls") or ())) if text]
+
+
+_flat = lru_cache(100_000)(flat)
+
+
+def whole_text(messages: Iterable[Message]) -> str:
+    """Return all texts of a list, a line each, so that nothing that is looked for is found across two."""
+    return "\n".join(text for message in messages for text in texts_of(message))
+
+
+@frozen
+class Wanted:
+    """Hold one thing that is needed: any of its `spellings` in the view will do.
+
+    `long_range` is asked of what a plain tail of the same size would hold; see `in_tail`.
+    """
+
+    name: str
+    spellings: frozenset[str]
+    whole_words: bool = False
+    places: frozenset[int] = field(default=frozenset(), repr=False)
+
+    def stands_in(self, text: str) -> bool:
+        """Tell whether it stands in a flat text."""
+        if not self.whole_words:
+            return any(spelling in text for spelling in self.spellings)
+        return any(_as_words(spelling).search(text) for spelling in self.spellings)
+
+
+@lru_cache(10_000)
+def _as_words(spelling: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(spelling)}(?!\w)", re.IGNORECASE)
+
+
+def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
+    """Return the identifiers of a probe that occurred in `messages`, each bound to its left; `places` are where it stood at all."""
+    texts = [texts_of(message) for message in messages]
+    bound = {needle: bindings(needle, (text for each in texts for text in each)) for needle in probe.needles}
+    return [
+        Wanted(needle, found, places=frozenset(place for place, each in enumerate(texts) if any(needle in text for text in each)))
+        for needle, found in bound.items()
+        if found
+    ]
+
+
+def answers_of(probe: Probe, messages: Sequence[Message], *, by_word: bool) -> list[Wanted]:
+    """Return what of a probe's answer stands in one to three messages: the answer as such, or each of its words."""
+    if by_word:
+        asked = [frozenset({word}) for word in dict.fromkeys(word.casefold() for text in probe.answers for word in _WORD.findall(text))]
+    else:
+        asked = [frozenset(map(flat, probe.answers))] if probe.answers else []
+    texts = [whole_text([message]) for message in messages]
+    return [wanted for spellings in asked for wanted in _rare(spellings, texts)]
+
+
+def _rare(spellings: frozenset[str], texts: Sequence[str]) -> Iterable[Wanted]:
+    long_enough = frozenset(spelling for spelling in spellings if len(spelling) >= LEAST_ANSWER)
+    if long_enough:
+        wanted = Wanted(min(long_enough), long_enough, whole_words=True)
+        places = frozenset(place for place, text in enumerate(texts) if wanted.stands_in(text))
+        if 1 <= len(places) <= MOST_PLACES:
+            yield Wanted(wanted.name, long_enough, whole_words=True, places=places)
+
+
+def evidence_kept(probe: Probe, messages: Sequence[Message], view: Sequence[Message]) -> tuple[int, int]:
+    """Return how many messages of a probe's evidence stand whole in the view, and how many there are."""
+    held = {text for message in view for text in texts_of(message)}
+    texts = [texts_of(messages[index]) for index in probe.evidence if index < len(messages)]
+    return sum(all(part in held for part in text) for text in texts if text), sum(map(bool, texts))

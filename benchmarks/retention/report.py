@@ -1,0 +1,153 @@
+"""Tables of figures, and what differs between two runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.retention.aging import AGES
+from benchmarks.retention.projecting import RECALLS
+
+Data = Mapping[str, Any]
+ORACLES = ("greedy oracle", "best whole messages")
+
+
+def _table(title: str, names: Sequence[str], columns: Sequence[str]) -> Table:
+    made = Table(title=title, title_justify="left")
+    for name in names:
+        made.add_column(name)
+    for column in columns:
+        made.add_column(column, justify="right")
+    return made
+
+
+def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, intervals: bool) -> Table:
+    """Return the table of a set: a line for each method and budget."""
+    rows = [(method, budget, data) for method, budgets in figures.items() for budget, data in budgets.items()]
+    recalls = [recall for recall in RECALLS if any(recall in data["recalls"] for _, _, data in rows)]
+    of = [max(data["recalls"].get(recall, {"of": 0})["of"] for _, _, data in rows) for recall in recalls]
+    counts = ", ".join(f"{recall} of {count}" for recall, count in zip(recalls, of, strict=True))
+    made = _table(f"{title}: {counts}", ["method"], ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"])
+    for method, budget, data in rows:
+        shares = [_recall(data["recalls"].get(recall), intervals=intervals) for recall in recalls]
+        used = [_percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")]
+        made.add_row(method, budget, str(data["calls"]), _percent(data["refusals"]), *shares, *used, _number(data["ms"]))
+    return made
+
+
+def _recall(recall: Data | None, *, intervals: bool) -> str:
+    if recall is None or recall["share"] is None:
+        return ""
+    low, high = recall["interval"]
+    return _share(recall["share"]) + (f" ({low:.2f}–{high:.2f})" if intervals else "")
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def print_gates(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
+    """Print the gates that were broken, and what was raised, method by method."""
+    for method, budgets in figures.items():
+        for budget, data in budgets.items():
+            broken, errors = _counts(data["gates"]), "; ".join(f"{count} x {error}" for error, count in data["errors"].items())
+            if broken or errors:
+                console.print(f"{name} {method} {budget}: " + " | ".join(filter(None, [broken and f"gates broken: {broken}", errors])))
+        if not any(data["gates"] for data in budgets.values()):
+            console.print(f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls")
+
+
+def print_of_best(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
+    """Print which part of the answers that an oracle keeps the library keeps, where both were measured."""
+    for oracle in (oracle for oracle in ORACLES if oracle in figures and "project" in figures):
+        for budget, data in figures["project"].items():
+            best = figures[oracle][budget]["recalls"].get("answers")
+            if best and best["share"]:
+                console.print(
+                    f"{name} project {budget}: {data['recalls']['answers']['share'] / best['share']:.3f} of the answers that {oracle} keeps"
+                )
+
+
+def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
+    """Return the table of sessions: a line for each pair of thresholds and budget."""
+    columns = [
+        "budget",
+        "session",
+        "projection",
+        "ratio",
+        "compressions",
+        "turns each",
+        "ms each",
+        "prefix kept",
+        "ended by",
+        "gates broken",
+    ]
+    made = _table(title, ["thresholds"], columns)
+    for way, budgets in figures.items():
+        for budget, data in budgets.items():
+            shares = [_share(data[key]) for key in ("session", "projection", "ratio")]
+            costs = [str(data["compressions"]), _number(data["turns a compression"]), _number(data["ms a compression"])]
+            ended = f"{sum(data['ended by'].values())} of {data['sessions']}"
+            made.add_row(way, budget, *shares, *costs, _percent(data["prefix kept"]), ended, _counts(data["gates"]) or "0")
+    return made
+
+
+def aging(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of identifiers in view."""
+    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "ended by"])
+    for way, data in figures.items():
+        ages = [data["after compressions"][str(age)] for age in AGES]
+        cells = [f"{_share(age['session'])} / {_share(age['whole log'])} of {age['of']}" if age["of"] else "" for age in ages]
+        made.add_row(way, str(data["compressions"]), *cells, data["ended by"] or "")
+    return made
+
+
+def cycles(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of turns that a compression serves: in the first cycle of the same messages, and in later ones."""
+    made = _table(
+        title, ["thresholds"], ["cycle", "first", "second", "middle", "last", "last / first", "prefix kept", "ms each", "ended by"]
+    )
+    for way, data in figures.items():
+        served: list[float] = data["turns a compression, by cycle"]
+        shown = [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)] if served else [None] * 4
+        row = [f"{data['cycle']} turns", *map(_number, shown), _share(served[-1] / served[0] if served else None)]
+        made.add_row(way, *row, _percent(data["prefix kept"]), _number(data["ms a compression"]), data["ended by"] or "")
+    return made
+
+
+def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
+    """Return the table of sessions that ended, with a few that need not have."""
+    made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])
+    for name, data in rows.items():
+        broken = _counts({gate: count for gate, count in data["gates"].items() if count}) or "0"
+        made.add_row(name, str(data["sessions"]), str(data["turns"]), _counts(data["ended by"]), broken)
+    shown = [each for data in rows.values() for each in data["shown"]]
+    made.caption = "\n".join(shown[:10])
+    return made
+
+
+def differences(now: Any, before: Any, path: str = "") -> Iterator[tuple[str, float, float]]:
+    """Yield each number that differs between two results: its path, before, now.
+
+    >>> list(differences({"a": {"b": 2.0}, "new": 1}, {"a": {"b": 1.0}}))
+    [('a/b', 1.0, 2.0)]
+    """
+    if isinstance(now, Mapping) and isinstance(before, Mapping):
+        for key in now:
+            if key in before:
+                yield from differences(now[key], before[key], f"{path}/{key}".lstrip("/"))
+    elif isinstance(now, int | float) and isinstance(before, int | float) and now != before:
+        yield path, before, now

@@ -1,0 +1,99 @@
+"""The past of a conversation: which turns compressions have taken out of the view, in order, and what a summariser can still choose from them.
+
+It is derived: replaying the journal gives it again. What a summariser has read is only remembered, never kept.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from attrs import define, field, frozen
+
+from polycontext.linearity.column import Column
+from polycontext.polynomial.journal.log import Log
+from polycontext.pressure import Edit
+from polycontext.pressure.fulfilment import RememberingSummariser
+from polycontext.pressure.gist import is_summary, source_ids
+from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.window.yielding import bare
+
+if TYPE_CHECKING:
+    from polycontext.pressure.extractive.reading import Candidates
+
+CANDIDATE_SHARE = 2.0
+"""How many times the window candidates may take: some four times what a gist takes of it."""
+
+_REMEMBERED = 4
+
+Batch = tuple[int, tuple[str, ...]]
+"""The ids that yielded together, behind a number that stands for them and for all before."""
+
+
+@define(eq=False, repr=False)
+class _Memory:
+    """Remember the candidates after the newest batches; replaced as a whole, so that a race costs one reading and nothing else."""
+
+    entries: tuple[tuple[object, "Candidates"], ...] = ()
+
+    def find(self, key: object) -> "Candidates | None":
+        return next((candidates for known, candidates in self.entries if known == key), None)
+
+    def keep(self, key: object, candidates: "Candidates") -> None:
+        self.entries = (*self.entries[1 - _REMEMBERED :], (key, candidates))
+
+    # What can be read again neither travels nor is copied.
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Memory, ()
+
+
+@frozen(eq=False)
+class Past:
+    """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1))."""
+
+    batches: Column[Batch] = field(factory=lambda: Column[Batch]())
+    _memory: _Memory = field(factory=_Memory, repr=False)
+
+    def after(self, window: ContextWindow, edit: Edit) -> "Past":
+        """Return the past after a compression of `window` by `edit`."""
+        ids = yielding(window, edit)
+        return Past(self.batches.appended((hash((self._key, ids)), ids)), self._memory) if ids else self
+
+    @property
+    def _key(self) -> int:
+        return self.batches[self.batches.length - 1][0] if self.batches.length else 0
+
+    def candidates(
+        self, summariser: RememberingSummariser, sources: Sequence[Turn], log: Log, counter: TokenCounter, max_tokens: int
+    ) -> "Candidates":
+        """Return what a gist of `sources`, which follow this past, is chosen from.
+
+        Law: the same whether what came before was remembered or is read again.
+        """
+        most = int(CANDIDATE_SHARE * max_tokens)
+        ids = tuple(each for turn in sources if not is_summary(turn) for each in source_ids(turn))
+        unread: list[Batch] = []
+        known = None
+        for batch in chain([(hash((self._key, ids)), ids)], map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))):
+            known = self._memory.find((summariser, most, batch[0]))
+            if known is not None:
+                break
+            unread.append(batch)
+        for key, batch_ids in reversed(unread):
+            turns = [bare(log[log.place(each)], counter) for each in batch_ids if log.knows(each)]
+            known = summariser.read(turns, known, counter=counter, most=most)
+            self._memory.keep((summariser, most, key), known)
+        assert known is not None
+        return known
+
+
+def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
+    """Return the ids of the turns of the log that go into a gist by `edit`: neither dropped, nor cut where they stand, nor gone before."""
+    turns, dropped = window.all_turns(), set(edit.dropped)
+    return tuple(
+        each
+        for splice in edit.splices
+        if all(is_summary(turn) for turn in splice.turns)
+        for turn in turns[splice.start : splice.stop]
+        if not is_summary(turn) and turn.resource_id not in dropped
+        for each in source_ids(turn)
+    )
