@@ -16,6 +16,7 @@ from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, RecallEvent
+from polycontext.polynomial.session.recall import recall_edit
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, Fulfilment, apply_edit
 from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 from polycontext.window import sources as room
@@ -246,31 +247,33 @@ def pinned_between() -> ContextSession:
     return session
 
 
+def compressed(before: Conversation, *ids: str) -> CompressEvent:
+    """Return a compression of `pinned_between` by a gist that stands for `ids`; its second and fourth turn go."""
+    sources = Sources.joined(before.window.linearity, [(each, ()) for each in ids])
+    gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
+    splices = (Splice(1, 2, (gist,)), *([Splice(3, 4)] if len(ids) > 1 else []))
+    return CompressEvent(ContextState.COMPRESSED, Edit(splices), before.log[0].timestamp)
+
+
 def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -> None:
-    """Then its gist goes."""
-    session = pinned_between()
-    session.compress(0.2)
-    assert next(turn.sources for turn in session.window.all_turns() if turn.is_gist) == ("t2",)
-    session.recall(["t2"])
-    assert [turn.resource_id for turn in session.window.all_turns()][:3] == ["t1", "t2", "t3"]
-    assert ContextSession.from_json(session.to_json(), counter=FAST).conversation == session.conversation
+    """Then its gist goes; a gist that stands for more stays."""
+    before = pinned_between().conversation
+    for ids, left in ((("t2",), ["t1", "t2", "t3", "t4", "t5"]), (("t2", "t4"), ["t1", "g1", "t2", "t3", "t5"])):
+        after = replay([compressed(before, *ids)], before)
+        recall = RecallEvent(ContextState.COMPRESSED, recall_edit(after.window, after.log, ["t2"]), before.log[0].timestamp)
+        assert [turn.resource_id for turn in replay([recall], after).window.all_turns()] == left
 
 
 def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
     """Of what the edit takes out anywhere, and of nothing else; it does not go before all of it is back."""
     before = pinned_between().conversation
-    ledger, turns = before.window.linearity, before.window.all_turns()
-
-    def compressed(*ids: str) -> CompressEvent:
-        sources = Sources.joined(ledger, [(each, ()) for each in ids])
-        gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
-        return CompressEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (gist,)), Splice(3, 4))), turns[0].timestamp)
-
-    after = replay([compressed("t2", "t4")], before)
+    after = replay([compressed(before, "t2", "t4")], before)
     assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]
-    for ids, told in ((("t2",), "FloorError"), (("t2", "t3", "t4"), "stands for what the edit does not take out")):
-        with pytest.raises(InvalidDataError, match=told):
-            replay([compressed(*ids)], before)
-    recall = RecallEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (turns[1],)),)), turns[0].timestamp)
+    with pytest.raises(InvalidDataError, match="stands for what the edit does not take out"):
+        replay([compressed(before, "t2", "t3", "t4")], before)
+    untold = evolve(compressed(before, "t2"), edit=Edit((*compressed(before, "t2").edit.splices, Splice(3, 4))))
+    with pytest.raises(InvalidDataError, match=r"FloorError: .*'t4'"):
+        replay([untold], before)
+    recall = RecallEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (before.log[1],)),)), before.log[0].timestamp)
     with pytest.raises(InvalidDataError, match="turn 'g1' is taken out and does not come back"):
         replay([recall], after)
