@@ -108,7 +108,7 @@ class SavedSession:
         if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
             data = {**upgraded(data), "schema": 3}
         if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
-            data = {**data, "schema": SCHEMA}
+            data = _of_schema_3(data)
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
         saved = structured(_CONVERTER, data, cls, legal="what to_json wrote")
@@ -139,6 +139,14 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
     moved = _promoted_before_clearing(events) if isinstance(events, list) else events
     kept = {name: value for name, value in data.items() if name != "engine"}
     return {**kept, "schema": 2, "events": moved}
+
+
+def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of schema 3 as one of schema 4: what shared out the room among gists is no option any more."""
+    reach = data.get("reach")
+    if isinstance(reach, dict):
+        data = {**data, "reach": {name: value for name, value in reach.items() if name not in ("gist_share", "fan_in")}}
+    return {**data, "schema": 4}
 
 
 def _promoted_before_clearing(events: list[Any]) -> list[Any]:
