@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from attrs import define, frozen
 
-from polycontext.pressure.extractive.lines import CALL, Line, print_lines
+from polycontext.pressure.extractive.lines import CALL, Line, print_line
 from polycontext.window import TokenCounter
 from polycontext.window.text.segments import clip
 
@@ -206,7 +206,8 @@ class Fitter:
         for index in sorted(indices):
             segment = self.segments[index]
             parts.setdefault(segment.line, ([], []))[segment.part].append(segment)
-        return print_lines((self.lines[line], _joined(call), _joined(body)) for line, (call, body) in parts.items())
+        printed = (print_line(self.lines[line], _joined(call), _joined(body)) for line, (call, body) in parts.items())
+        return "\n".join(line for line in printed if line)
 
 
 def _joined(segments: Sequence[Segment]) -> list[str]:

@@ -7,7 +7,7 @@ gist among the turns is read back into the lines it was printed as.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from itertools import pairwise
 
@@ -160,23 +160,14 @@ def _read_back(block: str, index: int) -> Line:
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 
-def print_lines(lines: Iterable[tuple[Line, Sequence[str], Sequence[str]]]) -> str:
-    """Print lines with only the given pieces of each one's call and body; who speaks on is named once."""
-    printed: list[str] = []
-    speaker = None
-    for line, call, body in lines:
-        if text := _printed(line, _quote(call), _quote(body), names=line.label != speaker):
-            printed.append(text)
-            speaker = line.label if line.kind is LineKind.SPOKEN else None
-    return "\n".join(printed)
-
-
-def _printed(line: Line, head: str, text: str, *, names: bool) -> str:
+def print_line(line: Line, call: Sequence[str], body: Sequence[str]) -> str:
+    """Return `line` with only the given pieces of its call and of its body; empty where they hold nothing to read."""
+    head, text = _quote(call), _quote(body)
     match line.kind:
         case LineKind.PLAIN:
             return text
         case LineKind.SPOKEN:
-            return f"{line.label}: {text}" if text and names else f" {text}" if text else ""
+            return f"{line.label}: {text}" if text else ""
         case LineKind.CALL:
             called = f"{line.label}({head})" if head else line.label
             return f"{called} -> {text}" if text else called if head else ""

@@ -137,7 +137,7 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
     text, said = line.body, line.role is not Role.TOOL
     failed, decided = failures(text), decision_spans(text) if said else []
     cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
-    for start, end in split(text, line.standing):
+    for start, end in split(text, line.standing or sorted([*failed.errors, *failed.frames])):
         terms, anchor = book.read(text, start, end, line.turn, said=said)
         for told in (_shared(failed.errors, start, end), _shared(failed.frames, start, end)):
             terms = (*terms, book.mark(text[slice(*told)], line.turn)) if told else terms

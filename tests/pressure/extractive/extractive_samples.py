@@ -67,7 +67,7 @@ def called(name: str, arguments: str, result: str, call_id: str = "call_1") -> l
 
 def gist(body: str) -> Turn:
     """Return the turn that a summary `body` of two others ends up in."""
-    return Turn("user", summary_text(body, 2), sources=("a", "b"))
+    return Turn("user", summary_text(body), sources=("a", "b"))
 
 
 def summarise(turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter = EXACT, query: str | None = None) -> str:
