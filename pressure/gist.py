@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window.part import PartKind
 
 if TYPE_CHECKING:
     from polycontext.window.items import Attachment
@@ -87,7 +88,7 @@ def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
         resource_id=resource_id,
         timestamp=turn.timestamp,
         sources=sources,
-        parts=turn.parts,
+        parts=tuple(part for part in turn.parts if part.kind is PartKind.BLOCK),
     )
 
 
