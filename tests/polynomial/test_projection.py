@@ -15,7 +15,7 @@ from polycontext.linearity.classifying.constraints import states_constraint
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
-from polycontext.pressure import ContextProjector
+from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, summary_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, InvalidTurnError, Role, TiktokenCounter
 from polycontext.window.providers import Provider, get_format
@@ -60,7 +60,7 @@ def ends_open(messages: Sequence[Message]) -> bool:
 def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: list[Message], budget: int, keep_recent: int) -> None:
     """Valid for the provider, within budget by a recount, order kept, and all words of system messages, first and last user message.
 
-    The last one is only cut, or summarised, where it leaves no room for what else cannot yield.
+    The last one is only cut, or summarised, where it leaves no room for what yields after it.
     """
     before = copy.deepcopy(messages)
     try:
@@ -75,17 +75,18 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: 
     assert recount(projection.messages, FAST) <= projection.tokens_after <= budget
     assert recount(messages, FAST) == projection.tokens_before
     users = [m for m in messages if m["role"] == "user"]
-    fits = least_with_question(messages, budget) <= budget
-    kept = [m for m in messages if m["role"] == "system" or m is users[0] or (m is users[-1] and fits)]
+    kept = [m for m in messages if m["role"] == "system" or m is users[0] or (m is users[-1] and question_fits(messages, budget))]
     assert is_subsequence([said(m) for m in kept], [said(m) for m in projection.messages])
     originals = [m for m in projection.messages if m in messages]
     assert is_subsequence(originals, messages)
 
 
-def least_with_question(messages: list[Message], budget: int) -> int:
-    """Return the tokens of the least request in which the last user message stands whole."""
+def question_fits(messages: list[Message], budget: int) -> bool:
+    """Tell whether the last user message can stand whole beside the calls that nothing was said to yet."""
     window = _filled(ContextWindow(budget, counter=FAST), get_format("openai").parse(messages))
-    return ContextProjector().floor(window) + REQUEST_OVERHEAD
+    question = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist][-1]
+    plan = ContextProjector(reach=Reach(cuts_question=True)).plan_for(window, max(0, budget - REQUEST_OVERHEAD) / budget)
+    return question.resource_id not in plan.lowered
 
 
 def said(message: Message) -> tuple[str, str]:
