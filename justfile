@@ -46,6 +46,10 @@ mutants *arguments:
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
 
+# Print what was promised of speed and size beside what is measured now: [ROW ...] [--turns N]; --help tells more.
+budget *arguments:
+    uv run python -m benchmarks.budget {{ arguments }}
+
 # Measure what is left of recorded conversations where it is needed; --help tells the options.
 retention *arguments:
     uv run python -m benchmarks.retention {{ arguments }}

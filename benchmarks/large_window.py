@@ -16,7 +16,7 @@ SIZE = 100_000
 TIMES = 5
 
 
-def _best(work: Callable[[], object]) -> float:
+def best(work: Callable[[], object]) -> float:
     """Return the least seconds of TIMES runs, without the garbage collector, as timeit measures."""
     found = []
     gc.disable()
@@ -28,7 +28,8 @@ def _best(work: Callable[[], object]) -> float:
     return min(found)
 
 
-def _window(size: int) -> ContextWindow:
+def window_of(size: int) -> ContextWindow:
+    """Return a window of so many turns, with room for more."""
     window = ContextWindow(size * 30, counter=RememberingCounter())
     for turn in turns(size):
         window = window.append(turn)
@@ -49,7 +50,7 @@ def _bytes_a_turn() -> float:
 
 def run(console: Console) -> None:
     """Print milliseconds for a window of 100,000 turns beside one of 10,000, and their budgets."""
-    windows = {size: _window(size) for size in (SIZE // 10, SIZE)}
+    windows = {size: window_of(size) for size in (SIZE // 10, SIZE)}
     projector = ContextProjector(InstantSummariser())
     fulfilments = {size: projector.fulfil(projector.plan_for(window, 0.4)) for size, window in windows.items()}
     works: dict[str, tuple[Callable[[int], object], str]] = {
@@ -63,7 +64,7 @@ def run(console: Console) -> None:
     for name in ("work", f"{SIZE // 10:,}", f"{SIZE:,}", "ratio", "budget"):
         table.add_column(name, justify="left" if name == "work" else "right")
     for name, (work, budget) in works.items():
-        small, large = (_best(lambda size=size, work=work: work(size)) * 1e3 for size in windows)  # type: ignore[misc]
+        small, large = (best(lambda size=size, work=work: work(size)) * 1e3 for size in windows)  # type: ignore[misc]
         table.add_row(name, f"{small:.3f}", f"{large:.3f}", f"{large / small:.1f}", budget)
     console.print(table)
     console.print(f"held per turn beyond its text: {_bytes_a_turn():.0f} bytes (budget 1,000)")

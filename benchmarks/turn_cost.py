@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable, Sequence
+from statistics import mean
 from time import process_time
 
 from rich.console import Console
@@ -75,23 +76,28 @@ SUBJECTS: dict[str, Callable[[TokenCounter], Driver]] = {
 }
 
 
-def measure(start: Callable[[TokenCounter], Driver], counter: TokenCounter, conversation: Sequence[Turn]) -> dict[int, float]:
-    """Return seconds a turn, over SAMPLE turns that follow the first n, for every n in SIZES; compressions included."""
+def measure(
+    start: Callable[[TokenCounter], Driver], counter: TokenCounter, conversation: Sequence[Turn], sizes: Sequence[int] = SIZES
+) -> dict[int, list[float]]:
+    """Return the seconds of each of the SAMPLE turns that follow the first n, for every n of `sizes`; compressions included."""
     drive = start(counter)
-    found: dict[int, float] = {}
+    found: dict[int, list[float]] = {}
     done = 0
-    for size in SIZES:
+    for size in sizes:
         for turn in conversation[done:size]:
             drive(turn)
         # A full collection now and then walks the whole heap, the benchmark's own conversation included: not a turn's cost.
         gc.collect()
         gc.freeze()
-        began = process_time()
-        for turn in conversation[size : size + SAMPLE]:
-            drive(turn)
-        found[size] = (process_time() - began) / SAMPLE
-        done = size + SAMPLE if size + SAMPLE <= SIZES[-1] else size
+        found[size] = [_seconds(drive, turn) for turn in conversation[size : size + SAMPLE]]
+        done = size + SAMPLE
     return found
+
+
+def _seconds(drive: Driver, turn: Turn) -> float:
+    began = process_time()
+    drive(turn)
+    return process_time() - began
 
 
 def run(console: Console) -> None:
@@ -107,10 +113,10 @@ def run(console: Console) -> None:
         table.add_column(name, justify="left" if name == "subject" else "right")
     reference = 0.0
     for name, start in SUBJECTS.items():
-        costs = measure(start, counter, conversation)
-        mean = sum(costs.values()) / len(costs)
-        reference = reference or mean
-        ratios = (costs[SIZES[-1]] / costs[SIZES[0]], mean / reference, (mean + tokenizing) / (reference + tokenizing))
+        costs = {size: mean(each) for size, each in measure(start, counter, conversation).items()}
+        average = mean(costs.values())
+        reference = reference or average
+        ratios = (costs[SIZES[-1]] / costs[SIZES[0]], average / reference, (average + tokenizing) / (reference + tokenizing))
         table.add_row(name, *(f"{costs[size] * 1e6:.1f}" for size in SIZES), *(f"{ratio:.2f}" for ratio in ratios))
     console.print(table)
     console.print(f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 within 1.5")

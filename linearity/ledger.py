@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import evolve, field, frozen
 
+from polycontext.linearity.column import Column
 from polycontext.linearity.errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
 from polycontext.linearity.resource_class import LinearityStats, ResourceClass
 from polycontext.linearity.shared_store import SharedStore
@@ -121,6 +122,15 @@ class LinearityMap:
         if tag is None:
             raise UnknownResourceError(resource_id, self._near(resource_id))
         return tag
+
+    @property
+    def ids(self) -> Column[str]:
+        """Return all ids in the order they were tagged; those of a later map begin with them, and share them."""
+        return self._store.ids
+
+    def place(self, resource_id: str) -> int | None:
+        """Return the index of `resource_id` among `ids`, None if it was never tagged; O(1)."""
+        return self._store.place(resource_id)
 
     def partition(self) -> dict[ResourceClass, tuple[str, ...]]:
         """Return the ids of every class in the order they were tagged, lowest class first; O(n).

@@ -51,7 +51,8 @@ def _utc(when: datetime) -> datetime:
     return in_utc(when, "when")
 
 
-@frozen
+# One for every turn there ever was: each slot counts.
+@frozen(weakref_slot=False)
 class Tag:
     """Hold the class of a resource, where it came from, why, and when (aware, kept in UTC).
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
+from polycontext.linearity import LinearityMap
 from polycontext.window import Role, TokenCounter, Turn, count_turn
 from polycontext.window.part import PartKind
+from polycontext.window.sources import Sources
 
 if TYPE_CHECKING:
     from polycontext.window.items import Attachment
@@ -48,7 +49,7 @@ def unframed(text: str) -> str:
     return text.partition("\n")[2] if is_gist_text(text) else text
 
 
-def summary_turn(text: str, sources: Sequence[Turn], ids: tuple[str, ...], resource_id: str) -> Turn:
+def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:
     """Return the user turn that stands for `sources`, whose log ids are `ids`, one level above the highest of them."""
     level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
@@ -102,14 +103,14 @@ def least_digest(turn: Turn, counter: TokenCounter) -> int:
     return count_turn(counter, digest_turn(turn, NO_TEXT, turn.resource_id)) + 1
 
 
-def source_ids(turn: Turn) -> tuple[str, ...]:
+def source_ids(turn: Turn) -> Sequence[str]:
     """Return the ids of the turns of the log behind `turn`: its sources, or itself."""
     return turn.sources or (turn.resource_id,)
 
 
-def all_source_ids(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the ids of the turns of the log behind `turns`, each once, in order."""
-    return tuple(dict.fromkeys(chain.from_iterable(map(source_ids, turns))))
+def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]:
+    """Return the ids of the turns of the log behind `turns` of a window with this `ledger`, each once, in the order of the log."""
+    return Sources.joined(ledger, ((turn.resource_id, turn.sources) for turn in turns))
 
 
 def is_summary(turn: Turn) -> bool:

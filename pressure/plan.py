@@ -7,6 +7,7 @@ from itertools import chain
 
 from attrs import field, frozen
 
+from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
@@ -45,6 +46,7 @@ class GistJob:
     sources: tuple[Turn, ...]
     reads: tuple[Turn, ...]
     allowance: int
+    ledger: LinearityMap = field(eq=False, repr=False)
     about: str = ""
 
     @property
@@ -53,9 +55,9 @@ class GistJob:
         return self.runs[0][0]
 
     @cached_property
-    def stands_for(self) -> tuple[str, ...]:
+    def stands_for(self) -> Sequence[str]:
         """Return the ids of the turns of the log that the gist stands for; they may be many, so they are gathered once."""
-        return all_source_ids(self.sources)
+        return all_source_ids(self.sources, self.ledger)
 
     @property
     def source_tokens(self) -> int:
@@ -143,13 +145,28 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
     for place, allowance in shares.items():
         if allowance < (turns[place].tokens or 0):
             jobs.append(
-                GistJob(GistKind.DIGEST, ((place, place + 1),), (turns[place],), (turns[place],), allowance, _asked_for(turns, place))
+                GistJob(
+                    GistKind.DIGEST,
+                    ((place, place + 1),),
+                    (turns[place],),
+                    (turns[place],),
+                    allowance,
+                    ladder.window.linearity,
+                    _asked_for(turns, place),
+                )
             )
     if gisted:
         more = min(pool - spent, needed)
         sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
         jobs.append(
-            GistJob(GistKind.BLOCK, tuple(_runs(bounds, gisted)), sources, _worth_reading(ladder, gisted), ladder.least_gist + more)
+            GistJob(
+                GistKind.BLOCK,
+                tuple(_runs(bounds, gisted)),
+                sources,
+                _worth_reading(ladder, gisted),
+                ladder.least_gist + more,
+                ladder.window.linearity,
+            )
         )
     return sorted(jobs, key=lambda job: job.start), spent
 
@@ -190,7 +207,7 @@ def _pointers(ladder: Ladder, atom: int) -> list[GistJob]:
     places = range(1) if len(turns) == 1 else range(1, len(turns))
     costs = ((place, count_turn(counter, pointer_turn(turns[place], turns[place].resource_id))) for place in places)
     return [
-        GistJob(GistKind.POINTER, ((start + place, start + place + 1),), (turns[place],), (turns[place],), cost)
+        GistJob(GistKind.POINTER, ((start + place, start + place + 1),), (turns[place],), (turns[place],), cost, ladder.window.linearity)
         for place, cost in costs
         if cost < (turns[place].tokens or 0)
     ]

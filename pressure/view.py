@@ -18,6 +18,7 @@ from polycontext.pressure.errors import FloorError
 from polycontext.pressure.fidelity import Fidelity, floor_of
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
 from polycontext.window.part import bound_providers
+from polycontext.window.sources import Traces
 from polycontext.window.yielding import bare, fell, unbound
 
 _SHOWN = 9
@@ -211,12 +212,13 @@ def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn]
     """Yield the turns of every atom that `edit` touches, and what is left of it."""
     turns = window.all_turns()
     coming = {turn.resource_id: turn for splice in edit.splices for turn in splice.turns}
-    named = {source for turn in coming.values() for source in turn.sources}
+    named = Traces.of(window.linearity, (turn.sources for turn in coming.values()))
+    traced = evolve(named, few=named.few | coming.keys())
     for start, gone in _gone(turns, edit).items():
         stop = start + 1
         while stop < len(turns) and turns[stop].role is Role.TOOL:
             stop += 1
-        left = (_left(turns[index], coming, named) if index in gone else _held(turns[index]) for index in range(start, stop))
+        left = (_left(turns[index], coming, named, traced) if index in gone else _held(turns[index]) for index in range(start, stop))
         yield turns[start:stop], min(left)
 
 
@@ -239,12 +241,12 @@ def _held(turn: Turn) -> Fidelity:
     return Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
 
 
-def _left(turn: Turn, coming: Mapping[str, Turn], named: set[str]) -> Fidelity:
+def _left(turn: Turn, coming: Mapping[str, Turn], named: Traces, traced: Traces) -> Fidelity:
     """Return what is left of a turn that goes: itself if it comes back as it was, or a trace of all that it stood for."""
     if coming.get(turn.resource_id) == turn:
         return _held(turn)
-    if any(source not in named and source not in coming for source in turn.sources):
+    if not turn.is_gist:
+        return Fidelity.GIST if turn.resource_id in named else Fidelity.DROPPED
+    if not traced.covers(turn.sources):
         return Fidelity.DROPPED
-    if turn.is_gist:
-        return Fidelity.VERBATIM if named.isdisjoint(turn.sources) else Fidelity.GIST
-    return Fidelity.GIST if turn.resource_id in named else Fidelity.DROPPED
+    return Fidelity.GIST if named.meets(turn.sources) else Fidelity.VERBATIM

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple, Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
 from polycontext.linearity.column import Column
@@ -19,6 +19,7 @@ from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.part import PartKind, bound_providers
+from polycontext.window.sources import Sources
 from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
@@ -340,6 +341,9 @@ class ContextWindow(StoreComonad[Turn | None]):
             resource_id = next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
         elif resource_id in ledger:
             raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
+        if type(turn.sources) is Sources:
+            # The places by which they are told are those of the conversation that the gist was made in.
+            turn = evolve(turn, sources=tuple(turn.sources))
         if turn.tokens is not None and turn.resource_id:
             return turn
         if turn.tokens is not None:

@@ -5,7 +5,7 @@ once, here, so that everything behind this door may rely on storable text and a
 known role.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
@@ -17,6 +17,7 @@ from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity.tag import UNIX_EPOCH, in_utc
 from polycontext.window.errors import InvalidTurnError
 from polycontext.window.part import Part, PartKind
+from polycontext.window.sources import Sources
 
 
 class Role(StrEnum):
@@ -78,8 +79,8 @@ def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return freeze_object(value, "metadata", InvalidTurnError) if value else EMPTY
 
 
-def _ids(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
+def _ids(value: Iterable[str]) -> Sequence[str]:
+    return value if type(value) is Sources else tuple(value)
 
 
 def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
@@ -94,13 +95,14 @@ def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
     return parts
 
 
-@frozen
+# One for every turn there ever was: each slot counts.
+@frozen(weakref_slot=False)
 class Turn:
     """Hold one message: role, content, tool calls; immutable (design §5).
 
     `tokens` is counted once, when the turn enters a window (None before).
-    `sources` are the resource ids that a gist stands for; `level` is how often
-    those have been folded. `resource_id` is empty until a window gives one.
+    `sources` are the resource ids that a gist stands for, a tuple or what reads and compares as one (`Sources`); `level` is how
+    often those have been folded. `resource_id` is empty until a window gives one.
 
     Raises:
         InvalidTurnError: a lone surrogate, missing content without tool calls,
@@ -123,7 +125,7 @@ class Turn:
     timestamp: datetime = field(default=UNIX_EPOCH, converter=_aware, kw_only=True)
     metadata: Mapping[str, Any] = field(default=EMPTY, converter=_metadata, kw_only=True, hash=False)
     tokens: int | None = field(default=None, kw_only=True)
-    sources: tuple[str, ...] = field(default=(), converter=_ids, kw_only=True)
+    sources: Sequence[str] = field(default=(), converter=_ids, kw_only=True)
     level: int = field(default=0, kw_only=True)
     parts: tuple[Part, ...] = field(default=(), converter=_parts, kw_only=True)
 

@@ -4,19 +4,21 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import Wanted, needles_of, texts_of, whole_text
-from benchmarks.retention.recordings import PROVIDER, Conversation, Message, pinned, request_tokens
+from benchmarks.retention.recordings import Conversation, Message, pinned, request_tokens
 from benchmarks.retention.tally import Tally, middle
+from polycontext.window import Turn
 
 AGES = (1, 5, 20, 50)
 EVERY = 3
 """Every how many compressions the whole log is projected for comparison."""
 
 CYCLE = 1_000
+_DIGITS = "123456789"
 
 
 @frozen
@@ -85,7 +87,7 @@ def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], 
 
 
 def _look(aging: Aging, chain: Chain, grown: Grown, seen_at: dict[int, int]) -> None:
-    view = grown.session.messages(PROVIDER, allow_open=True)
+    view = grown.view()
     aged = [(grown.compressions - since, chain.used[number][1]) for number, since in seen_at.items()]
     looked_at = [(age, each) for age, each in aged if any(age in _around(wanted) for wanted in AGES)]
     if not looked_at:
@@ -109,11 +111,15 @@ def _around(age: int) -> range:
 def measure_cycles(
     conversations: Sequence[Conversation], turns: int, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Grow the same messages again and again up to so many turns; return how many turns a compression served in each cycle."""
+    """Grow the same messages again and again up to so many turns; return how many turns a compression served in each cycle.
+
+    The digits 1 to 9 change places from cycle to cycle, so that a call is not one that was made before.
+    """
     body = turns_of(chained(conversations).messages)
     head = list(takewhile(lambda turn: turn.role == "system", body))
     cycle = _whole(body[len(head) :], CYCLE)
-    grown = Grown(way.session(window), [*head, *(cycle * max(1, turns // len(cycle)))])
+    cycles = (_renumbered(turn, number) for number in range(max(1, turns // len(cycle))) for turn in cycle)
+    grown = Grown(way.session(window), [*head, *cycles])
     grown.grow(len(head))
     served: list[float] = []
     while grown.refused is None and grown.taken < len(grown.turns):
@@ -128,6 +134,13 @@ def measure_cycles(
         "ms a compression": 1000 * grown.seconds / grown.compressions if grown.compressions else None,
         "ended by": str(grown.refused) if grown.refused else None,
     }
+
+
+def _renumbered(turn: Turn, number: int) -> Turn:
+    shift = number % len(_DIGITS)
+    table = str.maketrans(_DIGITS, _DIGITS[shift:] + _DIGITS[:shift])
+    calls = [evolve(call, arguments=call.arguments.translate(table)) for call in turn.tool_calls]
+    return evolve(turn, content=turn.content and turn.content.translate(table), tool_calls=calls)
 
 
 def _whole(turns: Sequence[Any], least: int) -> list[Any]:

@@ -62,7 +62,7 @@ class Run:
     def _methods(self, methods: dict[str, Method]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name in self.sets:
-            conversations = load(name, self.asked.half, self.asked.sample)
+            conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
             found[name] = {method: {} for method in methods}
             for method, cut in methods.items():
                 for label, share in self.shares:
@@ -79,7 +79,7 @@ class Run:
         """Grow conversations turn by turn."""
         found: dict[str, Any] = {}
         for name in self.sets:
-            conversations = load(name, self.asked.half, self.asked.sample)
+            conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
             found[name] = {
                 str(way): {label: growing.measure(conversations, share, way, tell=self.tell).as_data() for label, share in self.shares}
                 for way in self.ways
@@ -91,7 +91,7 @@ class Run:
         """Look at identifiers after many compressions."""
         found: dict[str, Any] = {}
         for name in (name for name in self.sets if name in AGENTS):
-            chain = aging.chained(load(name, self.asked.half, self.asked.sample))
+            chain = aging.chained(load(name, self.asked.half, self.asked.sample, self.asked.data))
             found[name] = {
                 str(way): aging.measure_aging(chain, way, window=self.asked.window, tell=self.tell).as_data() for way in self.ways
             }
@@ -103,7 +103,7 @@ class Run:
         """Count how many turns a compression serves, early and late."""
         found: dict[str, Any] = {}
         for name in (name for name in self.sets if name in AGENTS):
-            conversations = load(name, self.asked.half, self.asked.sample)
+            conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
             found[name] = {
                 str(way): aging.measure_cycles(conversations, self.asked.turns, way, window=self.asked.window, tell=self.tell)
                 for way in self.ways
@@ -117,7 +117,7 @@ class Run:
         for way in self.ways:
             rows = {f"{self.asked.loops:,} random loops": dead_ends.in_loops(range(self.asked.loops), way, tell=self.tell).as_data()}
             for name in self.sets:
-                conversations = list(recorded(name, self.asked.half))
+                conversations = list(recorded(name, self.asked.half, self.asked.data))
                 for label, share in self.shares:
                     rows[f"{name} {label}"] = dead_ends.in_recordings(conversations, share, way, tell=self.tell).as_data()
             found[str(way)] = rows
@@ -145,6 +145,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("parts", nargs="*", metavar="PART", help="what to measure, see below; 'all' for everything")
+    made.add_argument(
+        "--data", type=Path, default=DATA, metavar="FOLDER", help="where the recordings stand (default: shared/data beside the project)"
+    )
     made.add_argument("--set", action="append", choices=SETS, help="a set of recordings, may be given several times (default: all)")
     made.add_argument("--half", choices=HALVES, default="tuning", help="which conversations; unseen is for reports only (default: tuning)")
     made.add_argument("--sample", type=_count, metavar="N", help="at most N probes of each set, chosen by hash")
@@ -215,10 +218,9 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := [part for part in parts if part not in PARTS]:
         print(f"retention: unknown part {unknown[0]!r}; legal: all, {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    if not DATA.is_dir():
-        print(
-            f"retention needs the recorded conversations in shared/data beside the project's folder; {DATA} is not there", file=sys.stderr
-        )
+    if not asked.data.is_dir():
+        needed = "the recorded conversations, which stand in shared/data beside the project's folder"
+        print(f"retention needs {needed}; {asked.data} is not there", file=sys.stderr)
         return 2
     console = Console(width=WIDTH)
     with progress(quiet=asked.quiet) as tell:

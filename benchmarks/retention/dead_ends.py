@@ -9,7 +9,7 @@ from attrs import define, field
 from benchmarks.retention.gates import is_valid
 from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.loops import loop_of
-from benchmarks.retention.recordings import PROVIDER, Conversation, message_tokens
+from benchmarks.retention.recordings import Conversation, message_tokens
 from polycontext.window import REQUEST_OVERHEAD, TiktokenCounter, TokenCounter
 
 SHOWN = 5
@@ -47,7 +47,7 @@ class DeadEnds:
     def _look(self, name: str, grown: Grown, counter: TokenCounter) -> None:
         window = grown.session.window
         try:
-            view = grown.session.messages(PROVIDER, allow_open=True)
+            view = grown.view()
         except Exception as error:  # noqa: BLE001 - whatever is raised is counted
             # Nothing but a system message is no request yet.
             if grown.turns[grown.taken - 1].role != "system":

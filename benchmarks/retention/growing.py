@@ -77,6 +77,10 @@ class Grown:
             self.prefixes.append(_kept_prefix(_rendered(before), _rendered(self.session.window)))
         return bool(changes)
 
+    def view(self) -> list[Message]:
+        """Return what a model would be sent now."""
+        return list(self.session.messages(PROVIDER, allow_open=True))
+
     @property
     def is_dead_end(self) -> bool:
         """Tell whether the session ended where it need not: at a result, a reply, or a user turn that fits beside the system turns."""
@@ -149,11 +153,7 @@ def _add(growth: Growth, conversation: Conversation, share: float, way: Way) -> 
     grown = Grown(way.session(max_tokens), turns_of(conversation.messages))
     for call in sorted(calls_of(conversation, asked=False), key=lambda call: call.at):
         wanted, messages = call.wanted(), list(call.messages)
-        text = ""
-        if grown.grow(call.at):
-            view = grown.session.messages(PROVIDER, allow_open=True)
-            growth.gates.update(broken_by(view, messages, max_tokens))
-            text = whole_text(view)
+        text = _looked_at(growth, grown, messages, max_tokens) if grown.grow(call.at) else ""
         growth.session.add(conversation.id, _hits(wanted, text), len(wanted))
         growth.projection.add(conversation.id, _hits(wanted, _projected(messages, max_tokens)), len(wanted))
     growth.sessions += 1
@@ -164,6 +164,17 @@ def _add(growth: Growth, conversation: Conversation, share: float, way: Way) -> 
     if grown.refused:
         growth.refused[f"{grown.turns[grown.taken].role}: {type(grown.refused).__name__}"] += 1
         growth.gates["dead end"] += grown.is_dead_end
+
+
+def _looked_at(growth: Growth, grown: Grown, messages: Sequence[Message], max_tokens: int) -> str:
+    """Return what a session's messages say, after a look at the gates."""
+    try:
+        view = grown.view()
+    except Exception:  # noqa: BLE001 - whatever is raised is counted
+        growth.gates["exception"] += 1
+        return ""
+    growth.gates.update(broken_by(view, messages, max_tokens))
+    return whole_text(view)
 
 
 def _hits(wanted: Sequence[Wanted], text: str) -> int:

@@ -82,12 +82,15 @@ def best_messages(asked: Asked) -> list[Message]:
 
 
 def greedy_oracle(asked: Asked) -> list[Message]:
-    """Keep the sentences and lines that hold most of what will be asked for, a token: greedily, knowing it."""
+    """Keep in one message the pieces that hold most of what will be asked for, a token: greedily, knowing it."""
     fill = _Filling(asked)
-    pieces = [piece for message in asked.messages for piece in _pieces(message, fill.missing)]
-    costs = [TURN_OVERHEAD + counter().count(piece) for piece in pieces]
-    taken = _cover(_held(pieces, fill.missing), costs, fill.left)
-    return [*fill.messages, *({"role": "user", "content": pieces[number]} for number in sorted(taken))]
+    missing = fill.missing
+    pieces = list(dict.fromkeys(piece for message in asked.messages for piece in _pieces(message, missing)))
+    costs = [1 + counter().count(piece) for piece in pieces]
+    taken = _cover(_held(pieces, missing), costs, fill.left - TURN_OVERHEAD - 1)
+    # What binds an identifier may begin with a space, which a message may not lose.
+    said = "\n".join(["…", *(pieces[number] for number in sorted(taken))])
+    return [*fill.messages, *([{"role": "user", "content": said}] if taken else [])]
 
 
 def _held(texts: Sequence[str], wanted: Sequence[Wanted]) -> list[set[int]]:
@@ -108,17 +111,11 @@ def _cover(held: Sequence[set[int]], costs: Sequence[int], left: int) -> list[in
 
 
 def _pieces(message: Message, wanted: Sequence[Wanted]) -> Iterable[str]:
-    """Yield the pieces of a message that hold anything; a bound identifier that crosses two pieces is a piece of its own."""
+    """Yield what in a message holds anything: of answers the sentence or line, of identifiers nothing but what binds them."""
     text = whole_text([message])
-    pieces = [piece for piece in _PIECE_END.split(text) if any(each.stands_in(piece) for each in wanted)]
-    crossing = [
-        spelling
-        for each in wanted
-        if not any(each.stands_in(piece) for piece in pieces)
-        for spelling in sorted(each.spellings)
-        if spelling in text
-    ]
-    yield from (*pieces, *crossing)
+    answers = [each for each in wanted if each.whole_words]
+    yield from (piece for piece in _PIECE_END.split(text) if any(each.stands_in(piece) for each in answers))
+    yield from (spelling for each in wanted if not each.whole_words for spelling in sorted(each.spellings) if spelling in text)
 
 
 def bm25(asked: Asked) -> list[Message]:
@@ -132,7 +129,7 @@ def bm25(asked: Asked) -> list[Message]:
 def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
     """Return the score of each text for `query` by Robertson's BM25, words folded to lower case.
 
-    >>> scores = bm25_scores("the red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
+    >>> scores = bm25_scores("red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
     >>> scores[0] > scores[1] > scores[2] == 0.0
     True
     """

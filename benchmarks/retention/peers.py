@@ -72,7 +72,7 @@ def strands(asked: Asked) -> list[Message]:
         manager(window_size=size).apply_management(agent)
         return _picked(asked, system, (places[id(message)] for message in agent.messages))
 
-    return _largest(cut, len(native), asked.max_tokens)
+    return largest(cut, len(native), asked.max_tokens)
 
 
 def _as_converse(message: Message) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def semantic_kernel(asked: Asked) -> list[Message]:
         asyncio.run(history.reduce())
         return [asked.messages[message.metadata["place"]] for message in history.messages]
 
-    return _largest(cut, len(native), asked.max_tokens)
+    return largest(cut, len(native), asked.max_tokens)
 
 
 def _as_semantic(contents: Any, place: int, message: Message) -> Any:
@@ -174,7 +174,7 @@ def _picked(asked: Asked, system: Iterable[int], places: Iterable[int]) -> list[
     return [asked.messages[place] for place in (*system, *places)]
 
 
-def _largest(cut: Callable[[int], list[Message]], most: int, max_tokens: int) -> list[Message]:
+def largest(cut: Callable[[int], list[Message]], most: int, max_tokens: int) -> list[Message]:
     """Return what the largest size leaves that fits; where none does, what the least leaves."""
     low, high = 0, most
     while low < high:

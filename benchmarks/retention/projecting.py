@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from benchmarks.retention.gates import broken_again, broken_by, written
+from benchmarks.retention.gates import broken_again, broken_by, lost, written
 from benchmarks.retention.methods import Asked, Method, tail_start
 from benchmarks.retention.recall import Wanted, answers_of, evidence_kept, needles_of, whole_text
 from benchmarks.retention.recordings import AGENTS, Conversation, Message, Probe, request_tokens
@@ -123,7 +123,8 @@ def _add(figures: Figures, method: Method, call: Call, share: float, *, gates: b
         if request_tokens(messages) > max_tokens:
             figures.used.append(request_tokens(view) / max_tokens)
             pinned = call.conversation.pinned_tokens(call.at)
-            figures.room_used.append((request_tokens(view) - pinned) / max(1, max_tokens - pinned))
+            if not lost(view, messages):
+                figures.room_used.append((request_tokens(view) - pinned) / max(1, max_tokens - pinned))
     _look(figures, call, wanted, view or [], tail_start(call.conversation.tokens[: call.at], max_tokens))
 
 

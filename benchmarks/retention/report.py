@@ -10,6 +10,7 @@ from benchmarks.retention.aging import AGES
 from benchmarks.retention.projecting import RECALLS
 
 Data = Mapping[str, Any]
+_TIMES = ("ms", "ms a compression")
 ORACLES = ("greedy oracle", "best whole messages")
 
 
@@ -118,12 +119,14 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
 def cycles(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of turns that a compression serves: in the first cycle of the same messages, and in later ones."""
     made = _table(
-        title, ["thresholds"], ["cycle", "first", "second", "middle", "last", "last / first", "prefix kept", "ms each", "ended by"]
+        title,
+        ["thresholds"],
+        ["cycle", "first", "second", "middle", "last", "last / first", "last / second", "prefix kept", "ms each", "ended by"],
     )
     for way, data in figures.items():
         served: list[float] = data["turns a compression, by cycle"]
         shown = [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)] if served else [None] * 4
-        row = [f"{data['cycle']} turns", *map(_number, shown), _share(served[-1] / served[0] if served else None)]
+        row = [f"{data['cycle']} turns", *map(_number, shown), *(_share(served[-1] / one if one and served else None) for one in shown[:2])]
         made.add_row(way, *row, _percent(data["prefix kept"]), _number(data["ms a compression"]), data["ended by"] or "")
     return made
 
@@ -140,14 +143,14 @@ def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
 
 
 def differences(now: Any, before: Any, path: str = "") -> Iterator[tuple[str, float, float]]:
-    """Yield each number that differs between two results: its path, before, now.
+    """Yield each number that differs between two results: its path, before, now. Times always differ and are left out.
 
     >>> list(differences({"a": {"b": 2.0}, "new": 1}, {"a": {"b": 1.0}}))
     [('a/b', 1.0, 2.0)]
     """
     if isinstance(now, Mapping) and isinstance(before, Mapping):
         for key in now:
-            if key in before:
+            if key in before and key not in _TIMES:
                 yield from differences(now[key], before[key], f"{path}/{key}".lstrip("/"))
     elif isinstance(now, int | float) and isinstance(before, int | float) and now != before:
         yield path, before, now

@@ -21,6 +21,7 @@ from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
 from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Traces
 
 
 @frozen
@@ -111,18 +112,17 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
 
 
 def _check_gists(window: ContextWindow, edit: Edit) -> None:
-    """Refuse gists under an id that was given before, or that stand for anything but what they replace."""
-    turns, given = window.all_turns(), set[str]()
-    for splice in edit.splices:
-        replaced = {source for turn in turns[splice.start : splice.stop] for source in (turn.resource_id, *source_ids(turn))}
-        for gist in splice.turns:
-            if gist.resource_id in window.linearity or gist.resource_id in given:
-                raise InvalidDataError(".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given")
-            if not gist.sources or not replaced.issuperset(gist.sources):
-                raise InvalidDataError(
-                    ".edit", f"gist {gist.resource_id!r} stands for what it does not replace", "ids of the turns it replaces"
-                )
-            given.add(gist.resource_id)
+    """Refuse gists under an id that was given before, or that stand for anything but what the edit takes out."""
+    gone, given = _replaced(window, edit), set[str]()
+    behind = Traces.of(window.linearity, [[turn.resource_id for turn in gone], *(turn.sources for turn in gone)])
+    for gist in (turn for splice in edit.splices for turn in splice.turns):
+        if gist.resource_id in window.linearity or gist.resource_id in given:
+            raise InvalidDataError(".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given")
+        if not gist.sources or not behind.covers(gist.sources):
+            raise InvalidDataError(
+                ".edit", f"gist {gist.resource_id!r} stands for what the edit does not take out", "ids of the turns it replaces"
+            )
+        given.add(gist.resource_id)
 
 
 def _check_dropped(window: ContextWindow, edit: Edit) -> None:
@@ -150,7 +150,7 @@ def _check_recalled(conversation: Conversation, edit: Edit) -> None:
     # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its place.
     back = {turn.resource_id for turn in recalled}
     for turn in replaced:
-        if turn.resource_id not in back and not back.issuperset(source_ids(turn)):
+        if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):
             raise InvalidDataError(
                 ".edit", f"turn {turn.resource_id!r} is taken out and does not come back", "turns that are recalled, or their gist"
             )

@@ -7,17 +7,19 @@ conversation without asking a model, a clock or a classifier.
 from datetime import datetime
 from typing import assert_never
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from polycontext.linearity import ResourceClass
+from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, Promotion
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Edit
 from polycontext.window import Turn
+from polycontext.window.sources import Sources
 
 
-@frozen
+# One for every turn there ever was: each slot counts.
+@frozen(weakref_slot=False)
 class TurnEvent:
     """Record that `turn` came in with its class; `pinned` if the caller gave it."""
 
@@ -80,7 +82,7 @@ def event_of(step: Step, state: ContextState, at: datetime) -> Event:
             return TurnEvent(state, turn, tag.resource_class, tag.pinned)
         case InputKind.COMPRESS:
             assert step.compression is not None
-            return CompressEvent(state, step.compression.edit, at)
+            return CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
         case InputKind.RECALL:
             assert isinstance(payload, Edit)
             return RecallEvent(state, payload, at)
@@ -91,6 +93,19 @@ def event_of(step: Step, state: ContextState, at: datetime) -> Event:
             return ClearEvent(state, at)
         case _:
             assert_never(step.input.kind)
+
+
+def _told_by(edit: Edit, ledger: LinearityMap) -> Edit:
+    """Return `edit` with the ids of gists listed whose places are those of another conversation; a projector may bring such."""
+    strange = [s for s in edit.splices if not all(_is_told_by(turn, ledger) for turn in s.turns)]
+    if not strange:
+        return edit
+    listed = {s: evolve(s, turns=tuple(evolve(turn, sources=tuple(turn.sources)) for turn in s.turns)) for s in strange}
+    return evolve(edit, splices=tuple(listed.get(splice, splice) for splice in edit.splices))
+
+
+def _is_told_by(turn: Turn, ledger: LinearityMap) -> bool:
+    return not isinstance(turn.sources, Sources) or ledger.ids.starts_with(turn.sources.ids)
 
 
 def input_of(event: Event) -> ContextInput:

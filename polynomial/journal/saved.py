@@ -9,21 +9,24 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.earlier_turns import upgraded
 from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.named_sources import read_sources, with_sources, written_sources
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
 from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
 
-SCHEMA = 3
+SCHEMA = 4
 CUSTOM = "custom"
 _CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
+_CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
+_CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
 _THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
 
 
@@ -102,11 +105,14 @@ class SavedSession:
         data = json_object(text, legal="what to_json returned")
         if data.get("schema") == 1:
             data = _of_schema_1(data)
-        if data.get("schema") == 2:  # noqa: PLR2004 - the schema before this one
-            data = {**upgraded(data), "schema": SCHEMA}
+        if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
+            data = {**upgraded(data), "schema": 3}
+        if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
+            data = {**data, "schema": SCHEMA}
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
-        return structured(_CONVERTER, data, cls, legal="what to_json wrote")
+        saved = structured(_CONVERTER, data, cls, legal="what to_json wrote")
+        return evolve(saved, events=list(with_sources(saved.events)))
 
     def loaded_counter(self) -> TokenCounter:
         """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own."""

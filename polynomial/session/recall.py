@@ -69,7 +69,7 @@ def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
     at = bisect_right(view.keys, log.place(atom[0].resource_id))
     lead = next((i for i, turn in enumerate(view.turns) if turn.role is not Role.SYSTEM), len(view.turns))
     at = max(at, lead)
-    stands_for_it = at > 0 and set(view.turns[at - 1].sources) == {turn.resource_id for turn in atom}
+    stands_for_it = at > 0 and view.turns[at - 1].sources == tuple(turn.resource_id for turn in atom)
     return Splice(at - 1 if stands_for_it else at, at, atom)
 
 

@@ -28,8 +28,10 @@ def test_a_column_reads_as_a_list(size: int) -> None:
         assert (list(column), len(column), column.length) == (expected, size, size)
         assert [column[place] for place in expected] == expected
         assert column.last == (size - 1 if size else None)
-        for place in (0, 1, size // 2, size - 1, size, size + 5):
-            assert column.since(max(place, 0)) == expected[max(place, 0) :]
+        for place in (0, 1, size // 2, max(size - 1, 0), size, size + 5):
+            assert column.since(place) == expected[place:]
+            for stop in (0, place, place + 1, place + 40, size - 1, size, size + 5):
+                assert column.between(place, stop) == expected[place : max(stop, 0)]
         with pytest.raises(IndexError):
             column[size]
 

@@ -31,7 +31,7 @@ class Model:
 
 
 def _said(turn: Turn) -> tuple[str, str, tuple[str, ...]]:
-    return turn.resource_id, turn.text, turn.sources
+    return turn.resource_id, turn.text, tuple(turn.sources)
 
 
 def read(window: ContextWindow) -> tuple[Any, ...]:

@@ -116,13 +116,13 @@ def copied(new: ContextWindow, old: ContextWindow) -> int:
 
 def _columns(window: ContextWindow) -> tuple[Column[Any], ...]:
     contents = window._contents
-    return contents.turns, contents.sums, contents.linearity._store._ids, contents.linearity._store._tags
+    return contents.turns, contents.sums, contents.linearity.ids, contents.linearity._store._tags
 
 
 def _copied(new: Column[Any], old: Column[Any]) -> int:
-    shared = set(map(id, [*old.full, old.middle, old.tail]))
-    own = sum(len(chunk) for chunk in [*new.full, new.middle, new.tail] if id(chunk) not in shared)
-    return own + (0 if new.full is old.full else len(new.full))
+    shared = set(map(id, [*old.full, *old.rows, old.tail]))
+    own = sum(len(chunk) for chunk in [*new.full, *new.rows, new.tail] if id(chunk) not in shared)
+    return own + (0 if new.full is old.full else len(new.full)) + (0 if new.rows is old.rows else len(new.rows))
 
 
 def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:

@@ -16,8 +16,8 @@ _LENGTH = 0.75
 def by_relevance(texts: Sequence[str], query: str) -> list[int]:
     """Return the indices of the texts that share a term with `query`, best first; of equals the later one.
 
-    >>> by_relevance(["The flight is UA100.", "It rains in Vienna.", "Which flight?"], "When does UA100 fly to Vienna?")
-    [0, 1]
+    >>> by_relevance(["The flight is UA100.", "It rains in Vienna.", "Which one?"], "When does UA100 leave?")
+    [0]
     """
     asked = set(plain_terms(query))
     counts = [Counter(term for term in plain_terms(text) if term in asked) for text in texts]

@@ -104,7 +104,7 @@ class Unguarded(SharedStore):
     """Let every version write in place, as if nobody else looked."""
 
     def _with(self, ids: Column[str], tags: Column[Tag]) -> SharedStore:
-        self._ids, self._tags = ids, tags
+        self.ids, self._tags = ids, tags
         return self
 
 

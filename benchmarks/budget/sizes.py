@@ -1,0 +1,179 @@
+"""What projections, plans, imports, sessions and contexts cost: milliseconds and bytes."""
+
+import random
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from time import process_time
+
+from benchmarks import agent_context
+from benchmarks.budget.row import Found, Row, Scale
+from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
+from benchmarks.large_window import best, window_of
+from benchmarks.retention.aging import chained
+from benchmarks.retention.recordings import DATA, Message, load
+from polycontext.polynomial import ContextOverflowError, ContextSession, project
+from polycontext.pressure import ContextProjector
+from polycontext.window import TiktokenCounter, count_turn
+from polycontext.window.providers import get_format
+
+PROJECTED = 100_000
+MEGABYTE = 1_000_000
+IMPORTED = 3
+"""How often imports are run; the best counts."""
+IMPORTS = {"import polycontext": 10, "from polycontext.polynomial import ContextSession, project": 60}
+"""What is run, with the limit in milliseconds; names are loaded when they are first asked for, so some are asked for."""
+
+
+def projection_rows(scale: Scale) -> Iterator[Row]:
+    """Yield what a first projection costs, of recorded turns where they are, and of text that means ill."""
+    messages, of = _long_list(scale)
+    counter = RememberingCounter()
+    tokenizing = _counted(messages, counter)
+    began = process_time()
+    projection = project(messages, 8_000, counter=counter)
+    seconds = process_time() - began
+    told = f"{projection.tokens_before:,} tokens of {of}, cut to 8,000; tokenizing the list: {tokenizing * 1e3:.0f} ms besides"
+    worst, which = max(_hostile(scale))
+    yield Row(
+        "first projection of 100k tokens; hostile text",
+        (Found("projection", seconds * 1e3, 600, " ms"), Found(f"hostile text ({which})", worst, 2, " s a MB")),
+        (told, "hostile times include tokenizing; that it runs under no lock is tested, not timed"),
+    )
+
+
+def _long_list(scale: Scale) -> tuple[list[Message], str]:
+    scale.tell("a list of 100,000 tokens")
+    if DATA.is_dir():
+        messages, of = chained(load("tau")).messages, "recorded messages"
+    else:
+        messages, of = list[Message](get_format("openai").render(turns(6_000)).messages), "made-up turns"
+    counter, tokens, end = RememberingCounter(), 0, 0
+    for end, turn in enumerate(get_format("openai").parse(messages).turns):  # noqa: B007 - read behind the loop
+        tokens += count_turn(counter, turn)
+        if tokens > PROJECTED and turn.role == "user":
+            break
+    return messages[:end], of
+
+
+def _counted(messages: list[Message], counter: RememberingCounter) -> float:
+    parsed = get_format("openai").parse(messages).turns
+    began = process_time()
+    for turn in parsed:
+        count_turn(counter, turn)
+    return process_time() - began
+
+
+def _hostile(scale: Scale) -> Iterator[tuple[float, str]]:
+    """Yield the seconds of a projection that has to cut a megabyte of each kind."""
+    draw = random.Random(7)  # noqa: S311 - no secret
+    letters = "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=MEGABYTE))
+    kinds = {
+        "one letter": "a" * MEGABYTE,
+        "random letters": letters,
+        "white space": " " * MEGABYTE,
+        "line ends": "\n" * MEGABYTE,
+        "open brackets": "[" * MEGABYTE,
+        "quotes": '"' * MEGABYTE,
+        "another script": "港湾台帳" * (MEGABYTE // 12),
+        "joined emoji": "👩‍👧" * (MEGABYTE // 11),
+        "short lines": "a\n" * (MEGABYTE // 2),
+        "sentences of one word": "No. " * (MEGABYTE // 4),
+        "records": "[" + ", ".join(f'{{"id": {number}, "name": "n{number}"}}' for number in range(MEGABYTE // 32)) + "]",
+        "other lines each": "\n".join(letters[place : place + 40] for place in range(0, MEGABYTE, 41)),
+    }
+    for name, text in kinds.items():
+        scale.tell(f"hostile text: {name}")
+        messages = [{"role": "user", "content": "Begin."}, {"role": "assistant", "content": text}, {"role": "user", "content": "Go on."}]
+        began = process_time()
+        try:
+            project(messages, 4_000, counter=TiktokenCounter())
+        except ContextOverflowError:
+            name += ", refused"  # noqa: PLW2901 - what is told of it
+        yield process_time() - began, name
+
+
+def window_rows(scale: Scale) -> Iterator[Row]:
+    """Yield what plan, commit and duplicate cost in a long window."""
+    scale.tell(f"a window of {scale.turns:,} turns")
+    window, projector = window_of(scale.turns), ContextProjector(InstantSummariser())
+    fulfilment = projector.fulfil(projector.plan_for(window, 0.4))
+    plan = Found("plan", best(lambda: projector.plan_for(window, 0.4)) * 1e3, 50, " ms")
+    commit = Found("commit without a model", best(lambda: projector.commit(window, fulfilment)) * 1e3, 50, " ms")
+    yield Row(f"plan and commit for a window of {scale.turns:,} turns", (plan, commit))
+    duplicate = Found("duplicate()", best(window.duplicate) * 1e3, 100, " ms")
+    yield Row(f"duplicate of {scale.turns:,} turns", (duplicate,), ("that no turn is copied is tested, not timed",))
+
+
+def import_rows(scale: Scale) -> Iterator[Row]:
+    """Yield what importing costs beyond the libraries that come with it: the times of our own modules, the best of some runs."""
+    scale.tell("imports")
+    found = [Found(name, min(_own_import(name) for _ in range(IMPORTED)), most, " ms") for name, most in IMPORTS.items()]
+    yield Row("own share of importing", tuple(found))
+
+
+def _own_import(code: str) -> float:
+    """Return the processor's milliseconds of `code` where all modules that are not ours were imported before."""
+    foreign = [name for name in _printed(f"{code}\n{_NAMES}").split() if name.split(".")[0] != "polycontext"]
+    return float(_printed(_TIMED.format(foreign=foreign, code=code)))
+
+
+_NAMES = "import sys; print(*(name for name, module in sys.modules.items() if getattr(module, '__spec__', None)))"
+_TIMED = """
+import contextlib, importlib, time
+for name in {foreign}:
+    with contextlib.suppress(Exception):
+        importlib.import_module(name)
+began = time.process_time()
+{code}
+print(1000 * (time.process_time() - began))
+"""
+
+
+def _printed(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own code
+
+
+def session_rows(scale: Scale) -> Iterator[Row]:
+    """Yield what a session holds a turn, its journal included, beyond the texts of its turns."""
+    conversation = list(turns(scale.turns))
+    counter = RememberingCounter()
+    for turn in conversation:
+        count_turn(counter, turn)
+    session = ContextSession(8_000, counter=TiktokenCounter())
+    tracemalloc.start()
+    for number, turn in enumerate(conversation):
+        if number % 1_000 == 0:
+            scale.tell(f"bytes a turn, turn {number:,} of {scale.turns:,}")
+        session.add(turn)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    bytes_a_turn = Found("held", held / scale.turns, 500, " bytes")
+    saved = len(session.to_json().encode()) / scale.turns
+    said = sum(len(turn.text.encode()) for turn in conversation) / scale.turns
+    yield Row(
+        f"bytes held per turn beyond its text, {scale.turns:,} turns",
+        (bytes_a_turn,),
+        (f"as JSON {saved:,.0f} bytes a turn, {said:,.0f} of them text",),
+    )
+
+
+def agent_rows(scale: Scale) -> Iterator[Row]:
+    """Yield what an AgentContext of 100 KB costs."""
+    scale.tell("an AgentContext of 100 KB")
+    found = agent_context.measure(1)
+    limits = {
+        "new": 10,
+        "clone": 1,
+        "serialise": 500,
+        "deserialise": 800,
+        "diff capture, three facts more": 50,
+        "size check after that write": 200,
+    }
+    yield Row("AgentContext 100 KB", tuple(Found(name, found[name], most, " µs") for name, most in limits.items()))
+
+
+def store_rows(_: Scale) -> Iterator[Row]:
+    """Yield why a durable journal is not measured."""
+    yield Row("journal append, SQLite WAL", notes=("not measured: there is no store on SQLite yet; limit 1.3 x a bare durable commit",))

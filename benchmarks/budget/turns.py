@@ -1,0 +1,142 @@
+"""What a turn costs, early and late, beside a kept suffix and beside another library."""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from statistics import mean, median
+from time import process_time
+from typing import Any
+
+from benchmarks.budget.row import Found, Row, Scale
+from benchmarks.conversation import RememberingCounter, turns
+from benchmarks.retention.methods import Asked
+from benchmarks.retention.peers import adapted, is_installed
+from benchmarks.turn_cost import BUDGET, SAMPLE, SUBJECTS, measure
+from polycontext.polynomial import ContextSession
+from polycontext.window import Turn, count_turn
+from polycontext.window.providers import get_format
+
+PEER = "langchain-core"
+DRIVEN = 10_000
+LOOKS = 12
+"""At how many lengths the peer is timed; in between its time is taken to grow evenly."""
+
+Costs = Mapping[int, Sequence[float]]
+
+
+def turn_rows(scale: Scale) -> Iterator[Row]:
+    """Yield the rows on adding a turn and reading messages and pressure."""
+    sizes = tuple(size for size in (100, 1_000, 10_000, 100_000) if size <= scale.turns)
+    conversation = list(turns(sizes[-1] + SAMPLE))
+    counter = RememberingCounter()
+    counter.count("the vocabulary is loaded once")
+    began = process_time()
+    for turn in conversation:
+        count_turn(counter, turn)
+    tokenizing = (process_time() - began) / len(conversation)
+    costs: dict[str, Costs] = {}
+    for name, start in SUBJECTS.items():
+        scale.tell(f"turns: {name}, to {sizes[-1]:,}")
+        costs[name] = measure(start, counter, conversation, sizes)
+    reference, supplied, _, live = costs.values()
+    far = f"at {sizes[0]:,} to {sizes[-1]:,} turns; tokenizing {tokenizing * 1e6:.0f} µs a turn"
+    yield Row("add a turn + read messages and pressure", (Found("growth exponent, median", abs(exponent(supplied)), 0.05),), (far,))
+    yield Row(
+        "the same, median, tokenizing included, beside a suffix kept with hysteresis",
+        (
+            Found("session", _ratio(supplied, reference, tokenizing), 1.5, " x"),
+            Found("with a live machine", _ratio(live, reference, tokenizing), 8, " x"),
+        ),
+        ("shared messages: not measured, a session hands out lists of its reader's own",),
+    )
+    worst = {name: max(mean(each[size]) / mean(reference[size]) for size in sizes) for name, each in costs.items()}
+    names = list(costs)
+    yield Row(
+        "the same, mean, with compressions, at the worst length",
+        (Found("extractive", worst[names[2]], 15, " x"), Found("summaries supplied", worst[names[1]], 5, " x")),
+        tuple(f"{name}: {_listed(each)}" for name, each in costs.items()),
+    )
+
+
+def exponent(costs: Costs) -> float:
+    """Return the slope of the logarithm of the median cost over that of the length, by least squares.
+
+    >>> round(exponent({1: [1.0], 10: [1.0], 100: [1.0]}), 3), round(exponent({1: [1.0], 10: [10.0], 100: [100.0]}), 3)
+    (0.0, 1.0)
+    """
+    points = [(log(size), log(median(each))) for size, each in costs.items()]
+    x, y = mean(x for x, _ in points), mean(y for _, y in points)
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+
+
+def _ratio(costs: Costs, reference: Costs, tokenizing: float) -> float:
+    """Return the worst ratio of medians, tokenizing included."""
+    return max((median(costs[size]) + tokenizing) / (median(reference[size]) + tokenizing) for size in costs)
+
+
+def _listed(costs: Costs) -> str:
+    return ", ".join(f"{mean(each) * 1e6:,.0f} (median {median(each) * 1e6:.0f}) µs at {size:,}" for size, each in costs.items())
+
+
+def served_rows(scale: Scale) -> Iterator[Row]:
+    """Yield how many turns a compression serves at the end of a long session against its beginning."""
+    session = ContextSession(BUDGET, counter=RememberingCounter())
+    conversation = list(turns(scale.turns + SAMPLE))
+    served: dict[int, float] = {}
+    for start in (1_000, scale.turns):
+        scale.tell(f"turns served, to {scale.turns:,}")
+        for turn in conversation[len(session.conversation.log) : start]:
+            session.add(turn)
+        before = session.epoch.number
+        for turn in conversation[start : start + SAMPLE]:
+            session.add(turn)
+        served[start] = SAMPLE / max(1, session.epoch.number - before)
+    told = ", ".join(f"{value:.1f} at {start:,}" for start, value in served.items())
+    yield Row(
+        "turns that a compression serves, 8k",
+        (Found(f"at {scale.turns:,} against 1,000", served[scale.turns] / served[1_000], 0.8, " x", most=False),),
+        (f"{told}; thresholds .7/.4; over recordings: just retention cycles",),
+    )
+
+
+def peer_rows(scale: Scale) -> Iterator[Row]:
+    """Yield how much faster a session drives 10,000 turns than langchain-core trims the whole list every time."""
+    work = f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core `trim_messages`"
+    if not is_installed(PEER):
+        yield Row(work, notes=(f"not measured: {PEER} is not installed; uv run --with {PEER} python -m benchmarks.budget",))
+        return
+    conversation = list(turns(DRIVEN))
+    scale.tell("driving a session")
+    own = _driven(conversation)
+    messages = get_format("openai").render(conversation).messages
+    trim, lengths = adapted(PEER), [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
+    # A list of equal texts would be counted from memory: the peer's own work is what is timed, as ours is.
+    trim(Asked(messages, BUDGET))
+    found: list[float] = []
+    for length in lengths:
+        scale.tell(f"{PEER}, {length:,} messages")
+        found.append(_seconds(lambda length=length: trim(Asked(messages[:length], BUDGET))))
+    theirs = mean(found) * DRIVEN
+    told = f"{own:.1f} s against {theirs:,.0f} s, timed at {LOOKS} lengths; all texts counted before"
+    yield Row(work, (Found("faster", theirs / own, 50, " x", most=False),), (told,))
+
+
+def _driven(conversation: Sequence[Turn]) -> float:
+    counter = RememberingCounter()
+    for turn in conversation:
+        count_turn(counter, turn)
+    session = ContextSession(BUDGET, counter=counter)
+
+    def drive() -> None:
+        for turn in conversation:
+            session.add(turn)
+            session.messages(allow_open=True)
+
+    return _seconds(drive)
+
+
+def _seconds(work: Any) -> float:
+    gc.collect()
+    began = process_time()
+    work()
+    return process_time() - began

@@ -1,0 +1,110 @@
+"""What gists stand for, as a journal tells it: ranges of the ledger's ids, where a gist says all that it stands for itself.
+
+A gist of a long conversation stands for nearly all of it, yet it was made from few turns and a former gist. Those are
+what is written down: runs of places in the order in which turns and gists got their ids. Where the sources of a gist
+are a plain list of ids (as in every journal up to schema 3), that list is what is written.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, cast
+
+from attrs import define, evolve, field
+
+from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
+from polycontext.linearity.json_data import check_text
+from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent
+from polycontext.window import Turn
+from polycontext.window.sources import Sources
+
+_LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
+
+
+def written_sources(sources: Sequence[str]) -> list[Any]:
+    """Return the sources of a turn as JSON data: ids, or the ranges by which they are told."""
+    return [[*each] for each in sources.named] if isinstance(sources, Sources) else [*sources]
+
+
+def read_sources(value: object) -> tuple[Any, ...]:
+    """Read what `written_sources` wrote; ranges are ranges still, see `with_sources`.
+
+    Raises:
+        InvalidDataError: neither a list of ids nor one of ranges.
+    """
+    if not isinstance(value, list | tuple):
+        raise InvalidDataError("", f"{type(value).__name__} is not a list", "a list")
+    if value and all(map(_is_range, value)):
+        return tuple(tuple(each) for each in value)
+    return tuple(check_text(each, f"[{place}]") for place, each in enumerate(value))
+
+
+def with_sources(events: Iterable[Event]) -> Iterator[Event]:
+    """Return the events of a whole journal with what its gists stand for.
+
+    Raises:
+        InvalidDataError: names the first event with a range of places that it cannot know.
+    """
+    places = _Places()
+    for number, event in enumerate(events):
+        try:
+            yield places.read(event)
+        except InvalidDataError as error:
+            raise InvalidDataError(f"$.events[{number}]{error.path}", error.what, error.legal) from None
+
+
+@define
+class _Places:
+    """Know the ids given so far, in the order in which a ledger has them, and what the gists among them stand for."""
+
+    ledger: LinearityMap = field(factory=LinearityMap)
+    sources: dict[str, Sequence[str]] = field(factory=dict)
+
+    def read(self, event: Event) -> Event:
+        if isinstance(event, TurnEvent):
+            if _is_told(event.turn):
+                raise InvalidDataError(".turn.sources", "ranges on a turn that came in", "ids")
+            self._given(event.turn)
+        elif isinstance(event, CompressEvent):
+            return self._compressed(event)
+        return event
+
+    def _compressed(self, event: CompressEvent) -> CompressEvent:
+        splices = event.edit.splices
+        if any(map(_is_told, chain.from_iterable(splice.turns for splice in splices))):
+            # What they stand for was there before this event: no gist of it can name another.
+            splices = tuple(evolve(splice, turns=tuple(map(self._with_sources, splice.turns))) for splice in splices)
+            event = evolve(event, edit=evolve(event.edit, splices=splices))
+        for splice in splices:
+            for turn in splice.turns:
+                self._given(turn)
+        return event
+
+    def _with_sources(self, turn: Turn) -> Turn:
+        if not _is_told(turn):
+            return turn
+        ids, done = self.ledger.ids, 0
+        ranges = cast("tuple[tuple[int, int], ...]", turn.sources)
+        for start, stop in ranges:
+            if not done <= start < stop <= len(ids):
+                raise InvalidDataError(
+                    ".edit", f"range [{start}, {stop}] of gist {turn.resource_id!r}", f"{_LEGAL}, within {done}:{len(ids)}"
+                )
+            done = stop
+        named = chain.from_iterable(ids.between(start, stop) for start, stop in ranges)
+        return evolve(turn, sources=Sources.joined(self.ledger, ((each, self.sources.get(each, ())) for each in named)))
+
+    def _given(self, turn: Turn) -> None:
+        # What has no id or another's is refused where it is replayed.
+        if turn.resource_id and turn.resource_id not in self.ledger:
+            self.ledger = self.ledger.tag(turn.resource_id, ResourceClass.REQUIRED)
+            if turn.sources:
+                self.sources[turn.resource_id] = turn.sources
+
+
+def _is_range(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(type(each) is int for each in value)  # noqa: PLR2004 - two ends
+
+
+def _is_told(turn: Turn) -> bool:
+    """Tell whether sources are still the ranges that were read."""
+    return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple

@@ -1,0 +1,202 @@
+"""What is measured beside the library: each way keeps to its budget, and the oracles are what they are called."""
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve
+
+from benchmarks.retention.gates import broken_again, broken_by, is_valid, lost, written
+from benchmarks.retention.methods import METHODS, Asked, anchored_tail, at_random, best_messages, bm25, greedy_oracle, plain_tail
+from benchmarks.retention.peers import largest
+from benchmarks.retention.projecting import calls_of, measure
+from benchmarks.retention.recall import needles_of, whole_text
+from benchmarks.retention.recordings import Message, Probe, request_tokens
+from polycontext.polynomial import ContextOverflowError
+from tests.benchmarks.recorded import agent, agent_messages, conversation, monologue, monologue_messages
+
+AGENT, MONOLOGUE = agent(), monologue()
+BESIDES = sorted(set(METHODS) - {"project"})
+
+
+def asked(share: float, **fields: object) -> Asked:
+    """Return what is asked of the agent's conversation, its two keys wanted."""
+    at = len(AGENT.messages)
+    return Asked(AGENT.messages, AGENT.budget(at, share), wanted=needles_of(AGENT.probes[0], AGENT.messages), **fields)  # type: ignore[arg-type]
+
+
+def hits(view: Sequence[Message], given: Asked) -> int:
+    """Return how many of the wanted stand in a view."""
+    return sum(each.stands_in(whole_text(view)) for each in given.wanted)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.6, 1.0])
+@pytest.mark.parametrize("name", BESIDES)
+def test_every_way_keeps_to_its_budget_and_changes_nothing(name: str, share: float) -> None:
+    """Whole messages (or pieces, for the greedy oracle), in order, within the tokens, the same at every run; all of them at 100 %."""
+    given = asked(share, query="Which key has shelf 3?", seed="s")
+    before = written(given.messages)
+    view = METHODS[name](given)
+    assert request_tokens(view) <= given.max_tokens
+    assert METHODS[name](given) == view
+    assert written(given.messages) == before
+    if name != "greedy oracle":
+        places = [given.messages.index(message) for message in view]
+        assert places == sorted(places)
+    if share == 1.0 and "oracle" not in name and "best" not in name:
+        assert view == list(given.messages)
+
+
+def test_the_oracles_keep_what_is_wanted_where_others_do_not() -> None:
+    """The two keys stand in one message each: a fifth of the rest is enough for both, a tail has one."""
+    given = asked(0.3)
+    assert hits(best_messages(given), given) == hits(greedy_oracle(given), given) == 2
+    assert hits(anchored_tail(given), given) == 1
+    less = evolve(given, max_tokens=AGENT.budget(len(AGENT.messages), 0.08))
+    assert (hits(best_messages(less), less), hits(greedy_oracle(less), less)) == (0, 2)
+
+
+def test_an_oracle_prefers_what_holds_more_a_token() -> None:
+    """Of two messages with the key the shorter one is kept, and nothing that holds none."""
+    messages = [
+        {"role": "user", "content": "Begin."},
+        {"role": "user", "content": "the key is K7 " + "and so on " * 30},
+        {"role": "user", "content": "the key is K7"},
+        {"role": "user", "content": "nothing"},
+    ]
+    given = Asked(messages, 10_000, wanted=needles_of(Probe("p", 4, needles=("K7",)), messages))
+    assert best_messages(given) == [messages[0], messages[2]]
+
+
+def test_tails_end_at_the_end() -> None:
+    """A plain tail drops the task; an anchored one keeps it, and calls with their results."""
+    given = asked(0.3)
+    plain, anchored = plain_tail(given), anchored_tail(given)
+    assert plain == list(given.messages[-len(plain) :])
+    assert anchored[:2] == list(given.messages[:2])
+    assert anchored[2:] == list(given.messages[len(given.messages) - len(anchored) + 2 :])
+    assert is_valid(anchored)
+    assert anchored[2]["role"] == "assistant"
+
+
+def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
+    """It ends before the first exchange that does not fit, whatever would fit behind it; a result never stands without its call."""
+    messages = [*agent_messages(3), {"role": "assistant", "content": "x " * 200}, {"role": "user", "content": "Go on."}]
+    most = request_tokens([*messages[:2], messages[-1]])
+    assert anchored_tail(Asked(messages, most + 60)) == [*messages[:2], messages[-1]]
+    cost = request_tokens(messages[7:8]) - request_tokens([])
+    assert anchored_tail(Asked(messages[:8], request_tokens(messages[:2]) + cost)) == messages[:2]
+
+
+def test_the_lot_is_another_for_another_conversation() -> None:
+    """Random messages differ from conversation to conversation."""
+    assert len({written(at_random(asked(0.3, seed=seed))) for seed in "abcdefgh"}) > 1
+
+
+def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
+    """The message that names what is asked for stands, at a fraction of the tokens; without a question the latest ones do."""
+    messages = monologue_messages()
+    max_tokens = MONOLOGUE.budget(len(messages), 0.3)
+    assert messages[3] in bm25(Asked(messages, max_tokens, query="When was I in Tarn3burg?"))
+    assert messages[-1] in bm25(Asked(messages, max_tokens))
+
+
+def test_gates_notice_what_a_view_breaks() -> None:
+    """Over budget, calls without results, a task that is gone or changed: each by its name; a good view breaks none."""
+    messages = agent_messages(2)
+    most = request_tokens(messages)
+    assert broken_by(messages, messages, most) == []
+    assert broken_by(messages, messages, most - 1) == ["over budget"]
+    assert broken_by(messages[:3], messages, most) == ["invalid"]
+    assert broken_by([messages[0], *messages[2:]], messages, most) == ["system or task lost"]
+    assert lost([{**messages[0], "content": "You keep shelves."}, *messages[1:]], messages)
+    assert broken_by(messages[:3], messages[:3], most) == []
+
+
+def test_gates_notice_what_shows_the_second_time() -> None:
+    """A method that is not a function of its input, that wears its own result down, or that writes on what it is given."""
+    messages = monologue_messages(6)
+    runs: list[int] = []
+
+    def other_every_time(given: Sequence[Message]) -> list[Message]:
+        runs.append(1)
+        return list(given[: 4 + len(runs) % 2])
+
+    def one_less(given: Sequence[Message]) -> list[Message]:
+        return list(given[:-1])
+
+    def refuses_its_own(given: Sequence[Message]) -> list[Message]:
+        if len(given) < len(messages):
+            raise ContextOverflowError(2, 1, "the conversation")
+        return list(given[:-1])
+
+    frozen = written(messages)
+    assert "not deterministic" in broken_again(other_every_time, other_every_time(messages), messages, frozen)
+    assert broken_again(one_less, one_less(messages), messages, frozen) == ["not idempotent"]
+    assert broken_again(refuses_its_own, messages[:-1], messages, frozen) == ["not idempotent"]
+    assert broken_again(list, messages, messages, written(messages[:-1])) == ["input mutated"]
+    assert broken_again(list, messages, messages, frozen) == []
+
+
+def test_a_refusal_misses_every_needle_and_is_counted() -> None:
+    """Two needles, one call that is refused: recall 0 of 2, no gate; another error is a gate as well."""
+
+    def refuse(given: Asked) -> list[Message]:
+        raise ContextOverflowError(2, 1, "the conversation")
+
+    def fail(given: Asked) -> list[Message]:
+        raise RuntimeError("broken")
+
+    for method, gates in ((refuse, {}), (fail, {"exception": 1})):
+        data = measure(method, [AGENT], 0.25).as_data()
+        assert data["recalls"]["bound"]["share"] == 0.0
+        assert data["recalls"]["bound"]["of"] == 2
+        assert data["refusals"] == 1.0
+        assert data["gates"] == gates
+
+
+def test_long_range_asks_only_for_what_no_tail_holds() -> None:
+    """The key of the last shelf stands in a tail, that of the first does not; a tail of the same size scores 0."""
+    data = measure(METHODS["plain tail"], [AGENT], 0.3, gates=False).as_data()["recalls"]
+    assert (data["bound"]["of"], data["bound"]["share"]) == (2, 0.5)
+    assert (data["long range"]["of"], data["long range"]["share"]) == (1, 0.0)
+    best = measure(METHODS["best whole messages"], [AGENT], 0.3, gates=False).as_data()["recalls"]
+    assert best["long range"]["share"] == 1.0
+
+
+def test_what_stands_in_a_tail_as_well_is_not_long_range() -> None:
+    """An identifier that stood early and late is in a tail."""
+    messages = agent_messages()
+    messages[-1] = {**messages[-1], "content": f"K00X again. {messages[-1]['content']}"}
+    again = conversation("tau", messages, Probe("p", len(messages), needles=("K00X",)))
+    assert "long range" not in measure(METHODS["plain tail"], [again], 0.3, gates=False).as_data()["recalls"]
+
+
+def test_the_largest_list_that_fits_is_found() -> None:
+    """For a library that counts messages: as many as fit, one where none does."""
+    messages = monologue_messages()
+
+    def last(size: int) -> list[Message]:
+        return messages[-size:]
+
+    for size in (1, 2, 7, 12):
+        assert largest(last, 12, request_tokens(messages[-size:])) == messages[-size:]
+    assert largest(last, 12, 1) == messages[-1:]
+
+
+def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
+    """One call without a question for both answers, one with each; evidence only with the question."""
+    assert [(call.query is None, len(call.probes)) for call in calls_of(MONOLOGUE)] == [(True, 2), (False, 1), (False, 1)]
+    data = measure(METHODS["BM25"], [MONOLOGUE], 0.3, gates=False).as_data()
+    assert data["calls"] == 3
+    assert {name: recall["of"] for name, recall in data["recalls"].items()} == {"answers": 2, "answers, asked": 2, "evidence, asked": 2}
+    assert data["recalls"]["evidence, asked"]["share"] == data["recalls"]["answers, asked"]["share"]
+    assert data["used"]["median"] <= 1.0
+
+
+def test_a_budget_that_holds_all_counts_as_no_compression() -> None:
+    """What was used of the budget is asked only where something had to go."""
+    whole = conversation("tau", agent_messages(2), Probe("p", 6, needles=("K00X",)))
+    data = measure(METHODS["project"], [whole], 1.0).as_data()
+    assert data["used"]["of"] == 0
+    assert data["recalls"]["bound"]["share"] == 1.0
+    assert data["gates"] == {}

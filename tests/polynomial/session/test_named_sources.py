@@ -1,0 +1,279 @@
+"""What gists stand for is told by ranges in a saved session: small, the same when it is written again, refused where it makes no sense."""
+
+import copy
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.testing import FAST, Move
+from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from polycontext.polynomial.journal.conversation import Conversation, replay
+from polycontext.polynomial.journal.events import CompressEvent, RecallEvent
+from polycontext.polynomial.session.recall import recall_edit
+from polycontext.pressure import CompressionResult, ContextProjector, Edit, Fulfilment, apply_edit
+from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
+from polycontext.window import sources as room
+from polycontext.window.sources import Sources
+from tests.polynomial.conversations import session_moves
+
+
+def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
+    """Return a session that lived through so many turns, with its task and a rule pinned, and acknowledgements that fall."""
+    session = ContextSession(max_tokens, counter=FAST, **options)
+    session.add_user_turn("Sort the crates by harbour.")
+    session.add_assistant_turn("From which harbour?")
+    session.add_user_turn("From now on, name the tide.")
+    for number in range(turns):
+        said = "ok" if number % 7 == 3 else f"Crate {number} stands at pier {number * 13 % 101}, behind the red shed."
+        (session.add_assistant_turn if number % 2 == 0 else session.add_user_turn)(said)
+    return session
+
+
+def gists(session: ContextSession) -> list[Turn]:
+    """Return every gist that a compression of the session made."""
+    edits = [event.edit for event in session.events() if isinstance(event, CompressEvent)]
+    return [turn for edit in edits for splice in edit.splices for turn in splice.turns]
+
+
+def written(session: ContextSession) -> list[list[Any]]:
+    """Return the sources of every gist as they are saved."""
+    events = json.loads(session.to_json())["events"]
+    edits = [event["edit"] for event in events if event["event"] == "CompressEvent"]
+    return [turn["sources"] for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])]
+
+
+def changed(session: ContextSession, number: int, sources: Any) -> str:
+    """Return the saved session with other sources of its gist number `number`."""
+    data = json.loads(session.to_json())
+    edits = [event["edit"] for event in data["events"] if event["event"] == "CompressEvent"]
+    [turn for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])][number]["sources"] = sources
+    return json.dumps(data)
+
+
+def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
+    """Conversation, journal and text are the same; both go on the same, and what they write then is the same."""
+    session = grown(300)
+    text = session.to_json()
+    assert any(len(gist.sources) > 100 for gist in gists(session))
+    loaded = ContextSession.from_json(text, counter=FAST)
+    assert loaded.conversation == session.conversation
+    assert loaded.events() == session.events()
+    assert gists(loaded) == [evolve(gist, sources=tuple(gist.sources)) for gist in gists(session)]
+    assert loaded.to_json() == text
+    again = ContextSession.from_json(text, counter=FAST)
+    assert replay(loaded.events(), Conversation(ContextWindow(400, counter=FAST))) == session.conversation
+    for number in range(80):
+        for each in (session, again):
+            (each.add_assistant_turn if number % 2 == 0 else each.add_user_turn)(f"Crate {number} left with the tide.")
+    assert [gist.sources for gist in gists(session)] == [gist.sources for gist in gists(again)]
+    assert written(session) == written(again)
+    assert again.window.all_turns()[1].sources == session.window.all_turns()[1].sources
+
+
+def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
+    """After 1,500 turns a gist that stands for a thousand is told in as few ranges as after 150, and no id is written."""
+    told = [json.dumps(sources) for sources in written(grown(1_500))]
+    assert max(map(len, told[-10:])) < 4 * max(map(len, told[:10]))
+    assert '"' not in "".join(told)
+
+
+def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind 2,000 turns, ten more compressions and their replay look at no more ids than there are new turns, a few times over."""
+    session = grown(2_000)
+    listed: list[str] = []
+    marked = room._marked
+
+    def watched(*given: Any) -> Iterator[str]:
+        for each in marked(*given):
+            listed.append(each)
+            yield each
+
+    before = session.conversation
+    monkeypatch.setattr(room, "_marked", watched)
+    while sum(isinstance(event, CompressEvent) for event in session.events(before.revision)) < 10:
+        session.add_user_turn("The next crate is here.")
+    events = session.events(before.revision)
+    assert len(listed) < 4 * len(events)
+    listed.clear()
+    assert replay(events, before).window.all_turns()[-1] == session.window.all_turns()[-1]
+    assert 0 < len(listed) < 4 * len(events)
+
+
+@given(session_moves(), st.data())
+def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObject) -> None:
+    """Compressed, recalled, promoted, cleared: the loaded session is equal in all its parts, and writes the same text."""
+    session = ContextSession(300, counter=FAST)
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+            if session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED) and data.draw(st.integers(0, 3)) == 0:
+                session.recall([data.draw(st.sampled_from([turn.resource_id for turn in (*session.log(), *session.window.all_turns())]))])
+        except (ContextOverflowError, OrderError):
+            continue
+    text = session.to_json()
+    loaded = ContextSession.from_json(text, counter=FAST)
+    assert loaded.conversation == session.conversation
+    assert loaded.events() == session.events()
+    assert loaded.to_json() == text
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))])  # noqa: S301 - our own
+def test_a_session_and_its_copy_go_their_own_ways(way: Callable[[ContextSession], ContextSession]) -> None:
+    """Each gives ids of its own from there on, and each loads from its own text."""
+    session = grown(120)
+    again = way(session)
+    for number in range(60):
+        session.add(Turn(Role.USER, f"mine {number}", resource_id=f"m{number}"))
+        again.add(Turn(Role.USER, f"yours {number} and longer", resource_id=f"y{number}"))
+    for each in (session, again):
+        loaded = ContextSession.from_json(each.to_json(), counter=FAST)
+        assert loaded.conversation == each.conversation
+        assert loaded.to_json() == each.to_json()
+
+
+def test_a_gist_of_another_session_is_told_by_its_ids() -> None:
+    """It comes in as a turn; its ids mean nothing here and are kept through every later gist."""
+    gist = next(turn for turn in grown(200).window.all_turns() if turn.is_gist)
+    session = ContextSession(400, counter=FAST)
+    session.add_user_turn("Hello.")
+    session.add(evolve(gist, resource_id="", tokens=None))
+    for number in range(100):
+        session.add_user_turn(f"Crate {number} stands at pier {number * 13 % 101}.")
+    known = set(gist.sources)
+    assert known <= {each for turn in session.window.all_turns() for each in turn.sources or (turn.resource_id,)}
+    loaded = ContextSession.from_json(session.to_json(), counter=FAST)
+    assert loaded.conversation == session.conversation
+    assert loaded.to_json() == session.to_json()
+
+
+class Elsewhere(ContextProjector):
+    """Tell what gists stand for by the places of a conversation of its own."""
+
+    def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
+        """Return the result with gists whose sources are told by another ledger."""
+        done = super().commit(window, fulfilment)
+        splices = tuple(Splice(each.start, each.stop, tuple(map(self._moved, each.turns))) for each in done.edit.splices)
+        edit = evolve(done.edit, splices=splices)
+        return evolve(done, window=apply_edit(window, edit, compressed=True), edit=edit)
+
+    def _moved(self, turn: Turn) -> Turn:
+        other = ContextWindow(10**6, counter=FAST).append(Turn(Role.USER, "x", resource_id="none"))
+        for each in turn.sources:
+            other = other.append(Turn(Role.USER, "x", resource_id=each))
+        return evolve(turn, sources=Sources.joined(other.linearity, [(each, ()) for each in turn.sources]))
+
+
+def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
+    """Its gists stand for what they stood for, in the view, in the journal and when it is loaded."""
+    session = grown(60, projector=Elsewhere())
+    told = written(session)
+    assert all(isinstance(each, str) for sources in told for each in sources)
+    assert [tuple(sources) for sources in told] == [gist.sources for gist in gists(session)]
+    assert ContextSession.from_json(session.to_json(), counter=FAST).conversation == session.conversation
+
+
+def test_lists_of_ids_load_as_before() -> None:
+    """Up to schema 3 a gist named every id; the session is the same, and is written by those lists again."""
+    session = grown(120)
+    data = json.loads(session.to_json())
+    lists = iter(gists(session))
+    for event in data["events"]:
+        for splice in event.get("edit", {}).get("splices", []):
+            for turn in splice.get("turns", []):
+                turn["sources"] = [*next(lists).sources]
+    loaded = ContextSession.from_json(json.dumps({**data, "schema": 3}), counter=FAST)
+    assert loaded.conversation == session.conversation
+    assert json.loads(loaded.to_json()) == {**data, "schema": 4}
+    assert all(type(gist.sources) is tuple for gist in gists(loaded))
+    for number in range(60):
+        loaded.add_user_turn(f"Crate {number} left with the tide.")
+    assert any(type(gist.sources) is Sources for gist in gists(loaded))
+    assert ContextSession.from_json(loaded.to_json(), counter=FAST).conversation == loaded.conversation
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "a range that ends before it begins": ([[5, 3]], r"\.edit: range \[5, 3\] of gist"),
+    "an empty range": ([[2, 2]], r"\.edit: range \[2, 2\] of gist"),
+    "places that were never given": ([[1, 999_999]], r"\.edit: range \[1, 999999\] of gist"),
+    "places before the first": ([[-1, 2]], r"\.edit: range \[-1, 2\] of gist"),
+    "ranges that overlap": ([[1, 3], [2, 4]], r"\.edit: range \[2, 4\] of gist"),
+    "ranges and ids": ([[1, 3], "t9"], r"sources\[0\]"),
+    "ranges of three": ([[1, 3, 5]], r"sources\[0\]"),
+    "truth values": ([[False, True]], r"sources\[0\]"),
+    "a text": ("t3", r"sources: str is not a list"),
+    "numbers": ([3], r"sources\[0\]"),
+    "turns that stand": ([[0, 3]], r"\.edit: gist '\w+' stands for what the edit does not take out"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_sources_that_make_no_sense_are_refused(name: str) -> None:
+    """The error names the event and what is wrong with it."""
+    sources, told = FAULTS[name]
+    with pytest.raises(InvalidDataError, match=rf"\$\.events\[\d+\].*{told}"):
+        ContextSession.from_json(changed(grown(40), 0, sources), counter=FAST)
+
+
+def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:
+    """Nothing could say what they mean: the ids are those of another conversation."""
+    data = json.loads(grown(3).to_json())
+    data["events"][1]["turn"]["sources"] = [[0, 1]]
+    with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.turn\.sources: ranges on a turn that came in"):
+        ContextSession.from_json(json.dumps(data), counter=FAST)
+
+
+def test_an_edit_without_gists_has_no_sources() -> None:
+    """What only drops and bares is taken as it is."""
+    event = CompressEvent(ContextState.COMPRESSED, Edit(), grown(3).log()[0].timestamp)
+    before = grown(3).conversation
+    assert replay([event], before).window.all_turns() == before.window.all_turns()
+
+
+def pinned_between() -> ContextSession:
+    """Return a session in which a long answer stands between pinned turns."""
+    session = ContextSession(400, counter=FAST, auto=False)
+    session.add_user_turn("Sort the crates by harbour.")
+    session.add_assistant_turn(" ".join(f"Crate {number} stands at pier {number * 13 % 101}." for number in range(20)))
+    session.add_user_turn("From now on, name the tide.")
+    session.add_assistant_turn("I will, and always did. " * 4)
+    session.add_user_turn("Which crate is first?")
+    return session
+
+
+def compressed(before: Conversation, *ids: str) -> CompressEvent:
+    """Return a compression of `pinned_between` by a gist that stands for `ids`; its second and fourth turn go."""
+    sources = Sources.joined(before.window.linearity, [(each, ()) for each in ids])
+    gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
+    splices = (Splice(1, 2, (gist,)), *([Splice(3, 4)] if len(ids) > 1 else []))
+    return CompressEvent(ContextState.COMPRESSED, Edit(splices), before.log[0].timestamp)
+
+
+def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -> None:
+    """Then its gist goes; a gist that stands for more stays."""
+    before = pinned_between().conversation
+    for ids, left in ((("t2",), ["t1", "t2", "t3", "t4", "t5"]), (("t2", "t4"), ["t1", "g1", "t2", "t3", "t5"])):
+        after = replay([compressed(before, *ids)], before)
+        recall = RecallEvent(ContextState.COMPRESSED, recall_edit(after.window, after.log, ["t2"]), before.log[0].timestamp)
+        assert [turn.resource_id for turn in replay([recall], after).window.all_turns()] == left
+
+
+def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
+    """Of what the edit takes out anywhere, and of nothing else; it does not go before all of it is back."""
+    before = pinned_between().conversation
+    after = replay([compressed(before, "t2", "t4")], before)
+    assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]
+    with pytest.raises(InvalidDataError, match="stands for what the edit does not take out"):
+        replay([compressed(before, "t2", "t3", "t4")], before)
+    untold = evolve(compressed(before, "t2"), edit=Edit((*compressed(before, "t2").edit.splices, Splice(3, 4))))
+    with pytest.raises(InvalidDataError, match=r"FloorError: .*'t4'"):
+        replay([untold], before)
+    recall = RecallEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (before.log[1],)),)), before.log[0].timestamp)
+    with pytest.raises(InvalidDataError, match="turn 'g1' is taken out and does not come back"):
+        replay([recall], after)
