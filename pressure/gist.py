@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polycontext.linearity import LinearityMap
 from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window.part import PartKind
 from polycontext.window.sources import Sources
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
         resource_id=resource_id,
         timestamp=turn.timestamp,
         sources=sources,
-        parts=turn.parts,
+        parts=tuple(part for part in turn.parts if part.kind is PartKind.BLOCK),
     )
 
 

@@ -56,7 +56,7 @@ def test_parallel_results_of_one_call_are_never_parted() -> None:
 
 
 def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
-    """A tail larger than the window ends in a typed refusal or a cut, after few summaries: no loop, no recursion."""
+    """A tail or a question larger than the window ends in a cut, after few summaries: no loop, no recursion."""
     asked = 0
 
     class Counting:
@@ -69,8 +69,8 @@ def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
     messages = [user("go"), *(assistant(words(200, f"a{n}_")) if n % 2 == 0 else user(words(200, f"u{n}_")) for n in range(12))]
     projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=Counting())
     assert recount(projection.messages, WORDS) <= 900
-    with pytest.raises(ContextOverflowError):
-        project([user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting())
+    projection = project([user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting())
+    assert recount(projection.messages, WORDS) <= 900
     assert asked <= 24
     assert sys.getrecursionlimit() == limit
 
@@ -98,14 +98,21 @@ def test_special_token_text_neither_raises_nor_changes() -> None:
     assert recount(projection.messages, EXACT) <= 700
 
 
-@pytest.mark.parametrize("place", ["first", "last"])
-def test_a_user_turn_far_over_the_budget_is_refused(place: str) -> None:
-    """A user turn of 2.5 times the budget gives a refusal with both numbers: no empty request, and the newest turn is not dropped."""
-    giant = user(words(2500, "giant"))
-    messages = [giant, assistant("hm"), user("go on")] if place == "first" else [user("go"), assistant("hm"), giant]
+def test_a_task_far_over_the_budget_is_refused() -> None:
+    """A first user turn of 2.5 times the budget gives a refusal with both numbers: no empty request."""
+    messages = [user(words(2500, "giant")), assistant("hm"), user("go on")]
     with pytest.raises(ContextOverflowError) as caught:
         project(messages, 1000, counter=WORDS)
     assert (caught.value.tokens > 2504, caught.value.max_tokens) == (True, 1000)
+
+
+def test_a_question_far_over_the_budget_is_cut_where_it_stands() -> None:
+    """A last user turn of 2.5 times the budget is served: in its own role and place, marked, as much of it as there is room for."""
+    messages = [user("go"), assistant("hm"), user(words(2500, "giant"))]
+    projection = project(messages, 1000, counter=WORDS)
+    assert (projection.messages[0], projection.messages[-1]["role"]) == (messages[0], "user")
+    assert projection.messages[-1]["content"].startswith("[Cut; the whole is t3 in the log]\n")
+    assert 900 <= recount(projection.messages, WORDS) <= 1000
 
 
 def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:

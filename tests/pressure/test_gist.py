@@ -17,6 +17,7 @@ from polycontext.pressure.gist import (
     unframed,
 )
 from polycontext.window import Part, TiktokenCounter, Turn, count_turn
+from polycontext.window.part import PartKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -97,7 +98,8 @@ def test_what_is_cut_stands_where_it_stood() -> None:
     assert cut == Turn("tool", text, tool_call_id="c1", name="weather", resource_id="g7", timestamp=NOON, sources=("t4",))
     assert digest_turn(cut, "2", "g8").sources == ("t4",)
     picture = Part("openai", "{}")
-    said = digest_turn(Turn("user", "Look at this.", resource_id="t5", parts=(picture,)), "Look", "g9")
+    placed = Part("openai", "{}", PartKind.WORDS, 0, 13)
+    said = digest_turn(Turn("user", "Look at this.", resource_id="t5", parts=(placed, picture)), "Look", "g9")
     assert (said.parts, is_summary(said), is_summary(cut)) == ((picture,), False, False)
     assert is_summary(Turn("user", summary_text("x"), sources=("t1",)))
 

@@ -269,7 +269,7 @@ breaks(plans.compressions_do_what_their_plans_say, "a plan that is not carried o
 breaks(
     plans.compressions_do_what_their_plans_say,
     "a plan that is overdone",
-    lambda law: law(Overreaching(reach=Reach(keep_recent=1)), grown(), 0.6, 0.5),
+    lambda law: law(Overreaching(reach=Reach(recent_share=1.0)), grown(), 0.6, 0.5),
 )
 
 
