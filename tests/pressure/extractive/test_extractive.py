@@ -132,7 +132,7 @@ def test_the_tokens_are_used(text: str, max_tokens: int) -> None:
 def test_what_still_fits_after_the_first_that_does_not_is_added() -> None:
     """A long piece that finds no room does not keep a shorter one out that matters less."""
     long = "Yesterday evening thunderstorms fallen branches."
-    assert summarise([user("Booking ZFA04Y."), user(long), user("Summer is over.")], 16) == "user: Booking ZFA04Y.\nuser: Summer is over."
+    assert summarise([user("Booking ZFA04Y."), user(long), user("Summer is over.")], 15) == "user: Booking ZFA04Y.\nuser: Summer is over."
 
 
 # ---- interface
