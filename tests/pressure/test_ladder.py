@@ -479,7 +479,7 @@ def test_results_side_by_side_share_by_need() -> None:
 
 def test_what_is_cut_is_shorter_whatever_room_there_is() -> None:
     """Where the question gives more room than the newest result needs, that is still cut: a harsher plan holds no more of it."""
-    window = extended(opened(), [user(words(7, 600)), calls("read"), result(0, words(1, 60))])
+    window = extended(opened(9_000), [user(words(7, 600)), calls("read"), result(0, words(1, 60))])
     projector = ContextProjector(Head(), Reach(cuts_question=True))
     ladder = projector.ladder(window)
     plan = projector.plan_for(window, (ladder.tokens[ladder.cut_newest] - 1) / window.max_tokens)
