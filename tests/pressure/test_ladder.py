@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import FAST, Head, lived_windows, reaches
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
 from polycontext.pressure.gist import is_summary, least_digest, least_summary, summary_text, summary_turn
 from polycontext.pressure.plan import plan_at
 from polycontext.window import Atom, ContextItem, ContextWindow, Part, Role, Splice, Turn, count_turn
@@ -475,6 +475,18 @@ def test_results_side_by_side_share_by_need() -> None:
     assert set(allowances) == {"t5", "t7"}
     assert abs(allowances["t5"] - allowances["t7"]) <= 1
     assert plan.tokens_promised in (plan.tokens_wanted, plan.tokens_wanted - 1)
+
+
+def test_what_is_cut_is_shorter_whatever_room_there_is() -> None:
+    """Where the question gives more room than the newest result needs, that is still cut: a harsher plan holds no more of it."""
+    window = extended(opened(9_000), [user(words(7, 600)), calls("read"), result(0, words(1, 60))])
+    projector = ContextProjector(Head(), Reach(cuts_question=True))
+    ladder = projector.ladder(window)
+    plan = projector.plan_for(window, (ladder.tokens[ladder.cut_newest] - 1) / window.max_tokens)
+    assert set(plan.lowered) == {"t3", "t4"}
+    assert {job.sources[0].resource_id for job in plan.jobs} == {"t3", "t5"}
+    done = projector.commit(window, projector.fulfil(plan))
+    assert view_of(done.window, window.atoms()) == plan.ceiling(window.atoms())
 
 
 def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
