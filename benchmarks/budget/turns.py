@@ -83,13 +83,15 @@ def served_rows(scale: Scale) -> Iterator[Row]:
     session = ContextSession(BUDGET, counter=RememberingCounter())
     conversation = list(turns(scale.turns + SAMPLE))
     served: dict[int, float] = {}
+    added = 0
     for start in (1_000, scale.turns):
         scale.tell(f"turns served, to {scale.turns:,}")
-        for turn in conversation[len(session.conversation.log) : start]:
+        for turn in conversation[added:start]:
             session.add(turn)
         before = session.epoch.number
         for turn in conversation[start : start + SAMPLE]:
             session.add(turn)
+        added = start + SAMPLE
         served[start] = SAMPLE / max(1, session.epoch.number - before)
     told = ", ".join(f"{value:.1f} at {start:,}" for start, value in served.items())
     yield Row(

@@ -39,7 +39,6 @@ def litellm(asked: Asked) -> list[Message]:
     """`trim_messages`, which counts by itself."""
     counter().count("")  # the vocabulary is there before it is asked for
     lib = import_module("litellm")
-    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     return list(lib.utils.trim_messages([dict(message) for message in asked.messages], model="gpt-4o", max_tokens=asked.max_tokens))
 
 
@@ -207,4 +206,6 @@ def adapted(name: str) -> Method:
     """Return the method that asks a peer, which is loaded, so that its first call costs what any other costs."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price list is fetched
     import_module(PEERS[name][0])
+    for logger in (PEERS[name][0], "LiteLLM"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)  # what they warn of is counted
     return PEERS[name][1]
