@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.gist import attachment_in, is_gist_text, unframed
+from polycontext.pressure.gist import NO_TEXT, attachment_in, is_gist_text, unframed
 from polycontext.window import Role, Turn
 from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.segments import MIN_CHARS, Span, normalise
@@ -108,7 +108,7 @@ def _attached_line(turn: Turn, index: int, label: str) -> Line:
     from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
 
     outline = [f"{'  ' * entry.depth}{entry.text}" for entry in attached_outline(turn)]
-    body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1])
+    body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1]) or NO_TEXT
     return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),), key=label)
 
 
