@@ -101,8 +101,8 @@ def draw_reach(dice: Dice, max_tokens: int) -> Reach:
     return Reach(
         keep_recent=dice.pick((0, 1, 2, 3, 4, 6, 10)),
         keep_recent_tokens=max_tokens // 4 if dice.chance(0.2) else None,
-        gist_share=dice.pick((0.1, 0.2, 0.2, 0.35)),
-        fan_in=dice.pick((2, 3, 4)),
+        recent_share=dice.pick((0.0, 0.1, 0.1, 0.5)),
+        newest_share=dice.pick((0.3, 0.6, 0.9)),
     )
 
 

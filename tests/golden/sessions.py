@@ -201,7 +201,7 @@ def said(value: object) -> Any:  # noqa: C901, PLR0911 - one case a kind of argu
         case FixedThreshold():
             return [type(value).__name__, value.base, value.low]
         case ContextProjector(reach=reach):
-            return [reach.keep_recent, reach.keep_recent_tokens, reach.gist_share, reach.fan_in]
+            return [reach.keep_recent, reach.keep_recent_tokens, reach.recent_share, reach.newest_share]
         case Iterable():
             return [said(item) for item in value]
         case _:

@@ -505,4 +505,4 @@ def test_a_window_that_needs_no_gist_gets_none() -> None:
     window = extended(opened(), [*talk(2), user("thanks!"), *talk(8, first=2)])
     for tokens in range(window.tokens - (window.all_turns()[4].tokens or 0), window.tokens):
         assert set(HEAD.plan_within(window, tokens).lowered) == {"t5"}
-    assert "t3" in HEAD.plan_within(window, tokens - 20).lowered
+    assert "t3" in HEAD.plan_within(window, window.tokens - 21).lowered

@@ -118,7 +118,7 @@ def test_a_standing_constraint_outlives_small_talk() -> None:
 def test_the_cost_of_an_add_does_not_grow() -> None:
     """The summariser never reads more than a few bounds for one add, early or late."""
     summariser = _Reading([])
-    projector, digest, early = ContextProjector(summariser, Reach(keep_recent=0, gist_share=0.95)), Digest(300), 0
+    projector, digest, early = ContextProjector(summariser, Reach(keep_recent=0)), Digest(300), 0
     for number in range(1, 151):
         before = len(summariser.read)
         digest = digest.add(_entry(number), projector=projector)

@@ -59,7 +59,7 @@ def _begun(threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: in
         counter=FAST,
         auto=auto,
         threshold=threshold,
-        projector=ContextProjector(Gossip(), Reach(keep_recent=2, gist_share=0.2345671)),
+        projector=ContextProjector(Gossip(), Reach(keep_recent=2, recent_share=0.2345671)),
         clock=lambda: START + timedelta(seconds=next(ticks)),
     )
     session.add_system("CANARYSYSTEM: be kind.")

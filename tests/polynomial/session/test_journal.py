@@ -104,7 +104,7 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
             cooldown=3,
             counter=TiktokenCounter(),
             threshold=AdaptiveThreshold(0.6, 0.3),
-            projector=ContextProjector(reach=Reach(keep_recent=2, fan_in=3)),
+            projector=ContextProjector(reach=Reach(keep_recent=2, newest_share=0.3)),
             preserved_share=0.1,
         ),
     )
