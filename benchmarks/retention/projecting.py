@@ -23,6 +23,7 @@ class Figures:
 
     recalls: dict[str, Tally] = field(factory=lambda: {name: Tally() for name in RECALLS})
     gates: Counter[str] = field(factory=Counter)
+    asked_again: bool = False
     calls: int = 0
     refusals: int = 0
     used: list[float] = field(factory=list)
@@ -36,6 +37,7 @@ class Figures:
         return {
             "recalls": {name: recall for name, recall in recalls.items() if recall["of"]},
             "gates": dict(self.gates),
+            "asked again": self.asked_again,
             "calls": self.calls,
             "refusals": self.refusals / self.calls if self.calls else None,
             "used": _spread(self.used),
@@ -95,7 +97,7 @@ def measure(
 
     With `asked`, each question is a call of its own.
     """
-    figures = Figures()
+    figures = Figures(asked_again=gates)
     for number, conversation in enumerate(conversations):
         tell(f"{conversation.set} {share:.0%}, conversation {number + 1} of {len(conversations)}")
         for call in calls_of(conversation, asked=asked):

@@ -68,7 +68,8 @@ def print_gates(console: Console, name: str, figures: Mapping[str, Mapping[str, 
             if broken or errors:
                 console.print(f"{name} {method} {budget}: " + " | ".join(filter(None, [broken and f"gates broken: {broken}", errors])))
         if not any(data["gates"] for data in budgets.values()):
-            console.print(f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls")
+            again = "" if all(data["asked again"] for data in budgets.values()) else ", which were made once"
+            console.print(f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls{again}")
 
 
 def print_of_best(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
