@@ -61,7 +61,10 @@ class ContextPolicy:
         if pressure <= min(marks):
             return False
         high = self.high(window)
-        return pressure > high and pressure > effective_high(self.projector.floor(window) / window.max_tokens, high)
+        if pressure <= high or not self.auto:
+            return pressure > high
+        # Who makes room by itself would do so at every turn where hardly anything can yield.
+        return pressure > effective_high(self.projector.floor(window) / window.max_tokens, high)
 
 
 @cache
@@ -72,7 +75,7 @@ def _looping(signals: Signals) -> Signals:
 @cache
 def default_policy() -> ContextPolicy:
     """Return the policy that is used when nobody brings another; made when first needed, since it brings the extractive summariser."""
-    return ContextPolicy()
+    return ContextPolicy(auto=False)
 
 
 @define
@@ -111,7 +114,7 @@ class Step:
     def fits(self) -> None:
         """Raise `ContextOverflowError` for what is asked and could never fit, or for a recall that would press the window.
 
-        What the model said and what a tool answered has happened already: it gets in, and is cut in the view if need be.
+        What the model said and what a tool answered has happened already: it gets in, and is cut in the view if need be, unless it is PRESERVED.
         """
         if self._fits:
             return
@@ -120,7 +123,7 @@ class Step:
             if pressure_of(self.recalled) > high:
                 most = tokens_at(high, self.window.max_tokens)
                 raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
-        elif self.input.kind in _ASKED:
+        elif self.input.kind in _ASKED or self.appended.class_of(self.appended.all_turns()[-1]) is ResourceClass.PRESERVED:
             check_fits(self.appended, self.policy.projector)
         self._fits = True
 

@@ -162,10 +162,12 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
-        if not cut or context_input.resource_class is ResourceClass.PRESERVED:
+        asked = context_input.turn.role in (Role.USER, Role.SYSTEM)
+        if asked and (not cut or context_input.turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED):
             raise
-        draft = draft.cutting().take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
-        auto = True
+        # What is taken in cut is REQUIRED: a class that keeps it whole would be a dead end.
+        draft = (draft.cutting() if asked else draft).take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
+        auto = auto or asked
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
         return (yield from _compressed(draft))

@@ -60,6 +60,7 @@ def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
     twin = copy(session)
     before = whole(session)
     twin.add_user_turn("only here")
+    twin.compress(0.3)
     twin.recall(["t3"])
     assert twin.machine.window == twin.window
     assert whole(session) == before
