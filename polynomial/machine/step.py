@@ -31,7 +31,7 @@ from polycontext.pressure import (
     splices_of,
     tokens_at,
 )
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
 
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
@@ -123,7 +123,7 @@ class Step:
             if pressure_of(self.recalled) > high:
                 most = tokens_at(high, self.window.max_tokens)
                 raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
-        elif self.input.kind in _ASKED or self.appended.class_of(self.appended.all_turns()[-1]) is ResourceClass.PRESERVED:
+        elif self.input.kind in _ASKED or _last_is_preserved(self.appended):
             check_fits(self.appended, self.policy.projector)
         self._fits = True
 
@@ -224,6 +224,18 @@ class Step:
     def _made(self, window: ContextWindow) -> ContextWindow:
         self.result = window
         return window
+
+
+def _last_is_preserved(window: ContextWindow) -> bool:
+    """Tell whether the last atom can never yield: a class of any of its turns is that of all."""
+    for place in range(len(window), 0, -1):
+        turn = window.peek(place)
+        assert turn is not None  # only position 0 has none
+        if window.class_of(turn) is ResourceClass.PRESERVED:
+            return True
+        if turn.role is not Role.TOOL:
+            break
+    return False
 
 
 def is_over_budget(window: ContextWindow) -> bool:

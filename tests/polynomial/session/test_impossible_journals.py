@@ -153,7 +153,8 @@ def standing_recalled(events: list[Json]) -> None:
 GIST = ("edit", "splices", 0, "turns", 0)
 LIES: dict[str, tuple[int, Lie]] = {
     "EMPTY with two turns": (1, put(1, "state", value="EMPTY")),
-    "an assistant turn first": (0, without(0, CALL)),
+    # Found where a gist names places that were never given, before anything is replayed.
+    "an assistant turn first": (COMPRESS - CALL, without(0, CALL)),
     "COMPRESSED without a compression": (4, put(4, "state", value="COMPRESSED")),
     "a compression that leads elsewhere": (COMPRESS, put(COMPRESS, "state", value="ACCUMULATING")),
     "a recall that leads elsewhere": (RECALL, put(RECALL, "state", value="PRESSURED")),

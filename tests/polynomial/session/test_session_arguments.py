@@ -110,9 +110,9 @@ def test_a_compression_has_its_target_and_its_question(door: Callable[[ContextSe
     write.compress(query="What about the train?")
     assert set(asked.queries) == {"What about the train?"}
     assert session.pressure <= session.policy.threshold.low
-    add_all(session, chat(2, 10))
-    write.compress(0.2)
-    assert session.pressure <= 0.2
+    add_all(session, chat(20, 10))
+    write.compress(0.1)
+    assert session.pressure <= 0.1
     assert asked.queries[-1] is None
 
 

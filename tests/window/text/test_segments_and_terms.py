@@ -67,11 +67,11 @@ def test_text_is_cut_where_it_ends_a_thought(text: str, expected: list[str]) -> 
 
 def test_a_long_sentence_is_cut_at_its_joints() -> None:
     """A run without an end is cut after a comma, else between words, else anywhere."""
-    clause = "and then they walked along the river towards the old town, "
+    clause = "then they walked along the old river, "
     assert pieces(clause * 4) == [clause] * 4
     as_long_as_may_be = LIMIT // len("walking ") * len("walking ")
     assert {len(piece) for piece in pieces("walking " * 40)[:-1]} == {as_long_as_may_be}
-    assert [len(piece) for piece in pieces("x" * 200)] == [LIMIT, LIMIT, 80]
+    assert [len(piece) for piece in pieces("x" * 200)] == [LIMIT] * 5
 
 
 @pytest.mark.parametrize("letter", ["e\u0301", "👍🏻", "👍🏽", "👍🏿", "👩\u200d👧"])
@@ -107,7 +107,7 @@ def test_a_lead_in_starts_with_a_whole_word() -> None:
     """The lead-in takes in the word it falls into, and the quotation mark before it."""
     text = '{"passenger": "Mia Li", "payment_identifier": "visa_4421486"}'
     start = text.index('"visa')
-    assert text[lead_in(text, start, start + 1) : start] == '"payment_identifier": '
+    assert text[lead_in(text, start, start + 1) : start] == '"Mia Li", "payment_identifier": '
 
 
 def test_a_lead_in_into_a_giant_word_parts_no_letter_from_its_mark() -> None:
