@@ -118,8 +118,9 @@ def test_the_marks_are_obeyed() -> None:
     for step in taken(report):
         assert (step.state is ContextState.PRESSURED) == (step.pressure > 0.6)
     full = ContextWindow(3000)
-    for step in takewhile(lambda step: isinstance(step, TurnTaken), report.steps):
-        full = full.append(step.turn, step.resource_class)  # type: ignore[union-attr]
+    for before in takewhile(lambda step: isinstance(step, TurnTaken), report.steps):
+        assert isinstance(before, TurnTaken)
+        full = full.append(before.turn, before.resource_class)
     floor = ContextProjector(reach=Reach(keep_recent=0)).floor(full) / 3000
     assert 0.3 <= report.compressions[0].pressure <= aim(floor, 0.3, 0.6) < 0.35
 
