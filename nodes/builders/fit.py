@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
 from polycontext.nodes.builders.node import Section
@@ -132,23 +132,22 @@ def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> st
     return "; ".join([*more, *reversed(kept)])
 
 
+def _in_order(entries: Sequence[Entry]) -> Sequence[int]:
+    """Return the places of what may yield, in the order in which it does."""
+    yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
+    return [place for each in yielding for place, entry in enumerate(entries) if entry.resource_class is each]
+
+
 @frozen
 class _Cutting:
     """Cut `entries`: the more of them yield, in their order, the less the text takes."""
 
     entries: Sequence[Entry]
     counter: TokenCounter
-    order: Sequence[int] = field(init=False)
-    sizes: Sequence[int] = field(init=False)
-
-    @order.default
-    def _in_order(self) -> Sequence[int]:
-        yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
-        return [place for each in yielding for place, entry in enumerate(self.entries) if entry.resource_class is each]
-
-    @sizes.default
-    def _counted(self) -> Sequence[int]:
-        return [self.counter.count(f"{entry.text}\n") for entry in self.entries]
+    order: Sequence[int] = field(init=False, default=Factory(lambda self: _in_order(self.entries), takes_self=True))
+    sizes: Sequence[int] = field(
+        init=False, default=Factory(lambda self: [self.counter.count(f"{entry.text}\n") for entry in self.entries], takes_self=True)
+    )
 
     def fit(self, node: str, budget: int) -> Fitted:
         """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""
