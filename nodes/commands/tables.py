@@ -148,7 +148,7 @@ def _row(step: ReplayStep | int) -> tuple[Text, ...]:
 def _remark(step: TurnTaken) -> Text:
     if step.list_refused is not None:
         return Text(f"no message list: {one_line(step.list_refused)}", style="yellow")
-    return Text(excerpt(step.turn), style="yellow" if step.stand_in else "", no_wrap=True, overflow="ellipsis")
+    return Text(excerpt(step.turn), no_wrap=True, overflow="ellipsis")
 
 
 def _yielded(step: Compressed) -> str:

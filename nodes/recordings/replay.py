@@ -14,7 +14,7 @@ from attrs import define, evolve, field, frozen
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
 from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import conversation as journal
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
@@ -23,8 +23,6 @@ from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
 Engine = Literal["table", "machine"]
-STAND_IN = "[result refused: too large]"
-"""What stands for a result that did not go in."""
 
 
 @frozen
@@ -65,9 +63,7 @@ def replay_conversation(
 ) -> ReplayReport:
     """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
 
-    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay).
-    A refused result leaves its call open, which would refuse everything behind it: a short
-    stand-in closes the call, as an agent loop would report a result that is too large.
+    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay), the results of its calls with it.
 
     Raises:
         InvalidDataError: the messages break a rule of their provider.
@@ -110,11 +106,9 @@ class _Run:
         self.steps.append(refused)
         if turn.role is not Role.TOOL:
             self._refused_calls = {call.id: number for call in turn.tool_calls}
-        elif turn.tool_call_id in self.session.window.open_calls:
-            self._attempt(number, Turn(Role.TOOL, STAND_IN, tool_call_id=turn.tool_call_id, name=turn.name), stand_in=True)
         return True
 
-    def _attempt(self, number: int, turn: Turn, *, stand_in: bool = False) -> TurnRefused | None:
+    def _attempt(self, number: int, turn: Turn) -> TurnRefused | None:
         """Return why `turn` was refused, or None and the steps that it took."""
         before = self.session.conversation
         try:
@@ -126,13 +120,13 @@ class _Run:
         steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not self.session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
-        sent: dict[str, Any] = {"delivered": is_due and refusal is None, "list_refused": refusal, "stand_in": stand_in}
+        sent: dict[str, Any] = {"delivered": is_due and refusal is None, "list_refused": refusal}
         self.steps += (evolve(step, **sent) if isinstance(step, TurnTaken) else step for step in steps)
         return None
 
     def _reason(self, turn: Turn, error: PolycontextError) -> str:
         caller = self._refused_calls.get(turn.tool_call_id or "")
-        if caller is not None and isinstance(error, OrderError) and not self.session.window.open_calls:
+        if caller is not None and isinstance(error, OrderError | IllegalDirectionError) and not self.session.window.open_calls:
             return f"its call was refused with turn {caller}"
         return str(error)
 

@@ -19,7 +19,7 @@ class TurnTaken:
 
     `number` counts the turns of the recording from 1. `list_refused` says why the message list
     after it was not handed out (None if it was, or if none is due: calls are open, or it is a system
-    turn). `stand_in` marks what was put in for a refused result.
+    turn).
     """
 
     number: int
@@ -29,7 +29,6 @@ class TurnTaken:
     pressure: float
     delivered: bool = False
     list_refused: str | None = None
-    stand_in: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the step, JSON-ready; the content stays in the recording."""
@@ -42,7 +41,6 @@ class TurnTaken:
             **_standing(self),
             "delivered": self.delivered,
             **({"list_refused": self.list_refused} if self.list_refused else {}),
-            **({"stand_in": True} if self.stand_in else {}),
         }
 
 

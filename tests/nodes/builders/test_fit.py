@@ -1,4 +1,4 @@
-"""A node's context keeps to its budget, cut by the plans that cut a window: no part over a heading, nothing pinned lost."""
+"""A node's context keeps to its budget, cut part by part: no note over a heading, nothing pinned lost."""
 
 import pytest
 from attrs import evolve
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context, build_think_context
-from polycontext.nodes.builders.fit import NOTHING, fit
+from polycontext.nodes.builders.fit import LEFT_OUT, NOTHING, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
 from polycontext.nodes.testing import FAST, PROSE
@@ -78,6 +78,22 @@ def test_what_may_go_goes_before_what_may_shrink() -> None:
     assert least.gisted > 0
     assert "earlier, cut] short 0; short 1" in least.text
     assert "required 5" in least.text
+
+
+@given(st.integers(150, 500))
+def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None:
+    """However short the room, what a section says is its own: nothing of it moves over a heading."""
+    parts = {
+        section: [Entry(f"### Part {number}", resource_class=ResourceClass.PRESERVED)]
+        + [Entry(f"{section} {each} {number}: " + "word " * 20, short=short and f"{short} {each}") for each in range(6)]
+        for number, (section, short) in enumerate(zip(Section, ("short", "", "brief"), strict=True))
+    }
+    text = fit("critic", parts, "Say it.", budget, default_counter()).text
+    for number, section in enumerate(Section):
+        body = text.split(f"### Part {number}\n", 1)[1].split("\n\n", 1)[0]
+        assert LEFT_OUT not in body
+        assert not [other for other in Section if other is not section and other in body]
+        assert "word" in body or "[6 earlier, cut]" in body
 
 
 def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:

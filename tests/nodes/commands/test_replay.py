@@ -178,14 +178,13 @@ def test_repair_closes_calls(polycontext: Command, tmp_path: Path) -> None:
     assert re.search(r"^repaired +results added as turns 3 *$", repaired.out, re.MULTILINE)
 
 
-def test_a_stand_in_and_an_open_end_are_shown(polycontext: Command, tmp_path: Path) -> None:
-    """A refused result is shown twice: the refusal, and what stands for it."""
+def test_a_large_result_and_an_open_end_are_shown(polycontext: Command, tmp_path: Path) -> None:
+    """A result of many times the budget gets in as any other."""
     huge = result("x", " ".join(f"w{n}" for n in range(3000)))
     messages = [user("a"), assistant(None, "x", "y"), huge, result("y", "2"), assistant("so", "z")]
     ran = polycontext("replay", saved(tmp_path, "chat.json", messages), "--max-tokens", "500")
     rows = [line.split() for line in ran.out.splitlines()]
-    assert [row[:3] for row in rows if row[:1] == ["3"]] == [["3", "tool", "refused"], ["3", "tool", "REQUIRED"]]
-    assert "[result refused: too large]" in ran.out
+    assert [row[:3] for row in rows if row[:1] == ["3"]] == [["3", "tool", "REQUIRED"]]
     assert "so -> look({})" in ran.out
 
 

@@ -104,7 +104,7 @@ def test_gists_between_question_and_answer_hide_neither() -> None:
         session.add_assistant_turn(None, [ToolCall(f"c{number}", "search", f'{{"page": {number}}}')])
         session.add_tool_turn("a line of the page " * 40, tool_call_id=f"c{number}")
     session.add_assistant_turn("There are three.")
-    assert {turn.role for turn in session.window.all_turns() if turn.is_gist} == {Role.USER, Role.TOOL}
+    assert [turn.is_gist for turn in session.window.all_turns()][:2] == [False, True]
     found = _open(session)
     assert found is not None
     assert (found.user, found.answer, found.last_id) == ("Find every mistake.", "There are three.", "t1")

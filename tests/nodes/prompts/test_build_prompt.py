@@ -54,7 +54,7 @@ class Secretary:
 
 def booked_trip() -> ContextSession:
     """Return a conversation whose older half is compressed to a summary."""
-    session = ContextSession(600, auto=False, projector=ContextProjector(Secretary(), Reach(keep_recent=2)))
+    session = ContextSession(600, auto=False, projector=ContextProjector(Secretary(), Reach(keep_recent=2, recent_share=0.6)))
     session.add_user_turn("Plan a trip to Vienna.")
     for day in range(1, 13):
         session.add_assistant_turn(f"Day {day}: the train leaves at {day + 6}:15 from platform {day}, seat {day * 3} is booked.")

@@ -99,7 +99,8 @@ def test_a_pressured_machine_cannot_send() -> None:
     """The flag canSend is the machine's word; the action stays open where the session makes room by itself."""
     for auto in (False, True):
         session = ContextSession(200, auto=auto)
-        session.add_user_turn("word " * 150)
+        session.add_user_turn("hello")
+        session.add_assistant_turn("word " * 185)
         props = _props(session)
         assert props["canSend"] is False
         assert props["actions"] == {"send": auto, "compress": True, "clear": True}
