@@ -6,7 +6,7 @@ from hypothesis import given
 from polycontext.linearity import UnknownNameError
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.window import InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
+from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.yielding import says_all_of
 from tests.polynomial.conversations import (
@@ -73,10 +73,16 @@ def says_it_as_it_is(turn: Turn) -> bool:
 
 
 def needs_stand_ins(session: ContextSession) -> bool:
-    """Tell whether Anthropic's form of the view holds more than the view: for blank text, broken arguments, a missing first user turn."""
+    """Tell whether Anthropic's form of the view holds more than it: for blank text, broken arguments, a late system turn, no first user turn."""
     turns = session.window.all_turns()
-    first = next(turn for turn in turns if turn.role != "system")
-    return first.role != "user" or not all(map(says_it_as_it_is, turns))
+    first = next(place for place, turn in enumerate(turns) if turn.role != "system")
+    is_late = any(turn.role == "system" for turn in turns[first:])
+    return is_late or turns[first].role != "user" or not all(map(says_it_as_it_is, turns))
+
+
+def leaves_no_gist(session: ContextSession) -> bool:
+    """Tell whether what never yields leaves less room than the least gist: what is answered gets in all the same, and cannot leave."""
+    return session.policy.projector.floor(session.window) + REQUEST_OVERHEAD > session.window.max_tokens
 
 
 @pytest.mark.parametrize("provider", Provider)
@@ -93,8 +99,7 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, m
             try:
                 rendered = session.request(provider)
             except ContextOverflowError:
-                assert provider is Provider.ANTHROPIC
-                assert needs_stand_ins(session)
+                assert leaves_no_gist(session) or (provider is Provider.ANTHROPIC and needs_stand_ins(session))
                 continue
             get_format(provider).check(rendered.messages)
             assert recount(rendered.inline(), FAST, provider) <= 300
@@ -114,6 +119,8 @@ def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -
     view = [turn for turn in session.window.all_turns() if turn.resource_id in names]
     assert [turn.resource_id for turn in view] == names
     assert all(map(says_all_of, view, kept))
+    if leaves_no_gist(session):
+        return
     messages = session.messages(allow_open=True)
     assert all(get_format("openai").render([turn]).messages[0] in messages for turn in kept if not turn.parts)
 
