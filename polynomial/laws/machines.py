@@ -21,7 +21,7 @@ from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import ContextProjector, pressure_of
+from polycontext.pressure import ContextProjector, effective_high, pressure_of
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.yielding import says_all_of
 
@@ -95,7 +95,10 @@ def _expected(before: ContextState, kind: InputKind, window: ContextWindow, poli
         return ContextState.EMPTY
     if kind in (InputKind.RECALL, InputKind.PROMOTE):
         return before
-    if pressure_of(window) > policy.threshold.high(policy.signals) or is_over_budget(window):
+    high = policy.threshold.high(policy.signals)
+    if policy.auto:
+        high = effective_high(policy.projector.floor(window) / window.max_tokens, high)
+    if pressure_of(window) > high or is_over_budget(window):
         return ContextState.PRESSURED
     cooling = before is ContextState.COMPRESSED and (window.turns_since_compression or 0) < policy.cooldown
     return ContextState.COMPRESSED if cooling else ContextState.ACCUMULATING
