@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Protocol
 
+from attrs import evolve
+
 from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.projection import Projection
 from polycontext.polynomial.verification import verify
-from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, Role, TokenCounter, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
 _PROJECT = "design §1"
@@ -84,8 +86,11 @@ def a_projection_is_within_its_budget(project: Projecting, turns: Turns, max_tok
 
 @law(_PROJECT)
 def projecting_keeps_what_must_stay(project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter) -> None:
-    """A projection is valid for its provider and keeps system messages, the first user message, pairs and order, as `verify` judges it."""
-    messages = _written(wire, turns)
+    """A projection is valid for its provider and keeps system messages, the first user message, pairs and order, as `verify` judges it.
+
+    Of what a user attached the words stay; pictures yield.
+    """
+    messages = _written(wire, [evolve(turn, parts=()) if turn.role is Role.USER else turn for turn in turns])
     projection = _projected(project, messages, max_tokens, wire, counter)
     if isinstance(projection, Projection):
         verification = verify(messages, _sent(projection), provider=wire.provider)
