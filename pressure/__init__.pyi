@@ -7,7 +7,7 @@ from .ladder import Ladder
 from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, effective_high, is_looping, pressure_of, tokens_at
+from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, check_floors, fidelities_after, splices_of, view_of
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "View",
     "apply_edit",
     "check_floors",
-    "effective_high",
     "fidelities_after",
     "floor_of",
     "is_gist_text",

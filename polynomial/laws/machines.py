@@ -21,7 +21,8 @@ from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import ContextProjector, effective_high, pressure_of
+from polycontext.pressure import ContextProjector, pressure_of
+from polycontext.pressure.threshold import effective_high
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.yielding import says_all_of
 

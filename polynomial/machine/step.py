@@ -25,12 +25,12 @@ from polycontext.pressure import (
     Threshold,
     apply_edit,
     check_floors,
-    effective_high,
     is_looping,
     pressure_of,
     splices_of,
     tokens_at,
 )
+from polycontext.pressure.threshold import effective_high
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
 
