@@ -82,9 +82,9 @@ docs:
 wheel:
     uv run pytest -m wheel tests/test_packaging.py
 
-# Run the tests on the lowest direct versions.
+# Run the tests on the lowest direct versions, with few examples: the versions are asked here, not the laws.
 lowest:
-    uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
+    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
 
 # Run everything that CI runs.
 check:

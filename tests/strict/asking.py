@@ -36,18 +36,18 @@ def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
     with StrictServer((provider,)) as server:
         match vendor.provider:
             case "anthropic":
-                yield _anthropic(server.url)
-            case "openai":
-                yield _chat(server.url)
-            case _:
-                yield _responses(server.url)
+                import anthropic  # noqa: PLC0415 - a library of the tests that the loops in process do without
+
+                with anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=0) as client:
+                    yield _anthropic(client)
+            case other:
+                import openai  # noqa: PLC0415 - as above
+
+                with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+                    yield (_chat if other == "openai" else _responses)(client)
 
 
-def _anthropic(url: str) -> Ask:
-    import anthropic  # noqa: PLC0415 - a library of the tests that the loops in process do without
-
-    client = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0)
-
+def _anthropic(client: Any) -> Ask:
     def ask(request: Message, betas: list[str]) -> tuple[Message, list[Any]]:
         answer = client.beta.messages.create(**request, betas=betas)
         return answer.to_dict(), [{"role": "assistant", "content": answer.content}]
@@ -55,11 +55,7 @@ def _anthropic(url: str) -> Ask:
     return ask
 
 
-def _chat(url: str) -> Ask:
-    import openai  # noqa: PLC0415 - as above
-
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
-
+def _chat(client: Any) -> Ask:
     def ask(request: Message, betas: list[str]) -> tuple[Message, list[Any]]:
         answer = client.chat.completions.create(**request)
         return answer.to_dict(), [answer.choices[0].message]
@@ -67,11 +63,7 @@ def _chat(url: str) -> Ask:
     return ask
 
 
-def _responses(url: str) -> Ask:
-    import openai  # noqa: PLC0415 - as above
-
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
-
+def _responses(client: Any) -> Ask:
     def ask(request: Message, betas: list[str]) -> tuple[Message, list[Any]]:
         answer = client.responses.create(**request)
         return answer.to_dict(), list(answer.output)
