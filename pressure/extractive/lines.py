@@ -107,7 +107,7 @@ def _attached_line(turn: Turn, index: int, label: str) -> Line:
     """Return an attachment by its name and what it defines, or says where it defines no names; its beginning goes first."""
     from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
 
-    outline = [f"{'  ' * entry.depth}{entry.text}" for entry in attached_outline(turn)]
+    outline = [entry.text for entry in attached_outline(turn)]
     body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1]) or NO_TEXT
     return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),), key=label)
 

@@ -66,7 +66,7 @@ def test_a_chain_is_one_conversation_with_one_system_message() -> None:
 
 def test_identifiers_age_with_compressions() -> None:
     """Fresh ones are in view; the counts are of identifiers that were looked at."""
-    data = measure_aging(chained([agent(number) for number in range(8)]), Way(0.9, 0.5), window=900).as_data()
+    data = measure_aging(chained([agent(number) for number in range(24)]), Way(0.9, 0.5), window=900).as_data()
     assert data["compressions"] > 5
     assert data["ended by"] is None
     assert sum(age["of"] for age in data["after compressions"].values()) > 0

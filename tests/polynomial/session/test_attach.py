@@ -234,7 +234,7 @@ def test_attach_compress_outline_recall(how: str) -> None:
     before = session.window.all_turns()
     session.compress(0.07)
     gist = next(each for each in session.window.all_turns() if turn.resource_id in each.sources)
-    assert "attached file src/parts.py: class Part0\n   def run_0" in gist.text
+    assert "attached file src/parts.py: class Part0\n def run_0" in gist.text
     assert session.attached(item) is None
     session.recall([turn.resource_id])
     assert session.attached(item) == turn
