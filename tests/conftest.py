@@ -4,7 +4,8 @@
 derandomized `ci`, so that a red build is red again on the next try, and any
 other run is `dev`. No profile has a deadline: a busy machine is not a defect.
 `mutation` runs thousands of times over broken code: few examples, always the
-same, and none made smaller, because nobody reads them.
+same, and none made smaller, because nobody reads them. `just lowest` takes it
+too: it asks whether old versions of libraries will do.
 """
 
 import os

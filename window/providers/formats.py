@@ -45,10 +45,12 @@ def _loaded(known: Provider) -> WireFormat:
             return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, options)
         case Provider.RESPONSES:
             from polycontext.window.providers import responses  # noqa: PLC0415 - as above
-            from polycontext.window.providers.responses import rules as input_rules  # noqa: PLC0415
-            from polycontext.window.providers.responses import write as input_write  # noqa: PLC0415
+            from polycontext.window.providers.responses import rules as responses_rules  # noqa: PLC0415
+            from polycontext.window.providers.responses import write as responses_write  # noqa: PLC0415
 
-            return WireFormat(known, responses.parse, responses.render, responses.check, input_write.Writer, input_rules.GrowingList)
+            return WireFormat(
+                known, responses.parse, responses.render, responses.check, responses_write.Writer, responses_rules.GrowingList
+            )
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:

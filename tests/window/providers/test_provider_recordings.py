@@ -93,7 +93,10 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
 
 
 def test_the_provider_can_be_switched_at_every_turn_of_every_recording() -> None:
-    """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well."""
+    """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well.
+
+    All recordings with the profile `deep`, one of eight otherwise.
+    """
     places = switches = 0
     for provider, messages in islice(recorded(), 0, None, ONE_OF):
         session = ContextSession(10**9, auto=False, counter=FAST)
