@@ -30,7 +30,7 @@ MOST_CODE_A_FILE = 320
 MOST_ERRORS = 48
 MOST_NAMES = 160
 MOST_NAMES_A_PACKAGE = 40
-MOST_LOADED = 69
+MOST_LOADED = 70
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""

@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
+from polycontext.pressure.tool_rules import ToolRule, classified_by
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, count_tools
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
 from polycontext.window.tokens.counting import count_introduced
@@ -64,6 +65,7 @@ def project(
     repair: bool = False,
     tools: Sequence[Mapping[str, Any]] = (),
     reserve: int = 0,
+    rules: Sequence[ToolRule] = (),
 ) -> Projection:
     """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
 
@@ -74,6 +76,7 @@ def project(
         messages: the provider's own message list; it may end on open calls.
         max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
         query: what the next answer is about; the summariser prefers what speaks of it.
+        rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
         repair: close an unanswered call in the middle by a marked result instead of refusing.
 
     Raises:
@@ -89,9 +92,11 @@ def project(
         raise InvalidTurnError("reserve", f"{reserve!r} is no number of tokens", "a whole number of tokens, at least 0")
     wire = get_format(provider)
     parsed = wire.parse(messages, repair=repair)
-    window = _filled(ContextWindow(max_tokens, counter=counter), parsed)
+    window = _filled(ContextWindow(max_tokens, counter=counter, classifier=classified_by(rules)), parsed)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
-    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True))
+    projector = ContextProjector(
+        summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=tuple(rules))
+    )
     result, rendered = _fitted(projector, wire, window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     return _projection(parsed, result, rendered, room)

@@ -7,11 +7,11 @@ from .ladder import Ladder
 from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .threshold import NO_SIGNALS, AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, tokens_at
-from .view import Edit, View, apply_edit, check_floors, fidelities_after, splices_of, view_of
+from .threshold import AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of
+from .tool_rules import keep_last, never_yield, yield_first
+from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
 
 __all__ = [
-    "NO_SIGNALS",
     "AdaptiveThreshold",
     "AsyncSummariser",
     "CompressionResult",
@@ -39,8 +39,9 @@ __all__ = [
     "floor_of",
     "is_gist_text",
     "is_looping",
+    "keep_last",
+    "never_yield",
     "pressure_of",
-    "splices_of",
-    "tokens_at",
     "view_of",
+    "yield_first",
 ]

@@ -53,8 +53,10 @@ class RememberingSummariser(Protocol):
         """Return what may be said of `turns` and of what was `known` before, about `most` tokens of it at most."""
         ...
 
-    def write(self, candidates: Any, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return what `Summariser.summarise` returns, from what was read."""
+    def write(
+        self, candidates: Any, max_tokens: int, *, counter: TokenCounter, query: str | None = None, former: Turn | None = None
+    ) -> str:
+        """Return what `Summariser.summarise` returns, from what was read; the gist `former` yields to it."""
         ...
 
 

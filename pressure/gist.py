@@ -15,9 +15,16 @@ if TYPE_CHECKING:
 _SUMMARY = "[Summary of earlier messages]"
 _SUMMARY_HEADER = re.compile(r"\[Summary of (?:\d+ )?earlier messages?\]\n")
 _DIGEST_HEADER = re.compile(r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n")
-_RESULT_POINTER = "[Superseded: a later call with the same arguments has the current result]"
+_RESULT_POINTER = "[Superseded: a later call has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
-_POINTER = re.compile("|".join((re.escape(_RESULT_POINTER), re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"))))
+_POINTER = re.compile(
+    "|".join(
+        (
+            r"\[Superseded: a later call (?:with the same arguments )?has the current result\]",
+            re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"),
+        )
+    )
+)
 
 NO_TEXT = "(no text)"
 """What a gist says where nothing else fits."""

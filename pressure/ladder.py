@@ -16,14 +16,14 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from operator import neg
 
 from attrs import define, field
 
-from polycontext.pressure.gist import least_digest, least_summary, pointer_turn
+from polycontext.pressure.gist import least_digest, least_summary
 from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
-from polycontext.window import ContextWindow, TokenCounter, Turn, count_turn
+from polycontext.window import ContextWindow, Turn
 
 
 class Rung(IntEnum):
@@ -190,9 +190,11 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
+        from polycontext.pressure.supersession import pointer_gain, superseded  # noqa: PLC0415 - for who compresses, not for who loads
+
         costs = dict[str | None, int]()
-        for atom in superseded(self.columns):
-            gain = _pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
+        for atom in superseded(self.columns, self.ladder.reach.rules):
+            gain = pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
             if gain > 0:
                 self.gains[atom] = gain
         self.ladder.pointer_gains.update(self.gains)
@@ -240,50 +242,3 @@ class _Climb:
 
 def _text_of(turns: Sequence[Turn]) -> str:
     return "\n".join(part for turn in turns for part in (*(call.arguments for call in turn.tool_calls), turn.text) if part)
-
-
-def superseded(columns: Columns) -> list[int]:
-    """Return the atoms of which a later call or attachment has the current text, oldest first."""
-    return sorted(_superseded_results(columns) + _superseded_attachments(columns))
-
-
-def _superseded_attachments(columns: Columns) -> list[int]:
-    """Return the attachments whose source is attached again later."""
-    latest = {attachment.source: atom for atom, attachment in columns.attachments.items()}
-    return [
-        atom
-        for atom, attachment in columns.attachments.items()
-        if attachment.source is not None and latest[attachment.source] > atom and _yields(columns, atom)
-    ]
-
-
-def _superseded_results(columns: Columns) -> list[int]:
-    """Return the atoms whose every call is made and answered again later, name and arguments alike."""
-    turns, bounds = columns.atoms.turns, columns.atoms.bounds
-    keyed: list[tuple[int, list[tuple[str, str]]]] = []
-    latest: dict[tuple[str, str], int] = {}
-    for atom in [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]:
-        keys = [(call.name, call.arguments) for call in turns[bounds[atom]].tool_calls]
-        keyed.append((atom, keys))
-        if bounds[atom + 1] - bounds[atom] > len(keys):
-            for key in keys:
-                latest[key] = atom
-    return [atom for atom, keys in keyed if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)]
-
-
-def _yields(columns: Columns, atom: int) -> bool:
-    if atom >= columns.tail or columns.kinds[atom] is not Kind.REQUIRED:
-        return False
-    return not any(turn.is_gist for turn in columns.atoms.turns_of(atom))
-
-
-def _pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
-    """Return what pointers save in one atom, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
-    if len(turns) == 1:  # an attachment
-        return (turns[0].tokens or 0) - count_turn(counter, pointer_turn(turns[0], turns[0].resource_id))
-    gain = 0
-    for turn in turns[1:]:
-        if turn.name not in costs:
-            costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
-        gain += max(0, (turn.tokens or 0) - costs[turn.name])
-    return gain

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -12,9 +13,13 @@ from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
 from polycontext.pressure.ladder import Ladder, Rung
+from polycontext.pressure.reach import Columns, Reach, columns_of
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
+
+if TYPE_CHECKING:
+    from polycontext.pressure.explained import Explanation
 
 
 class GistKind(Enum):
@@ -80,6 +85,7 @@ class Plan:
     """
 
     window: ContextWindow = field(eq=False, repr=False)
+    columns: Columns = field(eq=False, repr=False)
     step: int
     lowered: Mapping[str, Fidelity] = field(hash=False)
     drops: tuple[Splice, ...] = field(repr=False)
@@ -102,6 +108,12 @@ class Plan:
         """Tell whether nothing changes."""
         return self.step == 0
 
+    def explain(self) -> "Explanation":
+        """Return what each token that is promised is spent on, row by row; printed, it is a table."""
+        from polycontext.pressure.explained import explain  # noqa: PLC0415 - for those who ask
+
+        return explain(self)
+
     def ceiling(self, log: Iterable[Atom]) -> View:
         """Return the ceiling over all atoms of `log`."""
         return View({atom.id: self.lowered.get(atom.id, Fidelity.VERBATIM) for atom in log})
@@ -118,6 +130,7 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
     changed = [*(job.start for job in jobs), *(start for start, _ in drops), *bared, *([] if unbound_from is None else [unbound_from])]
     return Plan(
         window=ladder.window,
+        columns=ladder.columns,
         step=step,
         lowered=_lowered(ladder, taken),
         drops=tuple(Splice(start, stop) for start, stop in drops),
@@ -236,6 +249,7 @@ def unbinding_plan(window: ContextWindow, index: int) -> Plan:
     left = window.total_tokens - saved
     return Plan(
         window=window,
+        columns=columns_of(window, Reach()),
         step=1,
         lowered=FrozenDict(),
         drops=(),

@@ -27,9 +27,10 @@ from polycontext.pressure.fulfilment import (
     make_gist,
     offers,
 )
+from polycontext.pressure.gist import is_summary
 from polycontext.pressure.ladder import Ladder, ladder_of
 from polycontext.pressure.plan import GistJob, Plan, plan_at
-from polycontext.pressure.reach import Kind, Reach, columns_of
+from polycontext.pressure.reach import Kind, Reach
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice
@@ -45,7 +46,6 @@ class CompressionResult:
 
     window: ContextWindow
     plan: Plan
-    reach: Reach
     edit: Edit
     tokens_after: int
     dropped: tuple[str, ...]
@@ -70,8 +70,9 @@ class CompressionResult:
     @property
     def irreducible(self) -> tuple[str, ...]:
         """Return the ids of the turns that never yield: PRESERVED, open calls, or the last user turn."""
-        columns = columns_of(self.plan.window, self.reach)
-        fixed = [turn for atom, kind in enumerate(columns.kinds) if kind is Kind.FIXED for turn in columns.atoms.turns_of(atom)]
+        columns = self.plan.columns
+        never = [atom for atom in columns.of_kind(range(len(columns.kinds)), Kind.FIXED) if atom not in columns.asked]
+        fixed = [turn for atom in never for turn in columns.atoms.turns_of(atom)]
         calling = [columns.atoms.turns_of(atom)[0] for atom in columns.newest if columns.is_open]
         return tuple(turn.resource_id for turn in (*fixed, *calling))
 
@@ -201,7 +202,7 @@ class ContextProjector:
             make_gist(job, offer, failure, resource_id, window.counter)
             for job, (offer, failure), resource_id in zip(plan.jobs, fulfilment.offers, _gist_ids(window, len(plan.jobs)), strict=True)
         ]
-        return _committed(window, plan, made, self.reach)
+        return _committed(window, plan, made)
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
@@ -218,7 +219,9 @@ class ContextProjector:
     def _ask(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> str:
         counter, summariser = plan.window.counter, self.summariser
         if reading is not None and isinstance(summariser, RememberingSummariser):
-            return summariser.write(reading(summariser, job), body_allowance(job, counter), counter=counter, query=query)
+            former = next((turn for turn in job.sources if is_summary(turn)), None)
+            room = body_allowance(job, counter)
+            return summariser.write(reading(summariser, job), room, counter=counter, query=query, former=former)
         return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
 
     async def _aoffer(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> Offer:
@@ -245,7 +248,7 @@ def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
     return list(islice(free, wanted))
 
 
-def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach: Reach) -> CompressionResult:
+def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> CompressionResult:
     turns = window.all_turns()
     splices = list(plan.drops)
     dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
@@ -260,4 +263,4 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted], reach:
     edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped), bared, plan.unbound_from)
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
-    return CompressionResult(after, plan, reach, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
+    return CompressionResult(after, plan, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)

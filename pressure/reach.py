@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure.gist import attachment_in, is_summary
+from polycontext.pressure.tool_rules import ToolRule
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
 from polycontext.window.yielding import bare, unbound
 
@@ -25,6 +26,7 @@ class Reach:
     the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
     compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
     `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist.
+    `rules` are what a user states of tools: `keep_last` says here what a later call replaces.
     """
 
     keep_recent: int = 6
@@ -33,6 +35,7 @@ class Reach:
     newest_share: float = 0.6
     asked_share: float = 0.5
     cuts_question: bool = False
+    rules: tuple[ToolRule, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         _require("keep_recent", self.keep_recent, _is_whole(self.keep_recent, 0), "a whole number of turns, at least 0")
@@ -72,7 +75,7 @@ class Columns:
 
     `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
     bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
-    which are parts of the turns with the indices `bare_turns`. `newest` and `question` are the atoms of these kinds, if
+    which are parts of the turns with the indices `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the atoms of these kinds, if
     there are any, and `is_open` tells that the last atom waits for a result.
     """
 
@@ -83,6 +86,7 @@ class Columns:
     bound: Mapping[int, int] = {}
     bared: Mapping[int, int] = {}
     bare_turns: frozenset[int] = frozenset()
+    asked: frozenset[int] = frozenset()
     newest: tuple[int, ...] = ()
     question: tuple[int, ...] = ()
     is_open: bool = False
@@ -97,18 +101,27 @@ class Columns:
         return [atom for atom in zone if self.kinds[atom] in kinds]
 
 
-def columns_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Columns:
-    """Look at every atom of `window` once; O(n). The atoms `standing` do not yield."""
+def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ()) -> Columns:
+    """Look at every atom of `window` once; O(n). The atoms `asked` do not yield."""
     atoms = window.atom_columns()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
     question = tuple(atom for atom in fixed if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments)
     newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
-    for kind, several in ((Kind.FIXED, (*fixed, *standing)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
+    for kind, several in ((Kind.FIXED, (*fixed, *asked)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
         for atom in several:
             kinds[atom] = kind
     is_open = bool(window.open_calls)
-    columns = Columns(atoms, kinds, _tail_start(atoms, reach), attachments, newest=newest, question=question, is_open=is_open)
+    columns = Columns(
+        atoms,
+        kinds,
+        _tail_start(atoms, reach),
+        attachments,
+        asked=frozenset(asked) - fixed,
+        newest=newest,
+        question=question,
+        is_open=is_open,
+    )
     return _without_parts(window, columns, fixed) if any(turn.parts for turn in atoms.turns) else columns
 
 

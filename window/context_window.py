@@ -261,6 +261,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             "has_calls": bool(turn.tool_calls),
             "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._asked(turn.role),
+            "tools": self._tools(turn),
             "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
             "constraint_tokens": old.constraint_tokens,
             "preserved_share_tokens": int(rules.preserved_share * rules.max_tokens),
@@ -333,6 +334,14 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Tell whether the last turn, by someone else, ends on a question."""
         before = self._contents.turns.last
         return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+
+    def _tools(self, turn: Turn) -> tuple[str, ...]:
+        """Return the names of the tools that `turn` calls, or of the one that it answers."""
+        if turn.role is not Role.TOOL:
+            return tuple(call.name for call in turn.tool_calls)
+        places = range(len(self) - 1, -1, -1)
+        calls = next((calls for place in places if (calls := self._contents.turns[place].tool_calls)), ())
+        return tuple(call.name for call in calls if call.id == turn.tool_call_id)
 
     def _admitted(self, turn: Turn) -> Turn:
         resource_id, ledger = turn.resource_id, self.linearity

@@ -22,7 +22,7 @@ class Classifier(Protocol):
 
     `metadata` holds the turn's own metadata and these facts, each of them optional:
     `first_user` (bool: the first user turn), `has_calls`, `has_parts` (blocks of a provider's own), `gist` (bool),
-    `answers_question` (bool: the turn before asked something), `tokens` (of this turn),
+    `answers_question` (bool: the turn before asked something), `tools` (names of what it calls or answers), `tokens` (of this turn),
     `constraint_tokens` (of all constraint turns preserved so far) and
     `preserved_share_tokens` (how many tokens those may take together).
     """

@@ -19,7 +19,8 @@ from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.named_sources import read_sources, with_sources, written_sources
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import NO_SIGNALS, AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
+from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
+from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
 
 SCHEMA = 4

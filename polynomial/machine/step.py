@@ -14,7 +14,6 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import (
-    NO_SIGNALS,
     AdaptiveThreshold,
     CompressionResult,
     ConflictError,
@@ -27,10 +26,9 @@ from polycontext.pressure import (
     check_floors,
     is_looping,
     pressure_of,
-    splices_of,
-    tokens_at,
 )
-from polycontext.pressure.threshold import effective_high
+from polycontext.pressure.threshold import NO_SIGNALS, effective_high, tokens_at
+from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
 

@@ -26,6 +26,7 @@ from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold, pressure_of
+from polycontext.pressure.tool_rules import ToolRule, classified_by
 from polycontext.window import ContextItem, ContextWindow, Epoch, Role, TokenCounter, ToolCall, Turn, count_tools
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.providers import Provider, Rendered, get_format
@@ -53,6 +54,7 @@ class ContextSession:
         tools: tool definitions sent with every request; their tokens are taken off the window.
         projector, threshold, cooldown: how, when and how often it yields.
         counter, classifier, preserved_share: how turns are counted and classified.
+        rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
         listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
         store, session_id: where the session is kept, by default in memory; one that is there already goes on.
@@ -86,6 +88,7 @@ class ContextSession:
         counter: TokenCounter | None = None,
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
+        rules: Sequence[ToolRule] = (),
         clock: Clock = utc_now,
         listeners: Sequence[object] = (),
         store: SessionStore | None = None,
@@ -100,8 +103,12 @@ class ContextSession:
         taken = reserve + (count_tools(counter, tools) if tools else 0)
         if taken and not 0 <= taken < max_tokens:
             raise ContextOverflowError(taken, max_tokens, "what the request needs besides (reserve and tool definitions)")
+        projector = projector or ContextProjector()
+        if rules:
+            projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *rules)))
+        classifier = classified_by(projector.reach.rules, classifier)
         window = ContextWindow(max_tokens - taken, counter=counter, classifier=classifier, preserved_share=preserved_share)
-        policy = ContextPolicy(projector or ContextProjector(), threshold or AdaptiveThreshold(), cooldown, auto=auto)
+        policy = ContextPolicy(projector, threshold or AdaptiveThreshold(), cooldown, auto=auto)
         self._taken = taken
         self._clock = clock
         self._delivery = Delivery()

@@ -23,6 +23,9 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer segments (Lin and Bilmes tune the same exponent)."""
 
+NEARLY = 1.2
+"""By how much what is taken may be worth less than the best that is left (Badanidiyuru and Vondrák 2014)."""
+
 _SPECK = 1e-6
 
 
@@ -72,7 +75,8 @@ class Chooser:
             if self._taken[index]:
                 continue
             rank = self._rank(index)
-            if self._heap and rank > self._heap[0][:2]:
+            # What is nearly the best will do: asking all others again costs more than it brings.
+            if self._heap and (rank[0], NEARLY * rank[1]) > self._heap[0][:2]:
                 heappush(self._heap, (*rank, index))
             else:
                 tokens -= self._take(index) + self._open(index)
@@ -132,6 +136,7 @@ TOP_UP_TOKENS = 2000
 """Above this many tokens the start alone fills the budget to half a percent."""
 
 _TRIES = 12
+_LEAST_LEFT = 2
 _LABEL_SHARE = 3
 
 
@@ -181,11 +186,16 @@ class Fitter:
     def _topped_up(self, chosen: Sequence[int], kept: int, max_tokens: int) -> str:
         taken = list(chosen[:kept])
         text = self._print(taken)
-        for index in chosen[kept + 1 : kept + 1 + _TRIES] if max_tokens <= TOP_UP_TOKENS else ():
+        if max_tokens > TOP_UP_TOKENS:
+            return text
+        left = max_tokens - self.counter.count(text)
+        for index in chosen[kept + 1 : kept + 1 + _TRIES]:
+            if left < _LEAST_LEFT or self.segments[index].cost > MOST_OVERESTIMATED * left:
+                continue
             longer = self._print([*taken, index])
-            if self.counter.count(longer) <= max_tokens:
+            if (tokens := self.counter.count(longer)) <= max_tokens:
                 taken.append(index)
-                text = longer
+                text, left = longer, max_tokens - tokens
         return text
 
     def _clipped(self, chosen: Sequence[int], max_tokens: int) -> str:

@@ -12,9 +12,9 @@ from itertools import accumulate
 
 from attrs import frozen
 
-from polycontext.pressure.extractive.ranking import ranked
 from polycontext.window import TokenCounter
 from polycontext.window.text.pieces import UNIT, Piece, pieces_of
+from polycontext.window.text.ranking import ranked
 from polycontext.window.text.segments import LEAD, Span, clip, lead_in, most, safe_cut
 from polycontext.window.text.terms import STRONG, kind_of, terms_of
 

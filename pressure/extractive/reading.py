@@ -73,6 +73,10 @@ class Candidates:
         segments = tuple(segment for segment in self.segments if self.lines[segment.line].key not in keys)
         return self if len(segments) == len(self.segments) else self._of(segments, self.book)
 
+    def behind(self, line: int) -> "Candidates":
+        """Return those of the lines behind number `line`."""
+        return self._of(tuple(segment for segment in self.segments if segment.line > line), self.book)
+
     def _of(self, segments: tuple[Segment, ...], book: TermBook) -> "Candidates":
         living = {segment.line for segment in segments}
         lines = {number: line for number, line in self.lines.items() if number in living}

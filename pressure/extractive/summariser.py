@@ -16,7 +16,11 @@ from attrs import field, frozen, validators
 
 from polycontext.pressure.extractive.choice import Fitter
 from polycontext.pressure.extractive.reading import Bonuses, Candidates, raised, read
+from polycontext.pressure.gist import unframed
 from polycontext.window import TokenCounter, Turn
+
+_LEAST_ROOM = 0.3
+"""The share of the room that must be left beside what is frozen."""
 
 _SLACK = 1.5
 """How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
@@ -34,7 +38,8 @@ class ExtractiveSummariser:
     `answer_bonus` multiplies the worth of a turn that follows a question,
     `failure_bonus` that of an error line and its nearest frame, `decision_bonus`
     that of words that settle a matter, and 1 + `query_bonus` that of a piece which
-    speaks of all that the query asks. Time is close to linear in the text.
+    speaks of all that the query asks. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's
+    cache then holds more), before all of it is chosen anew. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
     >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two. How is your day going?")]
@@ -46,6 +51,7 @@ class ExtractiveSummariser:
     failure_bonus: float = field(default=3.0, validator=validators.ge(0))
     decision_bonus: float = field(default=1.5, validator=validators.ge(0))
     query_bonus: float = field(default=5.0, validator=validators.ge(0))
+    frozen: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
         """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
@@ -62,10 +68,21 @@ class ExtractiveSummariser:
         candidates = read(known or Candidates(), turns, bonuses, counter)
         return candidates if most is None or candidates.cost <= _SLACK * most else candidates.within(most)
 
-    def write(self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return the summary of at most `max_tokens` that `candidates` make."""
+    def write(
+        self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None, former: Turn | None = None
+    ) -> str:
+        """Return the summary of at most `max_tokens` that `candidates` make; `former` is the gist that it takes the place of."""
         if max_tokens <= 0:
             return ""
+        if former is not None and former.level % (self.frozen + 1) < self.frozen:
+            from polycontext.pressure.extractive.freezing import behind, first_half  # noqa: PLC0415 - for who freezes
+
+            kept = first_half(unframed(former.text)) + "\n"
+            room = max_tokens - counter.count(kept)
+            if kept.strip() and room > _LEAST_ROOM * max_tokens:
+                text = kept + self.write(behind(candidates, kept.rstrip()), room, counter=counter, query=query)
+                if counter.count(text) <= max_tokens:
+                    return text.rstrip()
         fitter = Fitter(candidates.lines, candidates.segments, counter)
         whole = fitter.everything(max_tokens)
         boosts = raised(candidates, query, self.query_bonus) if query else None

@@ -12,7 +12,8 @@ import pytest
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
-from polycontext.pressure import NO_SIGNALS, Signals
+from polycontext.pressure import Signals
+from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Turn
 from polycontext.window.part import PartKind
 from tests.golden.commands import Words

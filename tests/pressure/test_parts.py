@@ -8,7 +8,8 @@ from hypothesis import given
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import TARGETS, lived_windows, reaches
 from polycontext.nodes.testing.talk import FAST
-from polycontext.pressure import ContextProjector, Edit, FloorError, Reach, apply_edit, check_floors, splices_of
+from polycontext.pressure import ContextProjector, Edit, FloorError, Reach, apply_edit, check_floors
+from polycontext.pressure.view import splices_of
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import HEAD
 

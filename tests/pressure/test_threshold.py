@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST, windows
 from polycontext.pressure import (
-    NO_SIGNALS,
     AdaptiveThreshold,
     FixedThreshold,
     Signals,
@@ -55,7 +54,7 @@ def test_a_fixed_threshold_ignores_signals() -> None:
 def test_the_adaptive_mark_stays_within_its_bounds(signals: Signals) -> None:
     """Whatever the signals, the mark is within [0.5, 0.95], and without any it is the base."""
     assert 0.5 <= AdaptiveThreshold().high(signals) <= 0.95
-    assert AdaptiveThreshold().high() == AdaptiveThreshold().high(NO_SIGNALS) == 0.7
+    assert AdaptiveThreshold().high() == AdaptiveThreshold().high(Signals()) == 0.7
 
 
 @given(SIGNALS, SHARES, SHARES)

@@ -312,7 +312,7 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
     window = window.append(Turn(Role.ASSISTANT, "What is it?", metadata={"mood": "calm"}))
     window = window.append(Turn(Role.USER, "The thing.", tokens=9))
     window = window.append(Turn(Role.ASSISTANT, None, tool_calls=CALL.tool_calls, parts=(Part("openai", "{}"),)))
-    quiet = {"first_user": False, "gist": False, "has_calls": False, "has_parts": False, "answers_question": False}
+    quiet = {"first_user": False, "gist": False, "has_calls": False, "has_parts": False, "answers_question": False, "tools": ()}
     share = {"constraint_tokens": 0, "preserved_share_tokens": 52}
     costs = [turn.tokens for turn in window.all_turns()]
     assert listening.told == [

@@ -1,0 +1,61 @@
+"""Supersession: what a later call or attachment has the current text of; a line that says so is enough."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from polycontext.pressure.gist import pointer_turn
+from polycontext.pressure.reach import Columns, Kind
+from polycontext.pressure.tool_rules import ToolRule, Yielding
+from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
+
+
+def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
+    """Return the atoms of which a later call or attachment has the current text, oldest first; `rules` say what else replaces a call."""
+    return sorted(_superseded_results(columns, rules) + _superseded_attachments(columns))
+
+
+def _superseded_attachments(columns: Columns) -> list[int]:
+    """Return the attachments whose source is attached again later."""
+    latest = {attachment.source: atom for atom, attachment in columns.attachments.items()}
+    return [
+        atom
+        for atom, attachment in columns.attachments.items()
+        if attachment.source is not None and latest[attachment.source] > atom and _yields(columns, atom)
+    ]
+
+
+def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int]:
+    """Return the atoms whose every call is made and answered again later: name and arguments alike, or what a rule says of the tool."""
+    turns, bounds = columns.atoms.turns, columns.atoms.bounds
+    replacing = {tool: rule for rule in rules if rule.yielding is Yielding.REPLACED for tool in rule.tools}
+    keyed: list[tuple[int, list[tuple[str, ...]]]] = []
+    latest: dict[tuple[str, ...], int] = {}
+    for atom in [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]:
+        keys = [_key(call, replacing.get(call.name)) for call in turns[bounds[atom]].tool_calls]
+        keyed.append((atom, keys))
+        if bounds[atom + 1] - bounds[atom] > len(keys):
+            for key in keys:
+                latest[key] = atom
+    return [atom for atom, keys in keyed if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)]
+
+
+def _key(call: ToolCall, rule: ToolRule | None) -> tuple[str, ...]:
+    return (call.name, call.arguments) if rule is None else (call.name, *rule.replaces(call.arguments))
+
+
+def _yields(columns: Columns, atom: int) -> bool:
+    if atom >= columns.tail or columns.kinds[atom] is not Kind.REQUIRED:
+        return False
+    return not any(turn.is_gist for turn in columns.atoms.turns_of(atom))
+
+
+def pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
+    """Return what pointers save in one atom, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
+    if len(turns) == 1:  # an attachment
+        return (turns[0].tokens or 0) - count_turn(counter, pointer_turn(turns[0], turns[0].resource_id))
+    gain = 0
+    for turn in turns[1:]:
+        if turn.name not in costs:
+            costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
+        gain += max(0, (turn.tokens or 0) - costs[turn.name])
+    return gain

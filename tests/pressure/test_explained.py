@@ -1,0 +1,35 @@
+"""What a plan spends its tokens on adds up, and says why each turn stands."""
+
+from hypothesis import given
+
+from polycontext.nodes.testing import TARGETS, lived_windows, reaches
+from polycontext.pressure import ContextProjector, Reach
+from polycontext.pressure.threshold import tokens_at
+from polycontext.window import ContextWindow, Role, Turn
+from tests.pressure.samples import extended, opened, talk, user, words
+
+
+@given(lived_windows(), reaches(), TARGETS)
+def test_the_rows_add_up(window: ContextWindow, reach: Reach, target: float) -> None:
+    """Every turn and every token of the window is in one row, and after them the rows hold what the plan promises."""
+    projector = ContextProjector(reach=reach)
+    wanted = tokens_at(target, window.max_tokens)
+    for plan in (projector.plan_for(window, target), projector.plan_within(window, wanted), projector.plan_within(window, wanted, "w1 w2")):
+        told = plan.explain()
+        assert (told.total.turns, told.total.before) == (len(window), plan.tokens_before)
+        assert told.total.after == plan.tokens_promised
+        assert all(row.turns and row.after <= row.before for row in told.rows)
+
+
+def test_each_row_says_why() -> None:
+    """A task that stays, turns that are gisted, those asked for and the last question are told apart, and printed as a table."""
+    window = extended(opened(400), [Turn(Role.SYSTEM, words(1, 20)), user("Find the zebra."), *talk(12), user("And now?")])
+    plan = ContextProjector().plan_within(window, 200, "zebra")
+    told = plan.explain()
+    rows = {row.what: row for row in told.rows}
+    assert {"preserved", "the last user turn", "the gist"} <= set(rows)
+    assert rows["preserved"].before == rows["preserved"].after
+    assert rows["the gist"].after == plan.jobs[-1].allowance < rows["the gist"].before
+    lines = str(told).splitlines()
+    assert lines[0].split() == ["turns", "before", "->", "at", "most"]
+    assert lines[-1].split()[-1] == str(plan.tokens_promised)
