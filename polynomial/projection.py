@@ -75,7 +75,8 @@ def project(
     Args:
         messages: the provider's own message list; it may end on open calls.
         max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
-        query: what the next answer is about; the summariser prefers what speaks of it.
+        query: what the next answer is about: what speaks most of it stands whole, and weighs more in the gist. Without one, what the
+            user has just said where that asks about the past.
         rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
         repair: close an unanswered call in the middle by a marked result instead of refusing.
 
@@ -133,9 +134,9 @@ def _within(projector: ContextProjector, window: ContextWindow, room: int, query
     plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
     if plan.reached:
-        result = projector.commit(window, projector.fulfil(plan, query=query))
+        result = projector.commit(window, projector.fulfil(plan))
         if result.tokens_after > room:
-            result = projector.commit(window, projector.fulfil(projector.plan_within(window, 0), query=query))
+            result = projector.commit(window, projector.fulfil(projector.plan_within(window, 0, query)))
         if result.tokens_after <= room:
             return result
         least = result.tokens_after

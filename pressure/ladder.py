@@ -25,6 +25,9 @@ from polycontext.pressure.gist import least_digest, least_summary
 from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
 from polycontext.window import ContextWindow, Turn
 
+SURELY_ASKED = 5
+"""How many of the atoms that speak most of a question may take more than their share: an answer stands in few."""
+
 
 class Rung(IntEnum):
     """Say how the atoms of a step yield."""
@@ -81,15 +84,18 @@ class Ladder:
         return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest)
 
     def asked(self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]) -> frozenset[int]:
-        """Return the atoms that stand whole within the share of `tokens` that is for what was asked; `order` ranks their texts."""
-        room = int(self.reach.asked_share * (tokens - self.floor))
+        """Return the atoms that stand whole because they speak of what was asked; `order` ranks their texts.
+
+        They have their share of the room that `tokens` leave; the first few may take all of it.
+        """
+        room = tokens - self.floor
         yielding = self.columns.of_kind(range(len(self.columns.kinds)), Kind.REQUIRED)
-        standing: list[int] = []
+        standing, spent = list[int](), 0
         for place in order([_text_of(self.columns.atoms.turns_of(atom)) for atom in yielding]):
-            weight = self.columns.atoms.tokens[yielding[place]]
-            if weight <= room:
+            after = spent + self.columns.atoms.tokens[yielding[place]]
+            if after <= (room if len(standing) < SURELY_ASKED else self.reach.asked_share * room):
                 standing.append(yielding[place])
-                room -= weight
+                spent = after
         return frozenset(standing)
 
     def taken(self, step: int) -> dict[Rung, list[int]]:

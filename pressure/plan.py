@@ -79,7 +79,7 @@ class Plan:
     windows; `first_changed` is the index of the first turn that changes (what a
     provider's prompt cache still holds ends there), None if nothing does. `reached`
     tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
-    for this window promises.
+    for this window promises. `query` is what the reader will ask, if anything is known of that.
 
     Law: tokens promised >= tokens achieved by any accepted fulfilment.
     """
@@ -97,6 +97,7 @@ class Plan:
     tokens_promised: int
     floor: int
     first_changed: int | None
+    query: str | None = None
 
     @property
     def reached(self) -> bool:
@@ -119,7 +120,7 @@ class Plan:
         return View({atom.id: self.lowered.get(atom.id, Fidelity.VERBATIM) for atom in log})
 
 
-def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
+def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = None) -> Plan:
     """Return plan number `step` of the ladder's chain; what it leaves of `tokens_wanted` is shared out among its gists."""
     taken, bounds = ladder.taken(step), ladder.columns.atoms.bounds
     pool = max(0, tokens_wanted - ladder.tokens[step])
@@ -142,6 +143,7 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int) -> Plan:
         tokens_promised=ladder.tokens[step] + spent,
         floor=ladder.floor,
         first_changed=min(changed, default=None),
+        query=query,
     )
 
 

@@ -33,7 +33,8 @@ from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice
+from polycontext.window.text.cues import asks_about_the_past
 
 
 @frozen(repr=False)
@@ -154,7 +155,7 @@ class ContextProjector:
         """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
 
         More atoms yield than would do, so that gists of all of them share what is left, the newest results first.
-        What speaks most of `query` stands whole.
+        What speaks most of `query` stands whole; without one, of what the user has just said where that asks about the past.
         """
         return self._filled(self.ladder(window), tokens, query)
 
@@ -174,19 +175,19 @@ class ContextProjector:
         return self._filled(ladder, min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD), query)
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
-        if query and self.reach.asked_share and tokens < ladder.tokens[0]:
+        if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
             from polycontext.window.text.relevance import by_relevance  # noqa: PLC0415 - for those who ask
 
             ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
-        return plan_at(ladder, ladder.roomiest(tokens), tokens)
+        return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
-    def fulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
+    def fulfil(self, plan: Plan, *, reading: Reading | None = None) -> Fulfilment:
         """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before."""
-        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, query, reading)))
+        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, reading)))
 
-    async def afulfil(self, plan: Plan, *, query: str | None = None, reading: Reading | None = None) -> Fulfilment:
+    async def afulfil(self, plan: Plan, *, reading: Reading | None = None) -> Fulfilment:
         """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
-        texts = await asyncio.gather(*(self._aoffer(plan, job, query, reading) for job in plan.jobs))
+        texts = await asyncio.gather(*(self._aoffer(plan, job, reading) for job in plan.jobs))
         return Fulfilment(plan, tuple(texts))
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
@@ -206,32 +207,32 @@ class ContextProjector:
 
     def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_to(window, target, query), query=query))
+        return self.commit(window, self.fulfil(self.plan_to(window, target, query)))
 
     async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
         """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_to(window, target, query), query=query))
+        return self.commit(window, await self.afulfil(self.plan_to(window, target, query)))
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
         return expand_view(view)
 
-    def _ask(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> str:
+    def _ask(self, plan: Plan, job: GistJob, reading: Reading | None) -> str:
         counter, summariser = plan.window.counter, self.summariser
         if reading is not None and isinstance(summariser, RememberingSummariser):
             former = next((turn for turn in job.sources if is_summary(turn)), None)
             room = body_allowance(job, counter)
-            return summariser.write(reading(summariser, job), room, counter=counter, query=query, former=former)
-        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=query)
+            return summariser.write(reading(summariser, job), room, counter=counter, query=plan.query, former=former)
+        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=plan.query)
 
-    async def _aoffer(self, plan: Plan, job: GistJob, query: str | None, reading: Reading | None) -> Offer:
+    async def _aoffer(self, plan: Plan, job: GistJob, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:
             if isinstance(summariser, AsyncSummariser):
-                return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=query), None
-            return await asyncio.to_thread(self._ask, plan, job, query, reading), None
+                return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=plan.query), None
+            return await asyncio.to_thread(self._ask, plan, job, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"
 
@@ -240,6 +241,12 @@ def _tokens(window: ContextWindow, target: float) -> int:
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
         raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
     return tokens_at(target, window.max_tokens)
+
+
+def _asked_by(window: ContextWindow) -> str | None:
+    """Return what the user has just said where that asks about what was said before."""
+    last = window.peek(window.last)
+    return last.text if last is not None and last.role is Role.USER and asks_about_the_past(last.text) else None
 
 
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:

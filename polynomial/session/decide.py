@@ -34,10 +34,9 @@ from polycontext.window.items.attachment import attachment_of
 
 @frozen
 class Wanted:
-    """Ask for the words of a plan; `query` says what the reader will ask next, `reading` what was read of the conversation so far."""
+    """Ask for the words of a plan; `reading` is what was read of the conversation so far."""
 
     plan: Plan
-    query: str | None = None
     reading: Reading | None = None
 
 
@@ -198,7 +197,7 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
-    fulfilment = yield Wanted(draft.plan(target, query), query, draft.conversation.reading)
+    fulfilment = yield Wanted(draft.plan(target, query), draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
 

@@ -138,7 +138,7 @@ class Writer:
             while True:
                 self._turnstile.release()
                 try:
-                    fulfilment = self.policy.projector.fulfil(wanted.plan, query=wanted.query, reading=wanted.reading)
+                    fulfilment = self.policy.projector.fulfil(wanted.plan, reading=wanted.reading)
                 finally:
                     self._turnstile.acquire()
                 if self.conversation is not base:
@@ -151,7 +151,7 @@ class Writer:
         try:
             wanted = next(deciding)
             while True:
-                fulfilment = await self.policy.projector.afulfil(wanted.plan, query=wanted.query, reading=wanted.reading)
+                fulfilment = await self.policy.projector.afulfil(wanted.plan, reading=wanted.reading)
                 if self.conversation is not base:
                     return None
                 wanted = deciding.send(fulfilment)

@@ -23,7 +23,7 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer segments (Lin and Bilmes tune the same exponent)."""
 
-NEARLY = 1.2
+NEARLY = 1.05
 """By how much what is taken may be worth less than the best that is left (Badanidiyuru and Vondrák 2014)."""
 
 _SPECK = 1e-6

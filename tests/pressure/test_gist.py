@@ -21,7 +21,7 @@ from polycontext.window.part import PartKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, tzinfo=UTC)
-POINTER = "[Superseded: a later call with the same arguments has the current result]"
+POINTER = "[Superseded: a later call has the current result]"
 OLDER = [
     "[Summary of 1 earlier message]\nx",
     "[Summary of 300 earlier messages]\n",
@@ -60,6 +60,11 @@ def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
 def test_what_only_begins_like_a_frame_is_none(text: str) -> None:
     """Words that a user may well say are the user's."""
     assert not is_gist_text(text)
+
+
+def test_a_pointer_of_former_days_is_known() -> None:
+    """A list that was cut before the words changed comes back as what it is."""
+    assert is_gist_text("[Superseded: a later call with the same arguments has the current result]")
 
 
 def test_a_pointer_stands_where_the_result_stood() -> None:

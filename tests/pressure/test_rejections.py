@@ -166,8 +166,8 @@ def test_the_summariser_is_told_its_room_and_the_question() -> None:
     assert len(pointing.jobs) == 1
     assert projector.commit(window, projector.fulfil(pointing)).rejections == ()
     assert asked == []
-    plan = projector.plan_for(window, 0.2)
-    projector.fulfil(plan, query="What about the train?")
+    plan = projector.plan_to(window, 0.2, "What about the train?")
+    projector.fulfil(plan)
     assert [(len(job.reads), "What about the train?") for job in plan.jobs] == [(count, query) for count, _, query in asked]
     assert all(0 < room < job.allowance for job, (_, room, _) in zip(plan.jobs, asked, strict=True))
 

@@ -23,6 +23,15 @@ _DECISION = re.compile(
     r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
     re.IGNORECASE,
 )
+_PAST = re.compile(
+    r"\b(?:remind me|(?:do|can|could) you (?:still )?(?:remember|recall)"
+    r"|(?:what|which|who|whose|when|where|why|how)\b[^.?!\n]{0,60}?\b(?:(?:did|had|have) (?:i|we|you)\b"
+    r"|(?:i|we|you) (?:said|say|told|tell|mention(?:ed)?|agreed?|decided?|chose|discuss(?:ed)?)\b|(?:was|were)\b)"
+    r"|(?:did|have) (?:i|we|you) (?:already |ever )?(?:say|said|tell|told|mention(?:ed)?|agreed?|decided?|discuss(?:ed)?)\b"
+    r"|(?:earlier|previously|last time|back then|at the (?:start|beginning))\b)",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(r"[?\uff1f]|\bremind me\b", re.IGNORECASE)
 
 
 @define
@@ -66,6 +75,15 @@ def decision_spans(text: str) -> list[Span]:
     [(3, 9)]
     """
     return [match.span() for match in _DECISION.finditer(text)]
+
+
+def asks_about_the_past(text: str) -> bool:
+    """Tell whether `text` asks what was said, done or decided before, in the words with which that is asked in English.
+
+    >>> asks_about_the_past("Which seat did we agree on?"), asks_about_the_past("Can you book it?")
+    (True, False)
+    """
+    return _ASKING.search(text) is not None and _PAST.search(text) is not None
 
 
 def _line_end(text: str, start: int) -> int:
