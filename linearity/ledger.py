@@ -69,11 +69,11 @@ class LinearityMap:
             DemotionError: the id is known with a higher class.
             InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
         """
-        known = self._store.find(check_resource_id(resource_id))
+        known = self._store.find_class(check_resource_id(resource_id))
         tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned)
         if known is None:
             return type(self)(self._store.append(resource_id, tag), self._stats.tagged(resource_class))
-        if known.resource_class is resource_class:
+        if known is resource_class:
             return self
         return self._raised(resource_id, known, tag)
 
@@ -89,7 +89,7 @@ class LinearityMap:
         known = self.tag_of(resource_id)
         pinned = known.pinned or resource_class is ResourceClass.PRESERVED
         tag = Tag(resource_class, provenance=known.provenance, rationale=rationale, when=when, pinned=pinned)
-        return self._raised(resource_id, known, tag)
+        return self._raised(resource_id, known.resource_class, tag)
 
     def drop(self, resource_id: str) -> Self:
         """Return a map that counts one more departure from the view; the tag stays.
@@ -105,7 +105,10 @@ class LinearityMap:
 
     def get(self, resource_id: str) -> ResourceClass:
         """Return the class of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
-        return self.tag_of(resource_id).resource_class
+        found = self._store.find_class(resource_id)
+        if found is None:
+            raise UnknownResourceError(resource_id, self._near(resource_id))
+        return found
 
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
         """Return the classes of many ids, in their order; what `get` says of each, without its price a call.
@@ -173,10 +176,10 @@ class LinearityMap:
         """
         return cls._restored(*_read(data))
 
-    def _raised(self, resource_id: str, known: Tag, tag: Tag) -> Self:
-        if tag.resource_class <= known.resource_class:
-            raise DemotionError(resource_id, known.resource_class, tag.resource_class)
-        return type(self)(self._store.replace(resource_id, tag), self._stats.promoted(known.resource_class, tag.resource_class))
+    def _raised(self, resource_id: str, known: ResourceClass, tag: Tag) -> Self:
+        if tag.resource_class <= known:
+            raise DemotionError(resource_id, known, tag.resource_class)
+        return type(self)(self._store.replace(resource_id, tag), self._stats.promoted(known, tag.resource_class))
 
     def _near(self, resource_id: object) -> tuple[str, ...]:
         if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:
@@ -196,7 +199,7 @@ class LinearityMap:
         return iter(self._store)
 
     def __contains__(self, resource_id: object) -> bool:
-        return isinstance(resource_id, str) and self._store.find(resource_id) is not None
+        return isinstance(resource_id, str) and self._store.place(resource_id) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):

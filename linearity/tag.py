@@ -70,3 +70,13 @@ class Tag:
     rationale: str = field(default="", kw_only=True, validator=_is_text)
     when: datetime = field(default=UNIX_EPOCH, kw_only=True, converter=_utc)
     pinned: bool = field(default=False, kw_only=True)
+
+    def at(self, when: datetime) -> "Tag":
+        """Return the tag that says the same at another time (aware, in UTC); nothing of it is checked again."""
+        if when is self.when:
+            return self
+        tag: Tag = object.__new__(Tag)
+        values = (self.resource_class, self.provenance, self.rationale, when, self.pinned)
+        for name, value in zip(Tag.__slots__, values, strict=True):  # type: ignore[attr-defined]
+            object.__setattr__(tag, name, value)
+        return tag

@@ -1,10 +1,11 @@
 """The log: every turn ever accepted, in order, whatever became of it in the view.
 
-A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions share; the
-index of ids is shared by all versions and only a hint, which the turns themselves confirm. So a turn that was
-appended to a log that nobody kept costs the next one nothing.
+A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions share. Ids with
+rising numbers, as a window gives them, are found by these; for all others there is an index, shared by all versions and only a
+hint, which the turns themselves confirm. So a turn that was appended to a log that nobody kept costs the next one nothing.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -13,10 +14,12 @@ from typing import Self, overload
 from attrs import define, field
 
 from polycontext.linearity import UnknownResourceError
+from polycontext.linearity.shared_store import number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.items.attachment import attachment_of
 
+_FEW_RUNS, _TURNS_A_RUN = 64, 16
 _CHUNK = 64
 _NEAR_IDS = 500
 
@@ -32,13 +35,18 @@ class Log(Sequence[Turn]):
 
     _chunks: tuple[tuple[Turn, ...], ...] = ()
     _tail: tuple[Turn, ...] = ()
+    _runs: tuple[tuple[int, int], ...] = ()
+    """For ids with rising numbers: from which number on, and how far it is ahead of the place."""
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
 
     def append(self, turn: Turn) -> "Log":
         """Return the log with an accepted turn behind the others."""
         place = len(self)
-        self._places[turn.resource_id] = place
+        runs = self._runs_with(turn.resource_id, place)
+        if runs is None:
+            runs = self._runs
+            self._places[turn.resource_id] = place
         attachment = attachment_of(turn)
         if attachment is not None:
             if self.item(attachment.id) is None:
@@ -46,8 +54,19 @@ class Log(Sequence[Turn]):
             ITEM_IDS.skip_past(attachment.id)
         tail = (*self._tail, turn)
         if len(tail) < _CHUNK:
-            return Log(self._chunks, tail, self._places, self._items)
-        return Log((*self._chunks, tail), (), self._places, self._items)
+            return Log(self._chunks, tail, runs, self._places, self._items)
+        return Log((*self._chunks, tail), (), runs, self._places, self._items)
+
+    def _runs_with(self, resource_id: str, place: int) -> tuple[tuple[int, int], ...] | None:
+        """Return the runs by which `resource_id` is found at `place`, None where its number says nothing."""
+        number, runs = number_of(resource_id), self._runs
+        # Rising leads make rising numbers: each is in the last run that begins before it.
+        if number is None or number < place or (runs and number - place < runs[-1][1]):
+            return None
+        if runs and number - place == runs[-1][1]:
+            return runs
+        # Runs are copied when one is added: where they do not last, the table is cheaper.
+        return (*runs, (number, number - place)) if len(runs) < _FEW_RUNS + place // _TURNS_A_RUN else None
 
     def knows(self, resource_id: str) -> bool:
         """Tell whether a turn of that id was accepted; a gist made here was not."""
@@ -86,6 +105,11 @@ class Log(Sequence[Turn]):
         return next((turn for turn in self if _item_id(turn) == item_id), None)
 
     def _find(self, resource_id: str) -> int | None:
+        number = number_of(resource_id)
+        if number is not None and (run := bisect_right(self._runs, (number, number))):
+            counted = number - self._runs[run - 1][1]
+            if counted < len(self) and self[counted].resource_id == resource_id:
+                return counted
         place = self._places.get(resource_id)
         if place is None:
             return None

@@ -6,15 +6,38 @@ from threading import Lock
 
 from attrs import define, field
 
-from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import ConflictError
+from polycontext.window import Turn
 
 
 @define
 class _Kept:
-    events: list[Event] = field(factory=list)
+    """Hold a session's events. Most say the same of one turn after another: that is held once, and the turns beside it."""
+
+    said: list[Event] = field(factory=list)
+    turns: list[Turn | None] = field(factory=list)
+    kinds: dict[tuple[object, ...], TurnEvent] = field(factory=dict)
     companions: dict[str, str] = field(factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Hold one more event."""
+        if isinstance(event, TurnEvent):
+            key = (event.state, event.resource_class, event.pinned)
+            self.said.append(self.kinds.setdefault(key, event))
+            self.turns.append(event.turn)
+        else:
+            self.said.append(event)
+            self.turns.append(None)
+
+    def since(self, place: int) -> tuple[Event, ...]:
+        """Return the events from `place` on."""
+        pairs = zip(self.said[place:], self.turns[place:], strict=True)
+        return tuple(
+            TurnEvent(said.state, turn, said.resource_class, said.pinned) if turn is not None and isinstance(said, TurnEvent) else said
+            for said, turn in pairs
+        )
 
 
 class InMemoryStore:
@@ -34,7 +57,7 @@ class InMemoryStore:
         """Return the events behind revision `after` and the companions."""
         with self._lock:
             kept = self._sessions.get(session_id)
-            return Stored(tuple(kept.events[after:]), dict(kept.companions)) if kept else Stored()
+            return Stored(kept.since(after), dict(kept.companions)) if kept else Stored()
 
     def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
         """Store `events` behind revision `base`, and the companions that changed.
@@ -44,15 +67,16 @@ class InMemoryStore:
         """
         with self._lock:
             kept = self._sessions[session_id]
-            if len(kept.events) != base:
-                raise ConflictError("session revision", base, len(kept.events))
-            kept.events.extend(events)
+            if len(kept.said) != base:
+                raise ConflictError("session revision", base, len(kept.said))
+            for event in events:
+                kept.add(event)
             kept.companions.update(companions)
 
     # A lock cannot be copied; what it guards can.
     def __getstate__(self) -> dict[str, _Kept]:
         with self._lock:
-            return {name: _Kept([*kept.events], {**kept.companions}) for name, kept in self._sessions.items()}
+            return {name: _Kept([*kept.said], [*kept.turns], {**kept.kinds}, {**kept.companions}) for name, kept in self._sessions.items()}
 
     def __setstate__(self, sessions: dict[str, _Kept]) -> None:
         self._sessions = defaultdict(_Kept, sessions)

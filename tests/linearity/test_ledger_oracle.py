@@ -81,7 +81,8 @@ class LedgerAgainstDict(RuleBasedStateMachine):
             with pytest.raises(UnknownResourceError if known is None else DemotionError):
                 ledger.promote(resource_id, resource_class)
             return self.keep(ledger, after)
-        after.tags[resource_id] = Tag(resource_class, provenance=known.provenance, rationale="promoted")
+        pinned = known.pinned or resource_class is ResourceClass.PRESERVED
+        after.tags[resource_id] = Tag(resource_class, provenance=known.provenance, rationale="promoted", pinned=pinned)
         after.promotions += 1
         return self.keep(ledger.promote(resource_id, resource_class, rationale="promoted"), after)
 

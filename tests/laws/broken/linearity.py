@@ -1,6 +1,7 @@
 """Broken ledgers and classifiers, each of which a law rejects."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 from unittest.mock import patch
 
@@ -103,8 +104,8 @@ class Meddling(LinearityMap):
 class Unguarded(SharedStore):
     """Let every version write in place, as if nobody else looked."""
 
-    def _with(self, ids: Column[str], tags: Column[Tag]) -> SharedStore:
-        self.ids, self._tags = ids, tags
+    def _with(self, ids: Column[str], kinds: Column[Tag], whens: Column[datetime]) -> SharedStore:
+        self.ids, self._kinds, self._whens = ids, kinds, whens
         return self
 
 

@@ -1,6 +1,8 @@
 """A log is a value: what another version of it took in, kept or not, changes nothing in this one."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.log import Log
@@ -42,3 +44,33 @@ def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
     assert [len(session.events(after)) for after in range(5)] == [1, 0, 0, 0, 0]
     session.add_user_turn("four")
     assert [len(session.events(after)) for after in range(6)] == [5, 4, 3, 2, 1, 0]
+
+
+NAMES = st.integers(1, 40).map("t{}".format) | st.sampled_from(["g3", "t01", "t", "x9", "t99999999999999", "t-1", "ctx-7"])
+
+
+@given(st.lists(NAMES, unique=True, max_size=30), st.lists(NAMES, unique=True, max_size=30), st.integers(0, 30))
+def test_every_id_is_found_whatever_its_number(first: list[str], second: list[str], shared: int) -> None:
+    """Rising, falling or no numbers, and versions that part: each finds all of its own and nothing else."""
+    base = Log()
+    for name in first[:shared]:
+        base = base.append(said(name))
+    kept, other = base, base
+    mine, theirs = first, [*first[:shared], *(name for name in second if name not in first[:shared])]
+    for name in mine[shared:]:
+        kept = kept.append(said(name))
+    for name in theirs[len(base) :]:
+        other = other.append(said(name))
+    for log, names in ((kept, mine), (other, theirs)):
+        assert [log.place(name) for name in names] == list(range(len(names)))
+        assert not any(log.knows(name) for name in {*first, *second, "t41"} - {*names})
+
+
+def test_rising_numbers_need_no_index() -> None:
+    """A thousand turns as a window numbers them, gists between them, leave the table of ids empty."""
+    log = Log()
+    for number in range(1, 1_001):
+        if number % 50:
+            log = log.append(said(f"t{number}"))
+    assert [log.place(turn.resource_id) for turn in log] == list(range(len(log)))
+    assert log._places == {}
