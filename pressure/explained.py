@@ -80,11 +80,8 @@ def _gists(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
 
 
 def _standing(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
-    gone = {
-        place
-        for start, stop in (*(run for job in plan.jobs for run in job.runs), *((d.start, d.stop) for d in plan.drops))
-        for place in range(start, stop)
-    }
+    runs = [*(run for job in plan.jobs for run in job.runs), *((drop.start, drop.stop) for drop in plan.drops)]
+    gone = {place for run in runs for place in range(*run)}
     turns, counter, bared = plan.window.all_turns(), plan.window.counter, frozenset(plan.bared)
     bounds = plan.columns.atoms.bounds
     for atom in range(len(plan.columns.kinds)):

@@ -178,7 +178,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
-        from polycontext.pressure.extractive.cutting import cut  # noqa: PLC0415  not loaded with the room
+        from polycontext.window.text.cutting import cut  # noqa: PLC0415  not loaded with the room
 
         return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)

@@ -113,7 +113,7 @@ class Plan:
         """Return what each token that is promised is spent on, row by row; printed, it is a table."""
         from polycontext.pressure.explained import explain  # noqa: PLC0415 - for those who ask
 
-        return explain(self)
+        return explain(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 
     def ceiling(self, log: Iterable[Atom]) -> View:
         """Return the ceiling over all atoms of `log`."""

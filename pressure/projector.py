@@ -34,7 +34,6 @@ from polycontext.pressure.reach import Kind, Reach
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice
-from polycontext.window.text.cues import asks_about_the_past
 
 
 @frozen(repr=False)
@@ -219,11 +218,11 @@ class ContextProjector:
 
     def _ask(self, plan: Plan, job: GistJob, reading: Reading | None) -> str:
         counter, summariser = plan.window.counter, self.summariser
-        if reading is not None and isinstance(summariser, RememberingSummariser):
-            former = next((turn for turn in job.sources if is_summary(turn)), None)
-            room = body_allowance(job, counter)
-            return summariser.write(reading(summariser, job), room, counter=counter, query=plan.query, former=former)
-        return summariser.summarise(job.reads, body_allowance(job, counter), counter=counter, query=plan.query)
+        room = body_allowance(job, counter)
+        if reading is None or not isinstance(summariser, RememberingSummariser):
+            return summariser.summarise(job.reads, room, counter=counter, query=plan.query)
+        former = next((turn for turn in job.sources if is_summary(turn)), None)
+        return summariser.write(reading(summariser, job), room, counter=counter, query=plan.query, former=former)
 
     async def _aoffer(self, plan: Plan, job: GistJob, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
@@ -246,7 +245,11 @@ def _tokens(window: ContextWindow, target: float) -> int:
 def _asked_by(window: ContextWindow) -> str | None:
     """Return what the user has just said where that asks about what was said before."""
     last = window.peek(window.last)
-    return last.text if last is not None and last.role is Role.USER and asks_about_the_past(last.text) else None
+    if last is None or last.role is not Role.USER:
+        return None
+    from polycontext.window.text.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
+
+    return last.text if asks_about_the_past(last.text) else None
 
 
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:

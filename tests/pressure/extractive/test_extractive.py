@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -147,8 +148,9 @@ def test_it_is_a_summariser_and_nothing_to_await() -> None:
 @pytest.mark.parametrize("option", ["answer_bonus", "failure_bonus", "decision_bonus", "query_bonus"])
 def test_a_negative_bonus_is_refused(option: str) -> None:
     """A bonus below zero would make what matters matter less than nothing."""
+    options: dict[str, Any] = {option: -1.0}
     with pytest.raises(ValueError, match=option):
-        ExtractiveSummariser(**{option: -1.0})
+        ExtractiveSummariser(**options)
 
 
 # ---- recorded conversations

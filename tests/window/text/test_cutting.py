@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext.nodes.testing import FAST, TEXTS
-from polycontext.pressure.extractive.cutting import cut
 from polycontext.window import TokenCounter
+from polycontext.window.text.cutting import cut
 from polycontext.window.text.pieces import pieces_of
 from tests.pressure.extractive.extractive_samples import COUNTERS, EXACT, Noting
 
