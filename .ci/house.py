@@ -23,14 +23,14 @@ ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
-MOST_FILES = 285
-MOST_LINES = 37_500
+MOST_FILES = 295
+MOST_LINES = 38_500
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
 MOST_ERRORS = 48
 MOST_NAMES = 160
 MOST_NAMES_A_PACKAGE = 40
-MOST_LOADED = 70
+MOST_LOADED = 75
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""

@@ -2,6 +2,7 @@
 
 from polycontext.linearity.classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
 from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
+from polycontext.linearity.classifying.tool_rules import keep_last, never_yield, yield_first
 from polycontext.linearity.errors import (
     CallerError,
     CollaboratorError,
@@ -35,5 +36,8 @@ __all__ = [
     "default_classifier",
     "is_acknowledgement",
     "is_empty_result",
+    "keep_last",
+    "never_yield",
     "states_constraint",
+    "yield_first",
 ]

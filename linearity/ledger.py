@@ -77,8 +77,10 @@ class LinearityMap:
             return self
         return self._raised(resource_id, known, tag)
 
-    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = UNIX_EPOCH) -> Self:
-        """Return a map in which `resource_id` has this higher class; the provenance of its tag stays.
+    def promote(
+        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = UNIX_EPOCH
+    ) -> Self:
+        """Return a map in which `resource_id` has this higher class; the provenance of its tag stays where no other is given.
 
         Whoever promotes to PRESERVED pins: see `Tag.pinned`.
 
@@ -88,7 +90,7 @@ class LinearityMap:
         """
         known = self.tag_of(resource_id)
         pinned = known.pinned or resource_class is ResourceClass.PRESERVED
-        tag = Tag(resource_class, provenance=known.provenance, rationale=rationale, when=when, pinned=pinned)
+        tag = Tag(resource_class, provenance=provenance or known.provenance, rationale=rationale, when=when, pinned=pinned)
         return self._raised(resource_id, known.resource_class, tag)
 
     def drop(self, resource_id: str) -> Self:

@@ -1,9 +1,13 @@
 """What the machine and the session refuse."""
 
-from attrs import define
+from collections.abc import Mapping
+
+from attrs import Factory, define
 
 from polycontext.linearity import CallerError, CollaboratorError
 from polycontext.polynomial.state import ContextState, InputKind
+
+_OPENED = "; from_messages and extend take a conversation in that the assistant opens"
 
 
 @define(slots=False, eq=False)
@@ -13,9 +17,10 @@ class IllegalDirectionError(CallerError, RuntimeError):
     state: object
     kind: object
     legal: tuple[object, ...]
+    hint: str = ""
 
     def __str__(self) -> str:
-        return f"input {self.kind} is illegal in state {self.state}; legal: {self._listed()}"
+        return f"input {self.kind} is illegal in state {self.state}; legal: {self._listed()}{self.hint}"
 
     def _listed(self) -> str:
         return ", ".join(map(str, self.legal)) or "none"
@@ -33,17 +38,20 @@ class ContextPressureError(IllegalDirectionError):
 class ContextOverflowError(CallerError, ValueError):
     """Refuse what could not fit even if everything yielded that may.
 
-    `tokens` is the least the request could take, `max_tokens` what is there.
+    `tokens` is a number that would suffice, `max_tokens` what is there. `taken` says what takes the room once everything has
+    yielded that may, in tokens.
     """
 
     tokens: int
     max_tokens: int
     what: str = "the turn"
+    taken: Mapping[str, int] = Factory(dict)
 
     def __str__(self) -> str:
+        told = ", ".join(f"{what} {tokens}" for what, tokens in sorted(self.taken.items(), key=lambda row: -row[1]))
         return (
             f"{self.what} needs at least {self.tokens} tokens even after compressing everything that may yield; "
-            f"legal: at most {self.max_tokens}"
+            f"legal: at most {self.max_tokens}" + (f"; of these: {told}" if told else "")
         )
 
 
@@ -76,4 +84,5 @@ class EngineError(CollaboratorError, RuntimeError):
 def illegal(state: ContextState, kind: InputKind, legal: frozenset[InputKind]) -> IllegalDirectionError:
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
-    return error(state, kind, tuple(sorted(legal)))
+    greets = state is ContextState.EMPTY and kind is InputKind.ASSISTANT_TURN
+    return error(state, kind, tuple(sorted(legal)), _OPENED if greets else "")

@@ -1,12 +1,13 @@
 """What comes into the machine and what goes out."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Self
 
 import orjson
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
@@ -28,6 +29,7 @@ class Promotion:
     resource_id: str
     resource_class: ResourceClass
     rationale: str = ""
+    at: datetime = UNIX_EPOCH
 
 
 Payload = Turn | str | float | Fulfilment | Edit | Promotion | None
@@ -124,18 +126,22 @@ class ContextInput:
         return cls(InputKind.RECALL, edit)
 
     @classmethod
-    def promote(cls, resource_id: str, resource_class: ResourceClass, rationale: str = "") -> Self:
+    def promote(cls, resource_id: str, resource_class: ResourceClass, rationale: str = "", at: datetime = UNIX_EPOCH) -> Self:
         """Ask that the class of a turn is raised."""
-        return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale))
+        return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale, at))
 
 
 @frozen
 class ContextOutput:
-    """Hold what goes out: the window after the input, the state, and what a compression did."""
+    """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
+
+    `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first.
+    """
 
     window: ContextWindow
     state: ContextState
     compression: CompressionResult | None = None
+    repaired: tuple[str, ...] = ()
 
     @property
     def pressure(self) -> float:
@@ -178,8 +184,21 @@ def shown_text(turn: Turn) -> str:
 _CALLS = 'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), or {"id", "name", "input"} (Anthropic)'
 
 
-def as_tool_call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
-    """Return `call` as a `ToolCall`.
+def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply as `ToolCall`s; a reply without calls may say so by None.
+
+    Raises:
+        InvalidTurnError: no list, or a call of none of the known shapes.
+    """
+    if calls is None:
+        return ()
+    if not isinstance(calls, Iterable) or isinstance(calls, str | Mapping):
+        raise InvalidTurnError("tool_calls", f"{type(calls).__name__} is no list", "a list of calls, or None")
+    return tuple(map(as_tool_call, calls))
+
+
+def as_tool_call(call: object) -> ToolCall:
+    """Return `call`, a provider's JSON data or an object of its SDK, as a `ToolCall`.
 
     Raises:
         InvalidTurnError: none of the known shapes.
@@ -189,16 +208,31 @@ def as_tool_call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
     """
     if isinstance(call, ToolCall):
         return call
-    if not isinstance(call, Mapping):
+    data = _data_of(call)
+    if not isinstance(data, Mapping):
         raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
-    match call:
+    match data:
+        case {"call_id": identity, "name": name, "arguments": arguments}:  # of Responses, whose own id names the item
+            pass
         case {"id": identity, "function": {"name": name, "arguments": arguments}}:
             pass
         case {"id": identity, "name": name, "input": arguments} | {"id": identity, "name": name, "arguments": arguments}:
             pass
         case _:
-            raise InvalidTurnError("tool_calls", f"an object with the keys {sorted(map(str, call))}", _CALLS)
+            raise InvalidTurnError("tool_calls", f"an object with the keys {sorted(map(str, data))}", _CALLS)
     return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
+
+
+def _data_of(call: object) -> object:
+    """Return the JSON data of an SDK's object, of whichever making; anything else as it is."""
+    from polycontext.window.providers.blocks import dumped  # noqa: PLC0415 - for those who hand in calls
+
+    data = dumped(call)
+    if isinstance(data, Mapping):
+        return data
+    inner: Any = getattr(call, "function", None)
+    found = {name: getattr(call, name) for name in ("id", "call_id", "name", "input", "arguments") if hasattr(call, name)}
+    return {**found, "function": {"name": inner.name, "arguments": inner.arguments}} if hasattr(inner, "name") else found or data
 
 
 def _json(arguments: object) -> str:

@@ -6,12 +6,17 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
+from polycontext.polynomial.machine.step import overflow
+from polycontext.polynomial.session.options import check_counter, check_rules, check_tools, whole_number
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
-from polycontext.pressure.tool_rules import ToolRule, classified_by
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidTurnError, Role, TokenCounter, count_tools
-from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat, get_format
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
+from polycontext.window.opening import OPENING, is_opening, opening_of
+from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
+from polycontext.window.providers.recognising import AUTO, format_of
 from polycontext.window.tokens.counting import count_introduced
+
+_OPENING_ID = "opening"
 
 
 @frozen
@@ -21,7 +26,8 @@ class Projection:
     System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is the first turn of the input. Tokens count
     the whole request. `first_changed` is the index of the first message that differs from the
     input (what a prompt cache still holds ends there), None if none does. `floor` is the least
-    the request could have been cut to. `repaired` are ids of results that ``repair=True`` added.
+    the request could have been cut to. `repaired` are ids of results that ``repair=True`` added, and ``"opening"`` where the assistant
+    spoke first and a provider wants the user to.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
@@ -57,7 +63,7 @@ def project(
     messages: Sequence[Mapping[str, Any]],
     max_tokens: int,
     *,
-    provider: Provider | str = Provider.OPENAI,
+    provider: Provider | str = AUTO,
     keep_recent: int = 6,
     query: str | None = None,
     counter: TokenCounter | None = None,
@@ -89,18 +95,22 @@ def project(
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
     """
-    if reserve < 0:
-        raise InvalidTurnError("reserve", f"{reserve!r} is no number of tokens", "a whole number of tokens, at least 0")
-    wire = get_format(provider)
+    whole_number("reserve", reserve, 0)
+    check_tools(tools)
+    if counter is not None:
+        check_counter(counter)
+    wire = format_of(messages, provider)
     parsed = wire.parse(messages, repair=repair)
-    window = _filled(ContextWindow(max_tokens, counter=counter, classifier=classified_by(rules)), parsed)
+    ruled = check_rules(rules)
+    # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
+    opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
+    window = _filled(ContextWindow(max_tokens, counter=counter, classifier=classified_by(ruled)), parsed, opens)
     room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
-    projector = ContextProjector(
-        summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=tuple(rules))
-    )
+    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled))
     result, rendered = _fitted(projector, wire, window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
-    return _projection(parsed, result, rendered, room)
+    repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
+    return _projection(parsed, result, rendered, room, tuple(repaired))
 
 
 def _fitted(
@@ -118,12 +128,14 @@ def _fitted(
         besides = max(introduced, besides + 1)
 
 
-def _filled(window: ContextWindow, parsed: Parsed) -> ContextWindow:
-    """Append the parsed turns; gists of an earlier projection are taken for what they are."""
+def _filled(window: ContextWindow, parsed: Parsed, opens: int | None = None) -> ContextWindow:
+    """Append the parsed turns, the user's opening before that at `opens`; gists of an earlier projection are taken for what they are."""
     task_seen = False
     for position, turn in enumerate(parsed.turns):
+        if position == opens:
+            window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
         gist = is_gist_text(turn.text) and (turn.role is Role.TOOL or (turn.role is Role.USER and task_seen))
-        task_seen = task_seen or turn.role is Role.USER
+        task_seen = task_seen or (turn.role is Role.USER and not is_opening(turn))
         sources = (f"earlier-{position + 1}",) if gist else ()
         window = window.append(evolve(turn, resource_id=_id(position), sources=sources))
     return window
@@ -140,7 +152,10 @@ def _within(projector: ContextProjector, window: ContextWindow, room: int, query
         if result.tokens_after <= room:
             return result
         least = result.tokens_after
-    raise ContextOverflowError(least + window.max_tokens - room, window.max_tokens, "the conversation")
+    besides = window.max_tokens - room
+    error = overflow(window, projector, "the conversation", besides, window.max_tokens)
+    error.tokens = max(error.tokens, least + besides)
+    raise error
 
 
 def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> int | None:
@@ -149,7 +164,7 @@ def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[
     return None if same == len(before) == len(after) else same
 
 
-def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int) -> Projection:
+def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, repaired: tuple[str, ...]) -> Projection:
     max_tokens, written = result.window.max_tokens, rendered.inline()
     besides = max_tokens - room
     return Projection(
@@ -162,7 +177,7 @@ def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, r
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,
-        repaired=tuple(map(_id, parsed.repaired)),
+        repaired=repaired,
     )
 
 

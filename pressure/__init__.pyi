@@ -8,7 +8,6 @@ from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
 from .threshold import AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of
-from .tool_rules import keep_last, never_yield, yield_first
 from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
 
 __all__ = [
@@ -39,9 +38,6 @@ __all__ = [
     "floor_of",
     "is_gist_text",
     "is_looping",
-    "keep_last",
-    "never_yield",
     "pressure_of",
     "view_of",
-    "yield_first",
 ]

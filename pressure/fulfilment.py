@@ -3,12 +3,14 @@
 Anything that can say the same in fewer tokens may write. What it offers is checked before it becomes a gist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from inspect import iscoroutinefunction, signature
 from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
@@ -58,6 +60,44 @@ class RememberingSummariser(Protocol):
     ) -> str:
         """Return what `Summariser.summarise` returns, from what was read; the gist `former` yields to it."""
         ...
+
+
+@frozen
+class _Function:
+    """Let a function (turns, max_tokens) -> text summarise; it is told `counter` and `query` where it has such parameters."""
+
+    function: Callable[..., Any]
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
+        return _called(self.function, turns, max_tokens, known)
+
+
+@frozen
+class _Coroutine:
+    """Let a coroutine function do the same."""
+
+    function: Callable[..., Any]
+
+    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
+        return await _called(self.function, turns, max_tokens, known)
+
+
+def _called(function: Callable[..., Any], turns: Sequence[Turn], max_tokens: int, known: Mapping[str, Any]) -> Any:
+    names = signature(function).parameters
+    return function(turns, max_tokens, **{name: value for name, value in known.items() if name in names})
+
+
+def as_summariser(given: Any) -> Any:
+    """Return what can summarise: an object that does, or a function or coroutine function of the turns and the tokens there are.
+
+    Raises:
+        InvalidOptionError: neither.
+    """
+    if callable(getattr(given, "summarise", None)) or callable(getattr(given, "asummarise", None)):
+        return given
+    if not callable(given) or isinstance(given, type):
+        raise InvalidOptionError("summariser", given, "an object with summarise(turns, max_tokens, *, counter, query), or a function")
+    return _Coroutine(given) if iscoroutinefunction(given) else _Function(given)
 
 
 Reading = Callable[[RememberingSummariser, GistJob], Any]

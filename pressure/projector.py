@@ -22,6 +22,7 @@ from polycontext.pressure.fulfilment import (
     Rejection,
     RememberingSummariser,
     Summariser,
+    as_summariser,
     body_allowance,
     default_summariser,
     make_gist,
@@ -124,7 +125,7 @@ class ContextProjector:
     atoms are never split; the order of the conversation is kept.
     """
 
-    summariser: Summariser = field(factory=default_summariser)
+    summariser: Summariser = field(factory=default_summariser, converter=as_summariser)
     reach: Reach = field(factory=Reach)
 
     def pressure(self, window: ContextWindow) -> float:
@@ -219,6 +220,8 @@ class ContextProjector:
     def _ask(self, plan: Plan, job: GistJob, reading: Reading | None) -> str:
         counter, summariser = plan.window.counter, self.summariser
         room = body_allowance(job, counter)
+        if not isinstance(summariser, Summariser):
+            raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
         if reading is None or not isinstance(summariser, RememberingSummariser):
             return summariser.summarise(job.reads, room, counter=counter, query=plan.query)
         former = next((turn for turn in job.sources if is_summary(turn)), None)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.pressure.gist import attachment_in, is_summary
-from polycontext.pressure.tool_rules import ToolRule
 from polycontext.window import AtomColumns, ContextWindow, Role, Turn
 from polycontext.window.yielding import bare, unbound
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from polycontext.linearity.classifying.tool_rules import ToolRule, Yielding
 from polycontext.pressure.gist import pointer_turn
 from polycontext.pressure.reach import Columns, Kind
-from polycontext.pressure.tool_rules import ToolRule, Yielding
 from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
 
 

@@ -7,17 +7,27 @@ position O(1), so the pressure trajectory of a conversation is
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple, Self
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import Classifier, InvalidOptionError, LinearityMap, ResourceClass, default_classifier, states_constraint
+from polycontext.linearity import (
+    UNIX_EPOCH,
+    Classifier,
+    InvalidOptionError,
+    LinearityMap,
+    ResourceClass,
+    default_classifier,
+    states_constraint,
+)
 from polycontext.linearity.column import Column
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError, PositionError
 from polycontext.window.items.attachment import attachment_of
+from polycontext.window.opening import is_opening
 from polycontext.window.part import PartKind, bound_providers
 from polycontext.window.sources import Sources
 from polycontext.window.splice import Splice, check_splices, spliced
@@ -280,13 +290,23 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the turns from index `index` on (0 is the first); O(what is returned)."""
         return self._contents.turns.since(index)
 
-    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "") -> Self:
+    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = UNIX_EPOCH) -> Self:
         """Return the window whose ledger holds `resource_id` in a higher class.
 
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
         """
-        return self._with(self._contents._replace(linearity=self.linearity.promote(resource_id, resource_class, rationale=rationale)))
+        ledger = self.linearity.promote(resource_id, resource_class, provenance="promote", rationale=rationale, when=when)
+        return self._with(self._contents._replace(linearity=ledger))
+
+    def resized(self, max_tokens: int) -> Self:
+        """Return the window under another budget, as if its turns had come into one of that size; what was PRESERVED is so still. O(n)."""
+        window = type(self)(max_tokens, counter=self.counter, classifier=self._rules.classifier, preserved_share=self.preserved_share)
+        for turn in self.all_turns():
+            tag = self.linearity.tag_of(turn.resource_id)
+            kept = tag.resource_class if tag.resource_class is ResourceClass.PRESERVED or turn.sources else None
+            window = window.append(turn, kept, pinned=tag.pinned)
+        return window
 
     def splice(
         self,
@@ -386,4 +406,6 @@ class ContextWindow(StoreComonad[Turn | None]):
 
 def _speaks_for_the_user(turn: Turn) -> bool:
     """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
+    if is_opening(turn):
+        return False
     return turn.role is Role.USER and not turn.sources and (not turn.metadata or attachment_of(turn) is None)

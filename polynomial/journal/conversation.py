@@ -106,7 +106,7 @@ def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
             _check_recalled(conversation, event.edit)
             return apply_edit(window, event.edit, compressed=False)
         case PromoteEvent():
-            return window.promote(event.resource_id, event.resource_class, rationale=event.rationale)
+            return window.promote(event.resource_id, event.resource_class, rationale=event.rationale, when=event.at)
         case ClearEvent():
             return window.cleared()
 

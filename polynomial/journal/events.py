@@ -118,7 +118,7 @@ def input_of(event: Event) -> ContextInput:
         case RecallEvent():
             return ContextInput.recall(event.edit)
         case PromoteEvent():
-            return ContextInput.promote(event.resource_id, event.resource_class, event.rationale)
+            return ContextInput.promote(event.resource_id, event.resource_class, event.rationale, event.at)
         case ClearEvent():
             return ContextInput.clear()
         case _:

@@ -7,6 +7,7 @@ Every name in it is a method of `Step`, which calls pressure, linearity, window 
 only one that knows python-statemachine.
 """
 
+import logging
 from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
 from inspect import isawaitable
@@ -29,6 +30,9 @@ from polycontext.polynomial.machine.table import Row, Table, directions
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextWindow
+
+# The library tells every step at debug level, some eleven lines a turn; whoever wants them sets its logger's level.
+logging.getLogger("statemachine").setLevel(logging.INFO)
 
 
 @define

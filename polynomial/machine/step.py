@@ -32,6 +32,7 @@ from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
 
+_TRIES = 16
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 
 
@@ -175,7 +176,8 @@ class Step:
         payload = self.input.payload
         assert isinstance(payload, Promotion)
         if self.result is None:
-            self.result = self.window.promote(payload.resource_id, ResourceClass(payload.resource_class), rationale=payload.rationale)
+            class_ = ResourceClass(payload.resource_class)
+            self.result = self.window.promote(payload.resource_id, class_, rationale=payload.rationale, when=payload.at)
         return self.result
 
     def clear_window(self) -> ContextWindow:
@@ -245,7 +247,18 @@ def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "
     """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
     if not is_over_budget(window):
         return
-    room = window.max_tokens - REQUEST_OVERHEAD
-    floor = projector.floor(window)
-    if floor > room:
-        raise ContextOverflowError(floor + REQUEST_OVERHEAD, window.max_tokens, what)
+    if projector.floor(window) > window.max_tokens - REQUEST_OVERHEAD:
+        raise overflow(window, projector, what, REQUEST_OVERHEAD, window.max_tokens)
+
+
+def overflow(window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int) -> ContextOverflowError:
+    """Return the error that names a number of tokens which suffices, `besides` the window, and what takes the room."""
+    needed = projector.floor(window) + besides
+    for _ in range(_TRIES):
+        # A larger window preserves more of what the user demands: what it needs then is more again.
+        larger = projector.floor(window.resized(max(1, needed))) + besides
+        if larger <= needed:
+            break
+        needed = larger
+    rows = projector.plan_within(window, 0).explain().rows
+    return ContextOverflowError(needed, max_tokens, what, {row.what: row.after for row in rows if row.after})

@@ -4,32 +4,39 @@ Every write is a command: it is decided over the machine's table, stored, and on
 Reading never changes anything and never waits.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from attrs import evolve
 
-from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
+from polycontext.linearity import Classifier, ResourceClass, default_classifier
+from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput, as_tool_call
+from polycontext.polynomial.inputs import ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event
-from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Oversize, Promote, Recall, Together
-from polycontext.polynomial.session.decide import held_attachment
+from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, Compress, Oversize, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.session.intake import Messages, added, all_added, attached, checked_ids, class_of
+from polycontext.polynomial.session.options import (
+    check_counter,
+    check_plugins,
+    check_policy,
+    check_rules,
+    check_tools,
+    require,
+    whole_number,
+)
+from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.session.writer import Companion, Writer
-from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
-from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold, pressure_of
-from polycontext.pressure.tool_rules import ToolRule, classified_by
-from polycontext.window import ContextItem, ContextWindow, Epoch, Role, TokenCounter, ToolCall, Turn, count_tools
-from polycontext.window.items import ITEM_IDS
-from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold
+from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools
+from polycontext.window.providers import Provider, Rendered
+from polycontext.window.providers.recognising import AUTO
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.plugins import PromptMaker
@@ -43,7 +50,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ContextSession:
+class ContextSession(ReadableSession):
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (seed 004 §3, §5.1).
 
     Args:
@@ -94,18 +101,24 @@ class ContextSession:
         store: SessionStore | None = None,
         session_id: str = "session",
     ) -> None:
-        if isinstance(cooldown, bool) or not isinstance(cooldown, int) or cooldown < 0:
-            raise InvalidOptionError("cooldown", cooldown, "a whole number of turns, at least 0")
+        whole_number("max_tokens", max_tokens, 1)
+        whole_number("reserve", reserve, 0)
+        whole_number("cooldown", cooldown, 0, "turns")
+        check_tools(tools)
+        check_policy(projector, threshold)
+        check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
         if counter is None:
             from polycontext.window import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
 
             counter = default_counter()
+        else:
+            check_counter(counter)
         taken = reserve + (count_tools(counter, tools) if tools else 0)
         if taken and not 0 <= taken < max_tokens:
             raise ContextOverflowError(taken, max_tokens, "what the request needs besides (reserve and tool definitions)")
         projector = projector or ContextProjector()
-        if rules:
-            projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *rules)))
+        if ruled := check_rules(rules):
+            projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled)))
         classifier = classified_by(projector.reach.rules, classifier)
         window = ContextWindow(max_tokens - taken, counter=counter, classifier=classifier, preserved_share=preserved_share)
         policy = ContextPolicy(projector, threshold or AdaptiveThreshold(), cooldown, auto=auto)
@@ -114,77 +127,21 @@ class ContextSession:
         self._delivery = Delivery()
         self._writer = Writer(Conversation(window), policy, store or InMemoryStore(), session_id, listeners)
 
-    # --- reading -----------------------------------------------------------------
-
-    @property
-    def conversation(self) -> Conversation:
-        """Return the whole session as one immutable value."""
-        return self._writer.conversation
-
-    @property
-    def state(self) -> ContextState:
-        """Return the machine's state."""
-        return self.conversation.state
-
-    @property
-    def window(self) -> ContextWindow:
-        """Return the window, focused on the last turn; immutable."""
-        return self.conversation.window
-
-    @property
-    def pressure(self) -> float:
-        """Return tokens used / max tokens of the window."""
-        return pressure_of(self.conversation.window)
-
-    @property
-    def epoch(self) -> Epoch:
-        """Return since when requests only grow: its number, and what the change that began it took."""
-        return self.window.epoch
-
-    @property
-    def revision(self) -> int:
-        """Return how many events the journal holds."""
-        return self.conversation.revision
-
-    @property
-    def output(self) -> ContextOutput:
-        """Return what readers consume: window and state now."""
-        conversation = self.conversation
-        return ContextOutput(conversation.window, conversation.state)
-
-    @property
-    def policy(self) -> ContextPolicy:
-        """Return what guards and actions call."""
-        return self._writer.policy
-
-    @property
-    def auto(self) -> bool:
-        """Tell whether the session makes room by itself."""
-        return self.policy.auto
-
-    @property
-    def machine(self) -> ContextMachine:
-        """Return the live machine, made when it is first looked at: it takes every step that is stored.
-
-        Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
+    @classmethod
+    def from_messages(
+        cls, messages: Messages, max_tokens: int = 8000, *, provider: Provider | str = AUTO, oversize: Oversize = "cut", **options: Any
+    ) -> "ContextSession":
+        """Return a new session that has taken a provider's message list in; options are those of a session.
 
         Raises:
-            EngineError: it did something else than the table, by which the session goes.
+            Whatever a session or `extend` raises; of what the user says and does not fit, nothing with ``oversize="cut"``.
+
+        >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
+        ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
         """
-        return self._writer.machine
-
-    def events(self, after: int = 0) -> tuple[Event, ...]:
-        """Return the journal behind revision `after`: every accepted input with its effects, in order."""
-        stored = self._writer.store.load(self._writer.session_id, after)
-        return tuple(stored.events[: max(0, self.revision - after)])
-
-    def log(self) -> tuple[Turn, ...]:
-        """Return every turn ever accepted, in order, whatever became of it in the view."""
-        return tuple(self.conversation.log)
-
-    def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
-        """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
-        return held_attachment(self.window, item, source)
+        session = cls(max_tokens, **options)
+        session.extend(messages, provider, oversize=oversize)
+        return session
 
     # --- writing -----------------------------------------------------------------
 
@@ -196,9 +153,9 @@ class ContextSession:
         """Add what the user says; options are those of `add`."""
         return self.add(self._turn(Role.USER, content, name=name), **options)
 
-    def add_assistant_turn(self, content: str | None = None, tool_calls: Calls = (), **options: Any) -> ContextOutput:
+    def add_assistant_turn(self, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
         """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
-        return self.add(self._turn(Role.ASSISTANT, content, tool_calls=tuple(map(as_tool_call, tool_calls))), **options)
+        return self.add(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
 
     def add_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
         """Add the result of an open call; options are those of `add`."""
@@ -207,7 +164,7 @@ class ContextSession:
     def add(
         self,
         turn: Turn,
-        resource_class: ResourceClass | None = None,
+        resource_class: ResourceClass | str | None = None,
         expected_revision: int | None = None,
         *,
         oversize: Oversize = "error",
@@ -223,34 +180,41 @@ class ContextSession:
             ContextOverflowError: a user or system turn could not fit even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
-        return self._write(Add(turn, resource_class, oversize), expected_revision)
+        return self._write(added(turn, resource_class, oversize), expected_revision)
 
     def extend(
         self,
-        messages: Iterable[Turn | Mapping[str, Any]],
-        provider: Provider | str = Provider.OPENAI,
+        messages: Messages,
+        provider: Provider | str = AUTO,
         *,
         oversize: Oversize = "error",
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
-        They may go on with what is there: results of open calls come first. `oversize` is as in `add`.
+        They may go on with what is there: results of open calls come first. `oversize` is as in `add`. Whose format they are in is
+        noticed. Where the assistant speaks first in a new conversation, a marked line of the user opens it; the output names it as repaired.
 
         Raises:
-            InvalidMessagesError: the messages break a rule of the provider; names index and rule.
+            InvalidMessagesError: the messages break a rule of the provider, or are in another one's format; names index and rule.
             Whatever `add` raises for one of them.
 
         >>> session = ContextSession(max_tokens=1000)
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return self._write(self._all_added(messages, provider, oversize), expected_revision)
+        return self._write(all_added(self.conversation, messages, provider, oversize), expected_revision)
+
+    def add_message(
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
+        return self.extend([message], provider, oversize=oversize, expected_revision=expected_revision)  # type: ignore[list-item]
 
     def attach(
         self,
         item: ContextItem,
-        resource_class: ResourceClass | None = None,
+        resource_class: ResourceClass | str | None = None,
         *,
         source: str | None = None,
         expected_revision: int | None = None,
@@ -266,7 +230,7 @@ class ContextSession:
             PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
-        return self._write(_attach(item, source, resource_class), expected_revision)
+        return self._write(attached(item, source, resource_class), expected_revision)
 
     def send_message(
         self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
@@ -287,7 +251,7 @@ class ContextSession:
         """Forget the view; log and ledger keep all."""
         return self._write(Clear(), expected_revision)
 
-    def recall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+    def recall(self, resource_ids: str | Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
 
         Raises:
@@ -295,10 +259,10 @@ class ContextSession:
             ContextOverflowError: the window would be pressured again at once.
             IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
         """
-        return self._write(Recall(tuple(resource_ids)), expected_revision)
+        return self._write(Recall(checked_ids(resource_ids)), expected_revision)
 
     def promote(
-        self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", expected_revision: int | None = None
+        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", expected_revision: int | None = None
     ) -> ContextOutput:
         """Raise the class of a turn; classes are never lowered.
 
@@ -306,10 +270,21 @@ class ContextSession:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        return self._write(Promote(resource_id, resource_class, rationale), expected_revision)
+        return self._write(Promote(resource_id, class_of(resource_class), rationale), expected_revision)
+
+    def pin(self, resource_id: str, why: str = "", *, expected_revision: int | None = None) -> ContextOutput:
+        """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
+
+        Raises:
+            UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
+        """
+        if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
+            return self.output
+        return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, expected_revision=expected_revision)
 
     def signal(self, signals: Signals) -> None:
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
+        require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
         self._writer.policy = evolve(self.policy, signals=signals)
 
     def accompany(self, name: str, companion: Companion) -> None:
@@ -335,9 +310,9 @@ class ContextSession:
         """Add what the user says; see `add_user_turn`."""
         return await self.aadd(self._turn(Role.USER, content, name=name), **options)
 
-    async def aadd_assistant_turn(self, content: str | None = None, tool_calls: Calls = (), **options: Any) -> ContextOutput:
+    async def aadd_assistant_turn(self, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
         """Add what the model says and calls; see `add_assistant_turn`."""
-        return await self.aadd(self._turn(Role.ASSISTANT, content, tool_calls=tuple(map(as_tool_call, tool_calls))), **options)
+        return await self.aadd(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
 
     async def aadd_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
         """Add the result of an open call; see `add_tool_turn`."""
@@ -346,35 +321,41 @@ class ContextSession:
     async def aadd(
         self,
         turn: Turn,
-        resource_class: ResourceClass | None = None,
+        resource_class: ResourceClass | str | None = None,
         expected_revision: int | None = None,
         *,
         oversize: Oversize = "error",
     ) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; see `add`."""
-        return await self._awrite(Add(turn, resource_class, oversize), expected_revision)
+        return await self._awrite(added(turn, resource_class, oversize), expected_revision)
 
     async def aextend(
         self,
-        messages: Iterable[Turn | Mapping[str, Any]],
-        provider: Provider | str = Provider.OPENAI,
+        messages: Messages,
+        provider: Provider | str = AUTO,
         *,
         oversize: Oversize = "error",
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Take several turns in as one commit; see `extend`."""
-        return await self._awrite(self._all_added(messages, provider, oversize), expected_revision)
+        return await self._awrite(all_added(self.conversation, messages, provider, oversize), expected_revision)
+
+    async def aadd_message(
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", expected_revision: int | None = None
+    ) -> ContextOutput:
+        """Take one message in; see `add_message`."""
+        return await self.aextend([message], provider, oversize=oversize, expected_revision=expected_revision)  # type: ignore[list-item]
 
     async def aattach(
         self,
         item: ContextItem,
-        resource_class: ResourceClass | None = None,
+        resource_class: ResourceClass | str | None = None,
         *,
         source: str | None = None,
         expected_revision: int | None = None,
     ) -> ContextOutput:
         """Add a context item as one user turn; see `attach`."""
-        return await self._awrite(_attach(item, source, resource_class), expected_revision)
+        return await self._awrite(attached(item, source, resource_class), expected_revision)
 
     async def asend_message(
         self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
@@ -392,15 +373,21 @@ class ContextSession:
         """Forget the view; see `clear`."""
         return await self._awrite(Clear(), expected_revision)
 
-    async def arecall(self, resource_ids: Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+    async def arecall(self, resource_ids: str | Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
         """Raise atoms back to VERBATIM; see `recall`."""
-        return await self._awrite(Recall(tuple(resource_ids)), expected_revision)
+        return await self._awrite(Recall(checked_ids(resource_ids)), expected_revision)
 
     async def apromote(
-        self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", expected_revision: int | None = None
+        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", expected_revision: int | None = None
     ) -> ContextOutput:
         """Raise the class of a turn; see `promote`."""
-        return await self._awrite(Promote(resource_id, resource_class, rationale), expected_revision)
+        return await self._awrite(Promote(resource_id, class_of(resource_class), rationale), expected_revision)
+
+    async def apin(self, resource_id: str, why: str = "", *, expected_revision: int | None = None) -> ContextOutput:
+        """Keep a turn word for word; see `pin`."""
+        if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
+            return self.output
+        return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, expected_revision=expected_revision)
 
     async def asave(self) -> None:
         """Save the companions as they are now; see `save`."""
@@ -527,23 +514,11 @@ class ContextSession:
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
-    def _all_added(self, messages: Iterable[Turn | Mapping[str, Any]], provider: Provider | str, oversize: Oversize) -> Together:
-        given = list(messages)
-        if all(isinstance(message, Turn) for message in given):
-            turns: Iterator[Turn] = (message for message in given if isinstance(message, Turn))
-        else:
-            turns = iter(get_format(provider).parse(given, waiting=self.window.open_calls).turns)
-        return Together(tuple(Add(turn, oversize=oversize) for turn in turns))
-
     def _message(self, content: str, items: Iterable[tuple[ContextItem, str | None]]) -> Together:
-        return Together((*(_attach(item, source) for item, source in items), Add(self._turn(Role.USER, content))))
+        return Together((*(attached(item, source) for item, source in items), Add(self._turn(Role.USER, content))))
 
     def _write(self, command: Command, expected_revision: int | None) -> ContextOutput:
         return self._writer.write(Asked(command, self._clock()), expected_revision)
 
     async def _awrite(self, command: Command, expected_revision: int | None) -> ContextOutput:
         return await self._writer.awrite(Asked(command, self._clock()), expected_revision)
-
-
-def _attach(item: ContextItem, source: str | None, resource_class: ResourceClass | None = None) -> Attach:
-    return Attach(item, ITEM_IDS, source, resource_class)

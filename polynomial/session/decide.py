@@ -15,7 +15,7 @@ from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event, event_of
+from polycontext.polynomial.journal.events import Event, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
@@ -30,6 +30,7 @@ from polycontext.pressure.plan import unbinding_plan
 from polycontext.window import ContextItem, ContextWindow, Epoch, Role, Turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
+from polycontext.window.opening import is_opening
 
 
 @frozen
@@ -52,7 +53,13 @@ class Decision:
     @property
     def output(self) -> ContextOutput:
         """Return what goes out; a command that came to nothing shows the conversation as it is."""
-        return self.steps[-1].output(self.after.state) if self.steps else ContextOutput(self.after.window, self.after.state)
+        made = [step.compression for step in self.steps if step.compression is not None]
+        # Of several, the one that took something: where bound parts fell alone, nothing was gisted.
+        told = next((each for each in reversed(made) if each.gisted or each.dropped), made[-1] if made else None)
+        return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()))
+
+    def _repaired(self) -> Iterator[str]:
+        return (event.turn.resource_id for event in self.events if isinstance(event, TurnEvent) and is_opening(event.turn))
 
 
 Deciding = Generator[Wanted, Fulfilment, "Draft"]
@@ -139,7 +146,7 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
             edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
             return draft.take(ContextInput.recall(edit)) if edit.splices else draft
         case Promote():
-            return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale))
+            return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
         case Together():
             for each in command.commands:
                 draft = yield from _done(draft, each)
@@ -210,7 +217,7 @@ def _attached(draft: Draft, command: Attach) -> Deciding:
         return (yield from _added(draft, ContextInput.of_turn(turn, ResourceClass.REQUIRED if wanted is None else wanted)))
     if wanted is None or wanted <= window.class_of(held):
         return draft
-    return draft.take(ContextInput.promote(held.resource_id, wanted, "attached again"))
+    return draft.take(ContextInput.promote(held.resource_id, wanted, "attached again", draft.at))
 
 
 def _stamped(turn: Turn, at: datetime) -> Turn:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import orjson
 from attrs import evolve
 
-from polycontext.linearity import InvalidDataError
+from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.polynomial.errors import EngineError, SessionWriteError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
@@ -106,8 +106,11 @@ class Writer:
                     base = self._base(expected_revision)
                     decision = self._decided(decide(base, asked, self.policy), base)
                     if decision is not None and self._stored(base, decision):
-                        return decision.output
+                        return _told(decision.output)
             raise self._outrun()
+        except CallerError as error:
+            # Whoever called erred: how the session came to see it is of no use to him.
+            raise error.with_traceback(None)  # noqa: B904 - it is the same error
         finally:
             self._leave(mark)
 
@@ -120,8 +123,10 @@ class Writer:
                     base = self._base(expected_revision)
                     decision = await self._adecided(decide(base, asked, self.policy), base)
                     if decision is not None and await self._astored(base, decision):
-                        return decision.output
+                        return _told(decision.output)
             raise self._outrun()
+        except CallerError as error:
+            raise error.with_traceback(None)  # noqa: B904 - it is the same error
         finally:
             self._leave(mark)
 
@@ -280,6 +285,14 @@ def written(data: object, name: str) -> str:
         return orjson.dumps(data).decode()
     except TypeError as error:
         raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None
+
+
+def _told(output: ContextOutput) -> ContextOutput:
+    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
+    refused = output.compression.rejections if output.compression is not None else ()
+    if refused:
+        _LOG.warning("%d summaries were not taken, extracts stand instead: %s", len(refused), "; ".join(each.reason for each in refused))
+    return output
 
 
 def _made(step: Step) -> ContextWindow:

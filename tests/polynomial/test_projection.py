@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.classifying.constraints import states_constraint
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, summary_text
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, InvalidTurnError, Role, TiktokenCounter
-from polycontext.window.providers import Provider, get_format
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TiktokenCounter
+from polycontext.window.providers import Provider, check, get_format
 from tests.polynomial.conversations import (
     WORDS,
     Message,
@@ -166,10 +165,16 @@ def test_anthropic_lists_are_projected_alike(moves: list[Move], budget: int) -> 
 
 
 def test_a_history_that_the_assistant_begins_is_projected() -> None:
-    """What can be read can be cut: the list stays as it begins, and nothing of it goes apart."""
+    """Where a provider wants the user to begin, a marked line opens the list and is reported; elsewhere it stays as it begins."""
     messages = [assistant("Hello!"), user("Count to a hundred."), assistant(words(40)), user("Go on.")]
+    assert project(messages, 1_000, provider="openai", counter=FAST).messages == messages
     projection = project(messages, 1_000, provider="anthropic", counter=FAST)
-    assert (projection.messages, projection.system) == (messages, ())
+    assert (projection.messages[1:], projection.system, projection.repaired) == (messages, (), ("opening",))
+    check(projection.messages, "anthropic")
+    again = project(projection.messages, 1_000, provider="anthropic", counter=FAST)
+    assert (again.messages, again.repaired) == (projection.messages, ())
+    small = project(messages, 40, provider="anthropic", counter=FAST)
+    assert "Count to a hundred." in str(small.messages)  # the task is what the user said first, not the line that opens
 
 
 def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
@@ -205,9 +210,7 @@ def test_overflow_names_what_it_takes_and_what_is_there() -> None:
 
 @given(generated_messages(), BUDGETS)
 def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], budget: int) -> None:
-    """What a refusal says it takes is enough, unless the larger budget has room to preserve another standing constraint."""
-    said = [turn.text for turn in get_format("openai").parse(messages).turns if turn.role is Role.USER]
-    assume(not any(states_constraint(content) for content in said[1:]))
+    """What a refusal says it takes is enough, though a larger budget has room to preserve another standing constraint."""
     try:
         project(messages, budget, counter=FAST)
     except ContextOverflowError as error:
@@ -220,7 +223,7 @@ def test_reserve_and_tools_are_part_of_the_budget() -> None:
     plain, with_both = project(long_chat(), 900, counter=WORDS), project(long_chat(), 900, counter=WORDS, tools=tools, reserve=100)
     assert with_both.tokens_before > plain.tokens_before + 140
     assert recount(with_both.messages, WORDS) < 900 - 140
-    with pytest.raises(InvalidTurnError, match="reserve"):
+    with pytest.raises(InvalidOptionError, match="reserve"):
         project(long_chat(), 900, counter=WORDS, reserve=-1)
 
 

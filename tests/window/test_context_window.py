@@ -318,7 +318,16 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
     assert listening.told == [
         {"role": "assistant", "content": "What is it?", "mood": "calm", **quiet, "tokens": costs[0], **share},
         {"role": "user", "content": "The thing.", **quiet, "first_user": True, "answers_question": True, "tokens": 9, **share},
-        {"role": "assistant", "content": "", **quiet, "has_calls": True, "has_parts": True, "tokens": costs[2], **share},
+        {
+            "role": "assistant",
+            "content": "",
+            **quiet,
+            "has_calls": True,
+            "has_parts": True,
+            "tools": tuple(call.name for call in CALL.tool_calls),
+            "tokens": costs[2],
+            **share,
+        },
     ]
     assert window_of().classify(USER) is ResourceClass.PRESERVED
     assert ContextWindow(100, classifier=listening).classify(gist := Turn(Role.USER, "x", sources=("t1",))) is ResourceClass.REQUIRED

@@ -199,12 +199,18 @@ def test_reserve_and_tools_are_taken_off_the_window() -> None:
     assert session.window.max_tokens == 1000 - 200 - count_tools(WORDS, tools) < 800
 
 
-@pytest.mark.parametrize("reserve", [100, 1000, -5])
+@pytest.mark.parametrize("reserve", [100, 1000])
 def test_a_reserve_that_leaves_nothing_is_refused(reserve: int) -> None:
     """A reserve must be a number of tokens that leaves some."""
     with pytest.raises(ContextOverflowError) as caught:
         session_of(100, reserve=reserve)
     assert (caught.value.tokens, caught.value.max_tokens) == (reserve, 100)
+
+
+def test_a_negative_reserve_is_refused() -> None:
+    """It would make the window larger than it is."""
+    with pytest.raises(InvalidOptionError, match="reserve"):
+        session_of(100, reserve=-5)
 
 
 # --- order, payloads, revisions -----------------------------------------------

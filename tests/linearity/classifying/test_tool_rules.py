@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass, ToolCall, project
-from polycontext.linearity import InvalidOptionError
+from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yield_first
+from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.nodes.testing import FAST
-from polycontext.pressure import keep_last, never_yield, yield_first
-from polycontext.pressure.tool_rules import ToolRule, classified_by
 
 Call = tuple[str, str, str]
 """A tool, its arguments, what it answers."""

@@ -7,7 +7,9 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import Classifier, InvalidOptionError, ResourceClass, default_classifier
+from polycontext.linearity.classifying.classifier import Classifier, default_classifier
+from polycontext.linearity.errors import InvalidOptionError
+from polycontext.linearity.resource_class import ResourceClass
 
 
 class Yielding(Enum):

@@ -1,0 +1,91 @@
+"""What a caller hands in, as commands: turns, a provider's messages, items, ids and classes, each looked at before anything is done."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.session.commands import Add, Attach, Oversize, Together
+from polycontext.polynomial.state import ContextState
+from polycontext.window import ContextItem, InvalidTurnError, Role, Turn
+from polycontext.window.items import ITEM_IDS
+from polycontext.window.opening import OPENING, opening_of
+from polycontext.window.providers import Provider
+from polycontext.window.providers.recognising import format_of
+
+Messages = Iterable[Turn | Mapping[str, Any]]
+
+
+def added(turn: object, resource_class: ResourceClass | str | None, oversize: Oversize) -> Add:
+    """Return the command that takes one turn in."""
+    return Add(checked_turn(turn), None if resource_class is None else class_of(resource_class), _checked(oversize))
+
+
+def attached(item: ContextItem, source: str | None, resource_class: ResourceClass | str | None = None) -> Attach:
+    """Return the command that attaches an item."""
+    return Attach(item, ITEM_IDS, source, None if resource_class is None else class_of(resource_class))
+
+
+def all_added(conversation: Conversation, messages: object, provider: Provider | str, oversize: Oversize) -> Together:
+    """Return the command that takes turns, or a provider's messages, in behind `conversation`; where the assistant is first, the user opens.
+
+    Raises:
+        InvalidMessagesError: the messages break a rule of the provider, or are in another one's format.
+    """
+    given = list(messages) if isinstance(messages, Iterable) and not isinstance(messages, str | Mapping) else messages
+    if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
+        turns = list(map(checked_turn, given))
+    else:
+        turns = list(format_of(given, provider).parse(given, waiting=conversation.window.open_calls).turns)
+    place = opening_of(turns) if conversation.state is ContextState.EMPTY else None
+    if place is not None:
+        turns.insert(place, Turn(Role.USER, OPENING, timestamp=turns[place].timestamp))
+    return Together(tuple(Add(turn, oversize=_checked(oversize)) for turn in turns))
+
+
+def _checked(oversize: object) -> Oversize:
+    match oversize:
+        case "error" | "cut":
+            return oversize
+        case _:
+            raise InvalidOptionError("oversize", oversize, "'error' or 'cut'")
+
+
+def class_of(value: object) -> ResourceClass:
+    """Return a resource class by itself, its name in any case, or its number.
+
+    Raises:
+        UnknownNameError: no such class; names the legal ones.
+    """
+    names = ResourceClass.__members__
+    if isinstance(value, str) and value.strip().upper() in names:
+        return names[value.strip().upper()]
+    try:
+        return ResourceClass(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise UnknownNameError("resource class", str(value), tuple(names)) from None
+
+
+def checked_turn(turn: object) -> Turn:
+    """Return `turn`, whose parts are JSON data; raise for what is none, and say what takes it in."""
+    if not isinstance(turn, Turn):
+        kind = type(turn).__name__
+        raise InvalidTurnError("turn", f"{kind} is no Turn", "a Turn; add_message takes a provider's message, add_user_turn a text")
+    for index, part in enumerate(turn.parts):
+        from polycontext.window.providers.blocks import loaded_object  # noqa: PLC0415 - for turns that have parts
+
+        if part.data and loaded_object(part.data) is None:
+            raise InvalidTurnError(f"parts[{index}].data", "no JSON object that could be sent", "a JSON object without NaN or Infinity")
+    return turn
+
+
+def checked_ids(given: object) -> tuple[str, ...]:
+    """Return one id, or several, as a tuple.
+
+    Raises:
+        InvalidOptionError: no ids.
+    """
+    ids = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if not isinstance(given, Iterable) or not all(isinstance(each, str) for each in ids):
+        raise InvalidOptionError("resource_ids", given, "one id or a list of ids, such as ['t5']")
+    return ids

@@ -1,0 +1,98 @@
+"""Look at a conversation: what of the log speaks of something, and what became of one turn."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
+from polycontext.polynomial.journal.log import Log
+from polycontext.window import Turn
+from polycontext.window.text.relevance import by_relevance
+from polycontext.window.text.terms import plain_terms
+
+
+def searched(log: Log, text: str, limit: int) -> tuple[Turn, ...]:
+    """Return the turns that share a term with `text`, ranked by BM25, best first.
+
+    Raises:
+        InvalidOptionError: `text` is no text, `limit` no number of turns.
+    """
+    if not isinstance(text, str):
+        raise InvalidOptionError("text", text, "the words to look for")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidOptionError("limit", limit, "a whole number of turns, at least 1")
+    terms = {term.casefold() for term in plain_terms(text)}
+    # Most turns share nothing: looking for a part of a text is far cheaper than reading its terms.
+    found = [turn for turn in log if any(term in said for said in (_said(turn).casefold(),) for term in terms)]
+    return tuple(found[place] for place in by_relevance(list(map(_said, found)), text)[:limit])
+
+
+def _said(turn: Turn) -> str:
+    return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
+
+
+@frozen
+class Explained:
+    """Say what became of a turn.
+
+    `by` and `why` tell who gave its class and for what reason, `at` when. `place` is its index in the view, None where it is not
+    there word for word; then `stands_for_it` is the id of the gist that stands for it, None where nothing does, and `since` the
+    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``.
+    """
+
+    resource_id: str
+    resource_class: ResourceClass
+    by: str
+    why: str
+    at: datetime
+    place: int | None
+    stands_for_it: str | None = None
+    left: str | None = None
+    since: int | None = None
+
+    def __str__(self) -> str:
+        given = f"{self.resource_id}: {self.resource_class.name}, by {self.by or 'nobody named'} at {self.at:%Y-%m-%d %H:%M:%S} UTC"
+        why = f" ({self.why})" if self.why else ""
+        if self.place is not None:
+            return f"{given}{why}; in the view, number {self.place + 1}"
+        where = f"in the view {self.stands_for_it} stands for it" if self.stands_for_it else "nothing in the view stands for it"
+        return f"{given}{why}; {where}" + (f", since {self.left} at revision {self.since}" if self.left else "")
+
+
+def explained(conversation: Conversation, events: Sequence[Event], resource_id: str) -> Explained:
+    """Return what became of a turn or a gist of `conversation`, whose journal is `events`."""
+    tag = conversation.window.linearity.tag_of(resource_id)
+    turns = conversation.window.all_turns()
+    place = next((place for place, turn in enumerate(turns) if turn.resource_id == resource_id), None)
+    known = (resource_id, tag.resource_class, tag.provenance, tag.rationale, tag.when, place)
+    if place is not None:
+        return Explained(*known)
+    gist = next((turn.resource_id for turn in turns if resource_id in turn.sources), None)
+    return Explained(*known, gist, *_left(events, resource_id))
+
+
+def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:
+    """Return by what, and at which revision, a turn left the view for the last time."""
+    there = False
+    left: tuple[str | None, int | None] = None, None
+    for revision, event in enumerate(events, 1):
+        match event:
+            case TurnEvent():
+                there = there or event.turn.resource_id == resource_id
+            case CompressEvent() if there and _takes(event, resource_id):
+                there, left = False, ("compress", revision)
+            case ClearEvent() if there:
+                there, left = False, ("clear", revision)
+            case RecallEvent():
+                there = there or any(turn.resource_id == resource_id for splice in event.edit.splices for turn in splice.turns)
+            case _:
+                pass
+    return left
+
+
+def _takes(event: CompressEvent, resource_id: str) -> bool:
+    """Tell whether a compression took the turn out of the view: dropped, or into a gist that no gist before had it in."""
+    return resource_id in event.edit.dropped or any(resource_id in turn.sources for splice in event.edit.splices for turn in splice.turns)

@@ -1,0 +1,72 @@
+"""What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.pressure import ContextProjector
+
+
+def whole_number(option: str, value: object, least: int, unit: str = "tokens") -> int:
+    """Return `value` if it is a whole number of at least `least`; raise `InvalidOptionError` otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidOptionError(option, value, f"a whole number of {unit}, at least {least}")
+    return value
+
+
+def require(option: str, value: object, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
+    """Raise `InvalidOptionError` unless `value` fits."""
+    if not fits:
+        raise InvalidOptionError(option, value, legal)
+
+
+def check_counter(counter: object) -> None:
+    """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers; it is asked once."""
+    legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
+    count = getattr(counter, "count", None)
+    require("counter", counter, callable(count) and not isinstance(counter, str | list | tuple), legal)
+    try:
+        tokens = count("one two") if callable(count) else None
+    except Exception as error:
+        raise InvalidOptionError("counter", counter, f"{legal}; this one raised {type(error).__name__}: {error}") from error
+    whole = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+    require("counter", counter, whole, f"{legal}; this one counted {tokens!r} tokens, legal: a whole number")
+
+
+def check_tools(tools: object) -> None:
+    """Raise `InvalidOptionError` for what is no list of tool definitions."""
+    legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
+    require("tools", tools, isinstance(tools, Sequence) and not isinstance(tools, str | bytes), legal)
+    for index, tool in enumerate(tools if isinstance(tools, Sequence) else ()):
+        require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
+
+
+def check_rules(rules: object) -> tuple[ToolRule, ...]:
+    """Return `rules`; raise `InvalidOptionError` for what is no list of them."""
+    legal = 'a list of rules, such as [keep_last("read_file", per="path")]'
+    require("rules", rules, isinstance(rules, Iterable) and not isinstance(rules, str | Mapping), legal)
+    found = tuple(rules) if isinstance(rules, Iterable) else ()
+    for index, rule in enumerate(found):
+        require(f"rules[{index}]", rule, isinstance(rule, ToolRule), legal)
+    return found
+
+
+def check_policy(projector: object, threshold: object) -> None:
+    """Raise `InvalidOptionError` for what cannot say how and when to yield."""
+    legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
+    require("projector", projector, projector is None or isinstance(projector, ContextProjector), legal)
+    legal = "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)"
+    fits = threshold is None or (hasattr(threshold, "low") and callable(getattr(threshold, "high", None)))
+    require("threshold", threshold, fits, legal)
+
+
+def check_plugins(*, classifier: object, clock: object, store: object, listeners: object, session_id: object, auto: object) -> None:
+    """Raise `InvalidOptionError` for what cannot do what is asked of it."""
+    require("classifier", classifier, callable(classifier), "a function (role, content, metadata) -> ResourceClass")
+    require("clock", clock, callable(clock), "a function that returns an aware datetime")
+    keeps = store is None or (callable(getattr(store, "load", None)) and callable(getattr(store, "append", None)))
+    require("store", store, keeps, "a store with load and append, for example InMemoryStore()")
+    fits = isinstance(listeners, Sequence) and not isinstance(listeners, str | bytes)
+    require("listeners", listeners, fits, "a list of objects that the live machine calls")
+    require("session_id", session_id, isinstance(session_id, str) and bool(session_id), "a text that is not empty")
+    require("auto", auto, isinstance(auto, bool), "True or False")

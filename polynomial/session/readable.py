@@ -1,0 +1,114 @@
+"""What anybody may ask of a session: reading never changes anything and never waits."""
+
+from typing import TYPE_CHECKING
+
+from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.session.decide import held_attachment
+from polycontext.polynomial.session.writer import Writer
+from polycontext.polynomial.state import ContextState
+from polycontext.pressure import pressure_of
+from polycontext.window import ContextItem, ContextWindow, Epoch, Turn
+
+if TYPE_CHECKING:
+    from polycontext.polynomial.session.looking import Explained
+
+
+class ReadableSession:
+    """Answer what readers ask, from the value that the session is now."""
+
+    _writer: Writer
+
+    def __repr__(self) -> str:
+        conversation, window = self.conversation, self.window
+        told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens, {len(conversation.log)} in the log"
+        return f"ContextSession({self._writer.session_id!r}, {conversation.state.name}, {told})"
+
+    @property
+    def conversation(self) -> Conversation:
+        """Return the whole session as one immutable value."""
+        return self._writer.conversation
+
+    @property
+    def state(self) -> ContextState:
+        """Return the machine's state."""
+        return self.conversation.state
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window, focused on the last turn; immutable."""
+        return self.conversation.window
+
+    @property
+    def pressure(self) -> float:
+        """Return tokens used / max tokens of the window."""
+        return pressure_of(self.conversation.window)
+
+    @property
+    def epoch(self) -> Epoch:
+        """Return since when requests only grow: its number, and what the change that began it took."""
+        return self.window.epoch
+
+    @property
+    def revision(self) -> int:
+        """Return how many events the journal holds."""
+        return self.conversation.revision
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what readers consume: window and state now."""
+        conversation = self.conversation
+        return ContextOutput(conversation.window, conversation.state)
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """Return what guards and actions call."""
+        return self._writer.policy
+
+    @property
+    def auto(self) -> bool:
+        """Tell whether the session makes room by itself."""
+        return self.policy.auto
+
+    @property
+    def machine(self) -> ContextMachine:
+        """Return the live machine, made when it is first looked at: it takes every step that is stored.
+
+        Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
+
+        Raises:
+            EngineError: it did something else than the table, by which the session goes.
+        """
+        return self._writer.machine
+
+    def events(self, after: int = 0) -> tuple[Event, ...]:
+        """Return the journal behind revision `after`: every accepted input with its effects, in order."""
+        stored = self._writer.store.load(self._writer.session_id, after)
+        return tuple(stored.events[: max(0, self.revision - after)])
+
+    def log(self) -> tuple[Turn, ...]:
+        """Return every turn ever accepted, in order, whatever became of it in the view."""
+        return tuple(self.conversation.log)
+
+    def search(self, text: str, limit: int = 10) -> tuple[Turn, ...]:
+        """Return the turns of the log that speak most of `text`, best first, at most `limit`; `recall` takes their ids. O(log)."""
+        from polycontext.polynomial.session.looking import searched  # noqa: PLC0415 - for those who ask
+
+        return searched(self.conversation.log, text, limit)
+
+    def explain(self, resource_id: str) -> "Explained":
+        """Return what became of a turn: its class, who gave it, why and when; where it is, and what stands for it. O(journal).
+
+        Raises:
+            UnknownResourceError: no turn of this conversation has the id.
+        """
+        from polycontext.polynomial.session.looking import explained  # noqa: PLC0415 - for those who ask
+
+        return explained(self.conversation, self.events(), resource_id)
+
+    def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
+        """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
+        return held_attachment(self.window, item, source)
