@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
 
 
@@ -34,11 +35,12 @@ def check_counter(counter: object) -> None:
 
 
 def check_tools(tools: object) -> None:
-    """Raise `InvalidOptionError` for what is no list of tool definitions."""
+    """Raise `InvalidOptionError` for what is no list of tool definitions, `InvalidDataError` for what no request can hold."""
     legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
     require("tools", tools, isinstance(tools, Sequence) and not isinstance(tools, str | bytes), legal)
     for index, tool in enumerate(tools if isinstance(tools, Sequence) else ()):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
+        copied(tool, f"tools[{index}]")
 
 
 def check_rules(rules: object) -> tuple[ToolRule, ...]:

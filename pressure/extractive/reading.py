@@ -1,6 +1,7 @@
 """Read lines into weighed segments: what could be kept, what each piece is worth and what it costs."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
@@ -11,6 +12,9 @@ from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.text.cues import decision_spans, failures
 from polycontext.window.text.segments import Span, lead_in, split
 from polycontext.window.text.terms import TermBook
+
+MOST_ALIKE = 32
+"""How often one text may have the very same piece: a log that says one thing a million times is not read a million times."""
 
 WHOLE_CALL = 90
 """A call's arguments up to this many characters are one segment."""
@@ -141,7 +145,11 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
     text, said = line.body, line.role is not Role.TOOL
     failed, decided = failures(text), decision_spans(text) if said else []
     cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
+    alike = Counter[str]()
     for start, end in split(text, line.standing or sorted([*failed.errors, *failed.frames])):
+        alike[text[start:end]] += 1
+        if alike[text[start:end]] > MOST_ALIKE:
+            continue
         terms, anchor = book.read(text, start, end, line.turn, said=said)
         for told in (_shared(failed.errors, start, end), _shared(failed.frames, start, end)):
             terms = (*terms, book.mark(text[slice(*told)], line.turn)) if told else terms

@@ -54,6 +54,7 @@ class Reason(StrEnum):
     BINARY = "binary file"
     UNKNOWN_ENCODING = "unknown encoding"
     CHANGED = "file changed while it was read"
+    KEPT_BACK = "file is kept back"
 
 
 _MISSING = frozenset({Reason.FILE_NOT_FOUND, Reason.SYMBOL_NOT_FOUND, Reason.BUFFER_NOT_FOUND})

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from polycontext.window.pills.beneath import open_beneath
 from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, Reason
+from polycontext.window.pills.kept_back import holds_secrets, kept_back
 from polycontext.window.pills.pill import PillType, check_name, is_name
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
 from polycontext.window.pills.tree import walk_files
@@ -58,7 +59,8 @@ class FileResolver:
 
     No name, link or race reaches what is outside of the roots. `limit` is in
     characters, `most_bytes` in bytes. `encoding` is tried where a file is not
-    UTF-8 and has no byte order mark.
+    UTF-8 and has no byte order mark. What version control keeps for itself or ignores, what holds secrets by its name, and what has
+    other names (hard links, perhaps from outside) is neither offered nor read, but with `everything`.
 
     >>> FileResolver(roots=["."], limit=30).resolve("README.md").truncated
     True
@@ -69,6 +71,7 @@ class FileResolver:
     limit: int = DEFAULT_LIMIT
     most_bytes: int = field(default=MOST_BYTES, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
+    everything: bool = field(default=False, kw_only=True)
 
     def resolve(self, name: str) -> Resolved:
         """Return the text of the file as it is now, cut at a line end where it is longer than the limit.
@@ -83,7 +86,8 @@ class FileResolver:
     def entries(self) -> Iterator[Candidate]:
         """Yield every file beneath the roots that no ignore file names and a pill can; this walks the folders."""
         paths = dict.fromkeys(path for root in self.roots for path in walk_files(root))
-        return (Candidate(path, self.type) for path in paths if is_name(path) and is_path(path))
+        offered = (path for path in paths if self.everything or not holds_secrets(path))
+        return (Candidate(path, self.type) for path in offered if is_name(path) and is_path(path))
 
     def read(self, name: str) -> tuple[str, str]:
         """Return the whole text of the file, and its path from its root with links followed; raise as `resolve`."""
@@ -103,6 +107,8 @@ class FileResolver:
         try:
             descriptor, path = open_beneath(root, name)
             with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+                if not self.everything:
+                    _check_open(root, name, path, os.fstat(descriptor).st_nlink)
                 return self._whole(file.fileno(), name), path
         except OSError as error:
             if error.errno in _ABSENT:
@@ -127,6 +133,15 @@ class FileResolver:
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise CannotAttachError(name, "was written while it was read", "sending again", Reason.CHANGED)
         return bytes(data)
+
+
+def _check_open(root: Path, name: str, path: str, links: int) -> None:
+    """Raise where the file called `name`, at `path` once links are followed, is kept back, or has other names on the disk."""
+    why = kept_back(root, name) or kept_back(root, path)
+    if why is None and links > 1:
+        why = f"has {links} names on this disk, perhaps outside of the roots"
+    if why is not None:
+        raise CannotAttachError(name, why, "another file, or a resolver made with everything=True", Reason.KEPT_BACK)
 
 
 def _absent(name: str) -> CannotAttachError:

@@ -53,6 +53,19 @@ def walk_files(root: Path) -> Iterator[str]:
                 yield path
 
 
+def is_ignored(root: Path, path: str) -> bool:
+    """Tell whether an ignore file on the way from `root` to the file at `path` names it or a folder that it is in."""
+    rules: _Rules = ()
+    folder = ""
+    for step in path.split("/"):
+        rules = _with_rules(_listed(root / folder), folder, rules)
+        last = folder + step == path
+        if _is_ignored(path if last else f"{folder}{step}/", rules):
+            return True
+        folder += f"{step}/"
+    return False
+
+
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:

@@ -25,6 +25,9 @@ ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}]},
 ]
+DEEP: dict[str, Any] = {"type": "object"}
+for _ in range(300):
+    DEEP = {"type": "object", "properties": {"a": DEEP}}
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
 
@@ -58,6 +61,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a reserve of all": (ContextOverflowError, "reserve", made(reserve=4000)),
     "tools as a text": (InvalidOptionError, "tools = 'find'", made(tools="find")),
     "no tool among the tools": (InvalidOptionError, r"tools\[0\] = None", made(tools=[None])),
+    "a schema that never ends": (InvalidDataError, "nested too deep", made(tools=[DEEP])),
     "one tool, no list": (InvalidOptionError, "tools", made(tools={"type": "function"})),
     "a clock that is a number": (InvalidOptionError, "clock = 5", made(clock=5)),
     "a listener, no list": (InvalidOptionError, "listeners", made(listeners=5)),
