@@ -34,7 +34,7 @@ from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn, count_tools
+from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
 
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from polycontext.polynomial.session.plugins import PromptMaker
 
 Clock = Callable[[], datetime]
-Calls = Iterable[ToolCall | Mapping[str, Any]]
+Calls = Iterable[Any]
+"""`ToolCall`s, a provider's JSON data, or objects of its SDK."""
 
 
 def utc_now() -> datetime:

@@ -43,12 +43,10 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     return Together(tuple(Add(turn, oversize=_checked(oversize)) for turn in turns))
 
 
-def _checked(oversize: object) -> Oversize:
-    match oversize:
-        case "error" | "cut":
-            return oversize
-        case _:
-            raise InvalidOptionError("oversize", oversize, "'error' or 'cut'")
+def _checked(oversize: Oversize) -> Oversize:
+    if oversize not in ("error", "cut"):
+        raise InvalidOptionError("oversize", oversize, "'error' or 'cut'")
+    return oversize
 
 
 def class_of(value: object) -> ResourceClass:

@@ -1,6 +1,7 @@
 """What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.tool_rules import ToolRule
@@ -43,14 +44,13 @@ def check_tools(tools: object) -> None:
         copied(tool, f"tools[{index}]")
 
 
-def check_rules(rules: object) -> tuple[ToolRule, ...]:
+def check_rules(rules: Any) -> tuple[ToolRule, ...]:
     """Return `rules`; raise `InvalidOptionError` for what is no list of them."""
     legal = 'a list of rules, such as [keep_last("read_file", per="path")]'
-    require("rules", rules, isinstance(rules, Iterable) and not isinstance(rules, str | Mapping), legal)
-    found = tuple(rules) if isinstance(rules, Iterable) else ()
-    for index, rule in enumerate(found):
+    require("rules", rules, isinstance(rules, list | tuple), legal)
+    for index, rule in enumerate(rules):
         require(f"rules[{index}]", rule, isinstance(rule, ToolRule), legal)
-    return found
+    return tuple(rules)
 
 
 def check_policy(projector: object, threshold: object) -> None:

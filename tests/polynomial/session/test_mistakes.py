@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Callable
+from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,16 +26,15 @@ ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}]},
 ]
-DEEP: dict[str, Any] = {"type": "object"}
-for _ in range(300):
-    DEEP = {"type": "object", "properties": {"a": DEEP}}
+DEEP: Any = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), {"type": "object"})
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
 
 
 def made(**options: Any) -> Mistake:
     """Return the mistake of making a session with these options."""
-    return lambda _: ContextSession(**{"max_tokens": 4000, "counter": FAST, **options})
+    given: dict[str, Any] = {"max_tokens": 4000, "counter": FAST, **options}
+    return lambda _: ContextSession(**given)
 
 
 REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
