@@ -70,10 +70,6 @@ agent-schema:
 fuzz *arguments:
     uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
 
-# Play the 10,000 sessions of the golden record anew and compare: [--check N-M] [--show N] [--jobs N].
-golden *arguments:
-    uv run python -m tests.golden.record {{ arguments }}
-
 # Run every example in the README, the docs and the docstrings.
 docs:
     uv run pytest tests/test_docs.py

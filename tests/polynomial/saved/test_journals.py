@@ -5,10 +5,12 @@ Each ``*.json`` was written by that release; its ``*.expected.json`` says what t
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import frozen
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
@@ -16,10 +18,33 @@ from polycontext.pressure import Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Turn
 from polycontext.window.part import PartKind
-from tests.golden.commands import Words
-from tests.golden.sessions import Ticking
 
 FOLDER = Path(__file__).parent / "journals"
+
+
+@frozen
+class Words:
+    """Count a token a word."""
+
+    exact: bool = False
+
+    def count(self, text: str) -> int:
+        """Return the words of `text`."""
+        return len(text.split())
+
+
+class Ticking:
+    """Tell a time that is a second later whenever somebody asks."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2031, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        self._now += timedelta(seconds=1)
+        return self._now
+
+
 NAMES = sorted(path.name.removesuffix(".expected.json") for path in FOLDER.glob("*.expected.json"))
 
 
