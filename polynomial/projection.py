@@ -81,6 +81,7 @@ def project(
     Args:
         messages: the provider's own message list; it may end on open calls.
         max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
+        provider: whose format the list is in; noticed where nothing is said.
         query: what the next answer is about: what speaks most of it stands whole, and weighs more in the gist. Without one, what the
             user has just said where that asks about the past.
         rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
