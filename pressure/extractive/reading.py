@@ -13,7 +13,7 @@ from polycontext.window.text.cues import decision_spans, failures
 from polycontext.window.text.segments import Span, lead_in, split
 from polycontext.window.text.terms import TermBook
 
-MOST_ALIKE = 32
+MOST_ALIKE = 1_000
 """How often one text may have the very same piece: a log that says one thing a million times is not read a million times."""
 
 WHOLE_CALL = 90
