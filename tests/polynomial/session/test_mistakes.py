@@ -26,7 +26,8 @@ ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}]},
 ]
-DEEP: Any = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), {"type": "object"})
+START: dict[str, Any] = {"type": "object"}
+DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), START)
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
 
@@ -39,8 +40,8 @@ def made(**options: Any) -> Mistake:
 
 REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "an empty reply": (InvalidTurnError, "content", lambda s: s.add_assistant_turn(None, None)),
-    "calls as a text": (InvalidTurnError, "no list", lambda s: s.add_assistant_turn("ok", "search")),  # type: ignore[arg-type]
-    "one call, no list": (InvalidTurnError, "no list", lambda s: s.add_assistant_turn("ok", {"id": "c"})),  # type: ignore[arg-type]
+    "calls as a text": (InvalidTurnError, "no list", lambda s: s.add_assistant_turn("ok", "search")),
+    "one call, no list": (InvalidTurnError, "no list", lambda s: s.add_assistant_turn("ok", {"id": "c"})),
     "a call of no shape": (InvalidTurnError, "keys", lambda s: s.add_assistant_turn("ok", [{"id": "c"}])),
     "a summariser that is a number": (InvalidOptionError, "summariser = 42", lambda _: ContextProjector(42)),
     "no summariser": (InvalidOptionError, "summariser = None", lambda _: ContextProjector(None)),

@@ -28,7 +28,7 @@ def gists_of(frozen: int, steps: int = 160) -> list[str]:
     for step in range(steps):
         session.add_assistant_turn(told(step))
         gist = next((turn.text for turn in session.window.all_turns() if turn.is_gist), None)
-        if gist is not None and gist != (gists or [None])[-1]:
+        if gist is not None and gist not in gists[-1:]:
             gists.append(gist)
     return gists
 
