@@ -1,6 +1,6 @@
 """Get a text into so many tokens: what a window is written into, by the window's own plans; one text by a summary of it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
@@ -62,3 +62,16 @@ def condense(
         if short and counter.count(short) <= max_tokens:
             return short
     return ""
+
+
+def shared(pool: int, wants: Sequence[int]) -> Sequence[int]:
+    """Return a share of `pool` for each of `wants`: none more than it wants, and what one leaves is the others'.
+
+    >>> shared(10, [2, 9, 9])
+    [2, 4, 4]
+    """
+    shares = [0] * len(wants)
+    for left, place in zip(range(len(wants), 0, -1), sorted(range(len(wants)), key=wants.__getitem__), strict=True):
+        shares[place] = min(wants[place], pool // left)
+        pool -= shares[place]
+    return shares

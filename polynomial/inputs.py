@@ -175,6 +175,8 @@ _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 
 def shown_text(turn: Turn) -> str:
     """Return what may be shown of what `turn` says: of an attachment its name, of a gist how many messages it stands for."""
+    if turn.is_gist and not turn.sources:
+        return "earlier messages"
     if turn.is_gist:
         return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
     attachment = attachment_of(turn)

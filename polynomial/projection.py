@@ -7,11 +7,12 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
+from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.machine.step import overflow
 from polycontext.polynomial.session.options import check_counter, check_rules, check_tools, whole_number
-from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser, is_gist_text
+from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
-from polycontext.window.opening import OPENING, is_opening, opening_of
+from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
 from polycontext.window.providers.recognising import AUTO, format_of
 from polycontext.window.tokens.counting import count_introduced
@@ -130,15 +131,11 @@ def _fitted(
 
 
 def _filled(window: ContextWindow, parsed: Parsed, opens: int | None = None) -> ContextWindow:
-    """Append the parsed turns, the user's opening before that at `opens`; gists of an earlier projection are taken for what they are."""
-    task_seen = False
-    for position, turn in enumerate(parsed.turns):
+    """Append the parsed turns, the user's opening before that at `opens`."""
+    for position, turn in enumerate(known_again(parsed.turns, has_task=False)):
         if position == opens:
             window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
-        gist = is_gist_text(turn.text) and (turn.role is Role.TOOL or (turn.role is Role.USER and task_seen))
-        task_seen = task_seen or (turn.role is Role.USER and not is_opening(turn))
-        sources = (f"earlier-{position + 1}",) if gist else ()
-        window = window.append(evolve(turn, resource_id=_id(position), sources=sources))
+        window = window.append(evolve(turn, resource_id=_id(position)))
     return window
 
 

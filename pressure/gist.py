@@ -46,9 +46,14 @@ def digest_text(body: str, source: str) -> str:
     return f"[Cut; the whole is {source} in the log]\n{body}"
 
 
-def is_gist_text(text: str) -> bool:
-    """Tell whether `text` is framed as a gist, as in a projection that comes back as input."""
-    return _SUMMARY_HEADER.match(text) is not None or _DIGEST_HEADER.match(text) is not None or _POINTER.fullmatch(text) is not None
+def is_gist_text(text: str, role: Role | None = None) -> bool:
+    """Tell whether `text` is framed as a gist, as in a projection that comes back as input; with a `role`, as one that stands there.
+
+    What a user said and that was cut is the user's words still.
+    """
+    if _DIGEST_HEADER.match(text) is not None:
+        return role is not Role.USER
+    return _SUMMARY_HEADER.match(text) is not None or _POINTER.fullmatch(text) is not None
 
 
 def unframed(text: str) -> str:

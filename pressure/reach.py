@@ -182,7 +182,7 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
 
 def _summaries(atoms: AtomColumns) -> Sequence[tuple[int, Turn]]:
     turns = atoms.turns
-    return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources]
+    return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources or turns[start].metadata]
 
 
 def _attachments(atoms: AtomColumns) -> "Mapping[int, Attachment]":

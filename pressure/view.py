@@ -238,14 +238,14 @@ def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
 
 
 def _held(turn: Turn) -> Fidelity:
-    return Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
+    return Fidelity.GIST if turn.sources else Fidelity.VERBATIM
 
 
 def _left(turn: Turn, coming: Mapping[str, Turn], named: Traces, traced: Traces) -> Fidelity:
     """Return what is left of a turn that goes: itself if it comes back as it was, or a trace of all that it stood for."""
     if coming.get(turn.resource_id) == turn:
         return _held(turn)
-    if not turn.is_gist:
+    if not turn.sources:
         return Fidelity.GIST if turn.resource_id in named else Fidelity.DROPPED
     if not traced.covers(turn.sources):
         return Fidelity.DROPPED

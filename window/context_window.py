@@ -178,6 +178,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.linearity
 
     @property
+    def has_task(self) -> bool:
+        """Tell whether the user has spoken: what comes first is the task."""
+        return self._contents.has_task
+
+    @property
     def open_calls(self) -> tuple[str, ...]:
         """Return the ids of the last atom's calls that have no result yet."""
         return self._contents.open_calls
@@ -267,7 +272,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         facts: dict[str, Any] = {
             **turn.metadata,
             "first_user": not old.has_task and _speaks_for_the_user(turn),
-            "gist": bool(turn.sources),
+            "gist": turn.is_gist,
             "has_calls": bool(turn.tool_calls),
             "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._asked(turn.role),
@@ -408,4 +413,4 @@ def _speaks_for_the_user(turn: Turn) -> bool:
     """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
     if is_opening(turn):
         return False
-    return turn.role is Role.USER and not turn.sources and (not turn.metadata or attachment_of(turn) is None)
+    return turn.role is Role.USER and not turn.is_gist and (not turn.metadata or attachment_of(turn) is None)

@@ -19,6 +19,9 @@ from polycontext.window.errors import InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.sources import Sources
 
+GIST = "gist"
+"""The metadata key of a turn that stands for others which nobody here knows: a gist of an earlier request that came back in a list."""
+
 
 class Role(StrEnum):
     """Say who speaks."""
@@ -185,8 +188,8 @@ class Turn:
 
     @property
     def is_gist(self) -> bool:
-        """Tell whether this turn stands for others."""
-        return bool(self.sources)
+        """Tell whether this turn stands for others: it knows them, or its metadata say ``{"gist": True}``, as of one that a list brought back."""
+        return bool(self.sources) or (bool(self.metadata) and self.metadata.get(GIST) is True)
 
     def with_tokens(self, tokens: int) -> "Turn":
         """Return the same turn with its token count."""

@@ -81,7 +81,7 @@ def build_context(
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
     history = visible_conversation(get_conversation_history(output, conversation), node.conversation)
     trace = visible_reasoning(get_reasoning_trace(conversation, turn), node.reasoning)
-    material = Material(output, conversation, turn, entities)
+    material = Material(output, conversation, turn, entities, node, history)
     layers = {
         Section.ENTITIES: () if node.entities is None else entity_parts(entity, node.entities),
         Section.CONVERSATION: conversation_parts(history),

@@ -2,6 +2,7 @@
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders.node import Addition, Material, Node, Section
+from polycontext.nodes.builders.standing import ATTACHED, GISTS, RESULTS, RULES, STANDING
 from polycontext.nodes.entities import EntityMode, format_entity_context
 from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ConversationPart as Said
@@ -19,7 +20,7 @@ def _do_not_read(material: Material) -> tuple[str, ...]:
 
 
 def _last_turn(material: Material) -> tuple[str, ...]:
-    summaries = material.conversation.turn_summaries
+    summaries = [each for each in material.conversation.turn_summaries[-1:] if each != TurnExecutionSummary(each.turn_num)]
     return (f"Last turn: {_short(_done(summaries[-1]), material)}",) if summaries else ()
 
 
@@ -70,6 +71,7 @@ UNDERSTAND = Node(
     EntityMode.CURATION,
     conversation=set(Said),
     reasoning=NODE_PARTS["understand"],
+    additions=(STANDING, RESULTS, ATTACHED, GISTS),
 )
 
 THINK = Node(
@@ -78,7 +80,7 @@ THINK = Node(
     EntityMode.REFS_AND_LABELS,
     conversation=set(Said),
     reasoning=NODE_PARTS["think"],
-    additions=(DO_NOT_READ, LAST_TURN),
+    additions=(STANDING, ATTACHED, GISTS, DO_NOT_READ, LAST_TURN),
 )
 
 ACT = Node(
@@ -87,7 +89,7 @@ ACT = Node(
     EntityMode.FULL,
     conversation={Said.RECENT},
     reasoning=NODE_PARTS["act"],
-    additions=(CONTENT_ARCHIVE, STEP_RESULTS, PREV_STEP_NOTE),
+    additions=(STANDING, RULES, RESULTS, ATTACHED, CONTENT_ARCHIVE, STEP_RESULTS, PREV_STEP_NOTE),
     budget=8000,
 )
 
@@ -97,7 +99,7 @@ REPLY = Node(
     EntityMode.REPLY,
     conversation={Said.RECENT, Said.ENGAGEMENT, Said.PENDING},
     reasoning=NODE_PARTS["reply"],
-    additions=(ACCOMPLISHED,),
+    additions=(STANDING, RULES, ATTACHED, ACCOMPLISHED),
 )
 
 NODES = {node.name: node for node in (UNDERSTAND, THINK, ACT, REPLY)}

@@ -14,6 +14,7 @@ from attrs import Factory, define, field, frozen
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
 from polycontext.nodes.builders.node import Section
+from polycontext.nodes.fitting import shared
 from polycontext.nodes.prompt_text import MARK, Entry, quoted
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
@@ -186,7 +187,7 @@ class _Cutting:
         pool = budget - tokens
         # A text need not take what its parts take: what the words are over, they are given less.
         while pool > 0:
-            longer = _written(blocks, _shared(pool, wants))
+            longer = _written(blocks, shared(pool, wants))
             over = (taken := self.counter.count(longer)) - budget
             if over <= 0:
                 return longer, taken, gisted, dropped
@@ -202,15 +203,6 @@ class _Cutting:
                 yield note
             else:
                 yield from (entry.text for entry in entries)
-
-
-def _shared(pool: int, wants: Sequence[int]) -> Sequence[int]:
-    """Return a share of `pool` for each of `wants`: none more than it wants, and what one leaves is the others'."""
-    shares = [0] * len(wants)
-    for left, place in zip(range(len(wants), 0, -1), sorted(range(len(wants)), key=wants.__getitem__), strict=True):
-        shares[place] = min(wants[place], pool // left)
-        pool -= shares[place]
-    return shares
 
 
 def _written(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.checks import checked, chosen, texts, whole_from
 from polycontext.nodes.entities import EntityContext, EntityMode
-from polycontext.nodes.history import ConversationPart
+from polycontext.nodes.history import ConversationHistory, ConversationPart
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from polycontext.nodes.reasoning import ReasoningPart
 from polycontext.polynomial import ContextOutput
@@ -24,12 +24,17 @@ class Section(StrEnum):
 
 @frozen
 class Material:
-    """Hold what contexts are built of: the machine's output, what is remembered, the exchange under way, and what exists."""
+    """Hold what contexts are built of: the machine's output, what is remembered, the exchange under way, and what exists.
+
+    `node` is who reads, `history` what it reads of the conversation anyway.
+    """
 
     output: ContextOutput
     conversation: ConversationContext
     turn: CurrentTurn
     entities: EntityContext
+    node: "Node"
+    history: ConversationHistory
 
 
 def _section(section: Section | str) -> Section:

@@ -1,5 +1,6 @@
 """Build layer 2 from the machine's output and what is remembered (seed 003 layer 2)."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,7 @@ from polycontext.nodes.history.exchanges import ConversationHistory, Conversatio
 from polycontext.polynomial import ContextOutput
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
+from polycontext.window.opening import is_opening
 
 if TYPE_CHECKING:
     from polycontext.nodes.memory import ConversationContext
@@ -97,15 +99,41 @@ def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "
             break
         if turn.role is Role.USER and not turn.is_gist:
             asked.append(turn)
-        elif turn.role is Role.ASSISTANT and not turn.tool_calls and turn.text.strip():
+        elif _answers(turn):
             if asked:
                 break
             answers.append(turn)
-    if not asked:
-        return None
-    return Exchange(_said(asked), _said(answers), asked[-1].timestamp.isoformat(), asked[0].resource_id)
+    return _exchange(asked[::-1], answers[::-1]) if asked else None
 
 
-def _said(newest_first: list[Turn]) -> str:
-    named = ((turn, attachment_of(turn)) for turn in reversed(newest_first))
+def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
+    """Yield the exchanges of `turns` in order; the answer of the last may be empty.
+
+    Law: those that `open_exchange` finds where each is closed once it is answered.
+    """
+    asked: list[Turn] = []
+    answers: list[Turn] = []
+    for turn in turns:
+        if turn.role is Role.USER and not turn.is_gist:
+            if answers:
+                yield _exchange(asked, answers)
+                asked, answers = [], []
+            asked.append(turn)
+        elif asked and _answers(turn):
+            answers.append(turn)
+    if asked:
+        yield _exchange(asked, answers)
+
+
+def _answers(turn: Turn) -> bool:
+    return turn.role is Role.ASSISTANT and not turn.tool_calls and bool(turn.text.strip())
+
+
+def _exchange(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
+    return Exchange(_said(asked), _said(answers), asked[0].timestamp.isoformat(), asked[-1].resource_id)
+
+
+def _said(turns: Sequence[Turn]) -> str:
+    """Return what was said; what was attached by its name, and nothing for the line that opens where the assistant spoke first."""
+    named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
     return "\n".join(attachment.mention if attachment else turn.text.strip() for turn, attachment in named)

@@ -162,6 +162,8 @@ def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None
 
 
 def _told(turn: Turn) -> str:
+    if turn.is_gist and not turn.sources:
+        return "earlier messages"
     if turn.is_gist:
         return f"{len(turn.sources)} earlier message" + "s" * (len(turn.sources) != 1)
     attachment = attachment_of(turn)

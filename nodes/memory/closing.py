@@ -1,12 +1,13 @@
 """Close an exchange: what happened in it becomes what is remembered (seed 003, "Summarize")."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import define, evolve
 
 from polycontext.linearity import CallerError
 from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, open_exchange
+from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, Exchange, open_exchange
 from polycontext.nodes.memory.conversation import ConversationContext
 from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.memory.digest import Digest
@@ -67,7 +68,8 @@ def close_turn(
         raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
     summary = summarize(turn)
     counter = output.window.counter
-    remembered = _with_exchange(conversation, turn, output, projector)
+    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
+    remembered = conversation if found is None else with_exchange(conversation, found, counter, projector, turn.routing)
     remembered = _with_summary(remembered, summary, counter, projector)
     remembered = evolve(remembered, engagement=conversation.engagement.after(summary, engagement, counter=counter), pending=turn.pending)
     for step in turn.steps:
@@ -76,18 +78,18 @@ def close_turn(
     return remembered
 
 
-def _with_exchange(
-    conversation: ConversationContext, turn: CurrentTurn, output: ContextOutput, projector: ContextProjector | None
+def with_exchange(
+    conversation: ConversationContext,
+    found: Exchange,
+    counter: TokenCounter,
+    projector: ContextProjector | None = None,
+    routing: Mapping[str, Any] | None = None,
 ) -> ConversationContext:
-    """Move the exchange under way, where there is one, to the recent exchanges; an exchange may be closed without a word said."""
-    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    if found is None:
-        return conversation
-    counter = output.window.counter
+    """Return what is remembered after `found`: it joins the recent exchanges, the oldest of which moves to the digest."""
     closed = ConversationTurn(
         user=condense(found.user, USER_TOKENS, role=Role.USER, counter=counter),
         assistant_summary=condense(found.answer, ANSWER_TOKENS, counter=counter),
-        routing=turn.routing,
+        routing=routing,
         timestamp=found.timestamp,
     )
     turns = (*conversation.recent_turns, closed)

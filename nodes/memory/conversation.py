@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from attrs import evolve, field, frozen
@@ -19,6 +19,10 @@ from polycontext.nodes.memory.digest import Digest
 from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.window import TokenCounter
+
+if TYPE_CHECKING:
+    from polycontext.polynomial import ContextSession
+    from polycontext.pressure import ContextProjector
 
 
 def _content(value: Any) -> Any:
@@ -156,6 +160,17 @@ class ConversationContext(Stored):
     content_archive: ContentArchive = field(factory=ContentArchive)
     understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_a(tuple))
     closed_id: str = field(default="", validator=is_text)
+
+    @classmethod
+    def from_session(cls, session: "ContextSession", *, projector: "ContextProjector | None" = None) -> "ConversationContext":
+        """Return what would be remembered of an existing session, had every answered exchange since the last clear been closed as it ended.
+
+        What nodes decided and did is not in a session's journal: steps, goals, entities and results begin with the
+        next exchange. `projector` compresses the digest. O(journal).
+        """
+        from polycontext.nodes.memory.remembering import remembered  # noqa: PLC0415 - it closes exchanges, hence knows this class
+
+        return remembered(session, projector)
 
     @property
     def history_summary(self) -> str:

@@ -70,7 +70,7 @@ class Past:
         Law: the same whether what came before was remembered or is read again.
         """
         most = int(CANDIDATE_SHARE * max_tokens)
-        ids = tuple(each for turn in sources if not is_summary(turn) for each in source_ids(turn))
+        ids = tuple(each for turn in sources if not _made_here(turn) for each in source_ids(turn))
         unread: list[Batch] = []
         known = None
         for batch in chain([(hash((self._key, ids)), ids)], map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))):
@@ -92,8 +92,13 @@ def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
     return tuple(
         each
         for splice in edit.splices
-        if all(is_summary(turn) for turn in splice.turns)
+        if all(_made_here(turn) for turn in splice.turns)
         for turn in turns[splice.start : splice.stop]
-        if not is_summary(turn) and turn.resource_id not in dropped
+        if not _made_here(turn) and turn.resource_id not in dropped
         for each in source_ids(turn)
     )
+
+
+def _made_here(turn: Turn) -> bool:
+    """Tell whether `turn` is a gist of turns of this log; one that came in is in the log itself, and is read as it is."""
+    return bool(turn.sources) and is_summary(turn)

@@ -19,7 +19,7 @@ from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, Compress, Oversize, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.intake import Messages, added, all_added, attached, checked_ids, class_of
+from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of
 from polycontext.polynomial.session.options import (
     check_counter,
     check_plugins,
@@ -233,10 +233,8 @@ class ContextSession(ReadableSession):
         """
         return self._write(attached(item, source, resource_class), expected_revision)
 
-    def send_message(
-        self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
-    ) -> ContextOutput:
-        """Attach items, each with its source, and add what the user says of them, as one commit."""
+    def send_message(self, content: str, items: Items = (), *, expected_revision: int | None = None) -> ContextOutput:
+        """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
         return self._write(self._message(content, items), expected_revision)
 
     def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
@@ -358,9 +356,7 @@ class ContextSession(ReadableSession):
         """Add a context item as one user turn; see `attach`."""
         return await self._awrite(attached(item, source, resource_class), expected_revision)
 
-    async def asend_message(
-        self, content: str, items: Iterable[tuple[ContextItem, str | None]] = (), *, expected_revision: int | None = None
-    ) -> ContextOutput:
+    async def asend_message(self, content: str, items: Items = (), *, expected_revision: int | None = None) -> ContextOutput:
         """Attach items and add what the user says of them; see `send_message`."""
         return await self._awrite(self._message(content, items), expected_revision)
 
@@ -515,8 +511,8 @@ class ContextSession(ReadableSession):
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
-    def _message(self, content: str, items: Iterable[tuple[ContextItem, str | None]]) -> Together:
-        return Together((*(attached(item, source) for item, source in items), Add(self._turn(Role.USER, content))))
+    def _message(self, content: str, items: Items) -> Together:
+        return Together((*all_attached(items), Add(self._turn(Role.USER, content))))
 
     def _write(self, command: Command, expected_revision: int | None) -> ContextOutput:
         return self._writer.write(Asked(command, self._clock()), expected_revision)

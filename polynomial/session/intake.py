@@ -14,6 +14,7 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import format_of
 
 Messages = Iterable[Turn | Mapping[str, Any]]
+Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
 
 
 def added(turn: object, resource_class: ResourceClass | str | None, oversize: Oversize) -> Add:
@@ -26,6 +27,24 @@ def attached(item: ContextItem, source: str | None, resource_class: ResourceClas
     return Attach(item, ITEM_IDS, source, None if resource_class is None else class_of(resource_class))
 
 
+def all_attached(items: object) -> tuple[Attach, ...]:
+    """Return the commands that attach `items`: each an item, or one with its source.
+
+    Raises:
+        InvalidOptionError: no items.
+    """
+    commands = []
+    for each in items if isinstance(items, Iterable) else (items,):
+        match each:
+            case ContextItem() as item:
+                commands.append(attached(item, None))
+            case (ContextItem() as item, str() | None as source):
+                commands.append(attached(item, source))
+            case _:
+                raise InvalidOptionError("items", each, "a list of ContextItem, or of pairs (ContextItem, source)")
+    return tuple(commands)
+
+
 def all_added(conversation: Conversation, messages: object, provider: Provider | str, oversize: Oversize) -> Together:
     """Return the command that takes turns, or a provider's messages, in behind `conversation`; where the assistant is first, the user opens.
 
@@ -36,7 +55,10 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
         turns = list(map(checked_turn, given))
     else:
-        turns = list(format_of(given, provider).parse(given, waiting=conversation.window.open_calls).turns)
+        from polycontext.polynomial.brought_back import known_again  # noqa: PLC0415 - for lists
+
+        parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
+        turns = list(known_again(parsed.turns, has_task=conversation.window.has_task))
     place = opening_of(turns) if conversation.state is ContextState.EMPTY else None
     if place is not None:
         turns.insert(place, Turn(Role.USER, OPENING, timestamp=turns[place].timestamp))

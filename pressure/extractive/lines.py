@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.gist import NO_TEXT, attachment_in, is_gist_text, unframed
+from polycontext.pressure.gist import NO_TEXT, attachment_in, unframed
 from polycontext.window import Role, Turn
 from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.segments import MIN_CHARS, Span, normalise
@@ -25,6 +25,8 @@ CALL, BODY = 0, 1
 """The two texts of a line: a call's arguments, and what was said or answered."""
 
 _TOOL = "tool"
+_EARLIER = "earlier"
+"""Stands before what a gist that came in says in another's name."""
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
@@ -78,7 +80,7 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
         if turn.role is Role.TOOL:
             _add_result(lines, open_calls, turn, index)
             continue
-        if _is_summary(turn):
+        if turn.is_gist:
             lines.extend(_gist_lines(turn, index))
         elif attachment := attachment_in(turn):
             lines.append(_attached_line(turn, index, f"attached {attachment.type} {attachment.name}"))
@@ -87,10 +89,6 @@ def lines_of(turns: Sequence[Turn]) -> list[Line]:
         open_calls = _add_calls(lines, turn, index)
         asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     return [_unlabelled(lines[0])] if len(turns) == 1 and turns[0].role is Role.TOOL else lines
-
-
-def _is_summary(turn: Turn) -> bool:
-    return turn.is_gist or (turn.role is Role.USER and is_gist_text(turn.text))
 
 
 def _one_line(text: str) -> str:
@@ -147,7 +145,20 @@ def _unlabelled(line: Line) -> Line:
 
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
     blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
-    return [_read_back(block, index) for block in blocks if block]
+    read = _read_back if turn.sources else _heard_of
+    return [read(block, index) for block in blocks if block]
+
+
+def _heard_of(block: str, index: int) -> Line:
+    """Return a line of a gist that came in: only the user can have sent it, so that it speaks for the user and for nobody else.
+
+    What carries no label may be the user's too, who wrote something that looks like a gist: what it demands stands.
+    """
+    spoken = _SPOKEN_LINE.match(block)
+    if _CALL_LINE.match(block) or (spoken and spoken[1].partition(" ")[0] == Role.USER):
+        return _read_back(block, index)
+    standing = () if spoken else standing_spans(block, block)
+    return Line(LineKind.SPOKEN, _EARLIER, index, _unwrapped(block, standing), role=Role.ASSISTANT, standing=standing)
 
 
 def _read_back(block: str, index: int) -> Line:

@@ -15,7 +15,7 @@ from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.pressure.gist import digest_text, summary_text
+from polycontext.pressure.gist import digest_text, is_gist_text, summary_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TiktokenCounter
 from polycontext.window.providers import Provider, check, get_format
 from tests.polynomial.conversations import (
@@ -74,7 +74,8 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: 
     assert recount(projection.messages, FAST) <= projection.tokens_after <= budget
     assert recount(messages, FAST) == projection.tokens_before
     users = [m for m in messages if m["role"] == "user"]
-    kept = [m for m in messages if m["role"] == "system" or m is users[0] or (m is users[-1] and question_fits(messages, budget))]
+    asked = question_fits(messages, budget) and not is_gist_text(str(users[-1]["content"]))
+    kept = [m for m in messages if m["role"] == "system" or m is users[0] or (m is users[-1] and asked)]
     assert is_subsequence([said(m) for m in kept], [said(m) for m in projection.messages])
     originals = [m for m in projection.messages if m in messages]
     assert is_subsequence(originals, messages)
@@ -182,15 +183,7 @@ def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
     summary, digest = summary_text("user: booked UA100"), digest_text("21 degrees", "t4")
     messages = [user(summary), user(summary), call("a"), result("a", digest), call("a"), result("a", "21 degrees"), assistant(summary)]
     window = _filled(ContextWindow(1_000, counter=FAST), get_format("openai").parse(messages))
-    assert [(turn.resource_id, turn.sources) for turn in window.all_turns()] == [
-        ("t1", ()),
-        ("t2", ("earlier-2",)),
-        ("t3", ()),
-        ("t4", ("earlier-4",)),
-        ("t5", ()),
-        ("t6", ()),
-        ("t7", ()),
-    ]
+    assert [turn.resource_id for turn in window.all_turns() if turn.is_gist] == ["t2", "t4"]
 
 
 # --- overflow -----------------------------------------------------------------------

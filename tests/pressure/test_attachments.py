@@ -105,8 +105,8 @@ def test_the_superseded_attachment_yields_first_and_exactly() -> None:
 
 
 def test_a_pointer_is_not_summarised() -> None:
-    """It says nothing that a later turn does not; a projection that comes back as input has it as plain text."""
-    pointer = user("[Superseded: a later attachment has the current text of src/a {b}.py]")
+    """It says nothing that a later turn does not; also where it came back in a list."""
+    pointer = Turn("user", "[Superseded: a later attachment has the current text of src/a {b}.py]", metadata={"gist": True})
     assert ExtractiveSummariser().summarise([pointer, user("Book a flight.")], 100, counter=FAST) == "user: Book a flight."
 
 

@@ -1,5 +1,6 @@
 """Attachments: how a context item stands in a conversation, as one user turn that says so in its metadata."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 _KEY = "context_item"
 _LONGEST_NAME = 80
 _FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
+_ITEM = re.compile(r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3")
+_BROUGHT_BACK = "earlier"
+"""The id of an item of which no more is known than its text."""
 
 
 @frozen
@@ -50,8 +54,11 @@ def source_of(item: ContextItem) -> str | None:
     """
     from polycontext.window.items.markdown import label_of  # noqa: PLC0415 - here and below: for those who attach something
 
-    label = label_of(item)
-    return (label if item.type in _FROM_FILE else f"{item.type} {label}") if label else None
+    return _source(item.type, label_of(item))
+
+
+def _source(kind: ItemType, label: str) -> str | None:
+    return (label if kind in _FROM_FILE else f"{kind} {label}") if label else None
 
 
 def item_turn(item: ContextItem, source: str | None = None) -> Turn:
@@ -70,6 +77,19 @@ def attachment_of(turn: Turn) -> Attachment | None:
             return Attachment(item_id, ItemType(kind), source, label)
         case _:
             return None
+
+
+def attached_metadata(text: str) -> Mapping[str, Any] | None:
+    r"""Return the metadata of a turn that attached an item, from its `text` as it came back in a list; None for any other text.
+
+    >>> attached_metadata("### Code\n#### a.py:3\n```python\nx + 1\n```")["context_item"]["label"]
+    'a.py:3'
+    """
+    found = _ITEM.fullmatch(text)
+    if found is None:
+        return None
+    kind, label = ItemType(found[1].lower().replace(" ", "-")), found[2] or ""
+    return {_KEY: {"id": _BROUGHT_BACK, "type": str(kind), "source": _source(kind, label), "label": label}}
 
 
 def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:

@@ -5,10 +5,19 @@ from itertools import count
 
 from attrs import frozen
 
+from polycontext.linearity import ResourceClass
 from polycontext.nodes import ConversationContext, CurrentTurn, SessionIdRegistry, close_turn
 from polycontext.nodes.history import PendingState
 from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.pressure import ContextProjector
+from polycontext.window import ContextItem, ToolCall
 
+GIST = "assistant: GISTED-WORDS\nfind({}) -> GISTED-RESULT"
+DEMANDED = {
+    3: (". From now on, never DEMANDED-3.", None),
+    4: (". You must REQUIRED-4.", ResourceClass.REQUIRED),
+}
+ATTACHING, PINNING = 5, 6
 START = datetime(2026, 3, 1, 18, tzinfo=UTC)
 
 
@@ -32,16 +41,42 @@ def _registry() -> SessionIdRegistry:
 
 
 def lived() -> Lived:
-    """Live nine turns and begin the tenth; the seventh's exchange is older than the recent ones, the first's is digested."""
+    """Live nine turns and begin the tenth; the seventh's exchange is older than the recent ones, the first's is digested.
+
+    Before them stand rules, a task and a gist; in between, what was demanded, attached and pinned.
+    """
     ticks = count()
-    session = ContextSession(8000, clock=lambda: START + timedelta(minutes=next(ticks)))
+    session = ContextSession(8000, clock=lambda: START + timedelta(minutes=next(ticks)), projector=ContextProjector(lambda *_, **__: GIST))
+    _begin(session)
     conversation = ConversationContext()
     for number in range(1, 10):
-        session.add_user_turn(f"SAID-{number} please")
-        session.add_assistant_turn(f"ANSWERED-{number}, gladly.")
+        _say(session, number)
         conversation = close_turn(conversation, _closed(number), session.output)
     session.add_user_turn("SAID-NOW please")
     return Lived(session.output, conversation.with_registry(_registry()), _begun())
+
+
+def _begin(session: ContextSession) -> None:
+    """Compress three messages behind the task, of which the second holds a result."""
+    session.add_system("SYSTEM-RULE")
+    session.add_user_turn("TASK-0 please")
+    session.add_assistant_turn(None, [ToolCall("c0", "find")])
+    session.add_tool_turn("It is there. " * 200, tool_call_id="c0")
+    session.add_assistant_turn("It is there, as you thought. " * 50)
+    session.compress(0.05)
+
+
+def _say(session: ContextSession, number: int) -> None:
+    if number == ATTACHING:
+        session.attach(ContextItem("ATTACHED-TEXT", "code", {"filename": "a.py", "start_line": 3}, id="ctx-1", timestamp=0))
+    said, resource_class = DEMANDED.get(number, ("", None))
+    session.add_user_turn(f"SAID-{number} please{said}", resource_class=resource_class)
+    if number == PINNING:
+        session.add_assistant_turn(None, [ToolCall("c1", "find")])
+        session.pin(session.add_tool_turn("PINNED-RESULT", tool_call_id="c1").window.all_turns()[-1].resource_id)
+    output = session.add_assistant_turn(f"ANSWERED-{number}, gladly.")
+    if number == PINNING:
+        session.pin(output.window.all_turns()[-1].resource_id)
 
 
 def _closed(number: int) -> CurrentTurn:

@@ -45,6 +45,15 @@ CELLS: dict[str, tuple[list[str], str]] = {
     "own decisions": (["Turn 3: retained CURATED-3 (REASON-3)"], "x..."),
     "curation, summed up": (["Curation: retained CURATED-9 (REASON-9)", "Curation: retained CURATED-NOW"], ".x.."),
     "phase": (["Phase: narrowing"], ".x.x"),
+    # what the machine kept
+    "the task, and what the user demanded since": (["still holds: TASK-0 please", "From now on, never DEMANDED-3"], "xxxx"),
+    "what the user demanded where the view has no room for all of it": (["still holds: You must REQUIRED-4"], "xxxx"),
+    "what the assistant said and was pinned": (["ANSWERED-6"], "xxxx"),
+    "what a tool said and was pinned": (["Pinned: PINNED-RESULT"], "x.x."),
+    "rules of the system": (["Rules: SYSTEM-RULE"], "..xx"),
+    "what is attached": (["Attached [@a.py:3]: ATTACHED-TEXT"], "xxxx"),
+    "gists, and for how many turns": (["In place of 3 earlier messages: ", "GISTED-WORDS"], "xx.."),
+    "what a tool said that is in a gist": (["GISTED-RESULT"], "...."),
     # what each node must be told besides
     "what needs no reading": (["DO NOT re-read:"], ".x.."),
     "last turn": (["Last turn: OUTCOME-9"], ".x.."),
