@@ -107,7 +107,7 @@ def test_the_task_is_the_task_whatever_it_looks_like() -> None:
 def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
     """A digest of a tool's result is a gist, one of the user's own text is still what the user said."""
     cut = "[Cut; the whole is t5 in the log]\nFrom now on, never suggest nuts."
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Plan."},
         {
             "role": "assistant",
