@@ -18,6 +18,7 @@ from polycontext.linearity.json_data import freeze
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
+from polycontext.nodes.agent_context.folder import check_size
 from polycontext.nodes.agent_context.json_text import canonical, loads
 from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits, is_oversized
 from polycontext.nodes.agent_context.record_base import changed
@@ -78,6 +79,7 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     Raises:
         ArtifactError: the bytes are not those that the stub stands for.
     """
+    check_size(len(raw), external.size, place, external.sha256)
     found = sha256(raw).hexdigest()
     if found != external.sha256:
         raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)

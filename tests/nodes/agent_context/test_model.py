@@ -17,7 +17,16 @@ from polycontext.nodes import agent_context
 from polycontext.nodes.agent_context import AgentContext, Artifact, Fact, Intent, records
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import Record, changed, layout, written
-from polycontext.nodes.agent_context.records import ExternalContent, LLMUsage, ReasoningContext, Relationship
+from polycontext.nodes.agent_context.records import (
+    AgentMetrics,
+    AgentRun,
+    ExternalContent,
+    LLMUsage,
+    PerformanceData,
+    ReasoningContext,
+    Relationship,
+    RetrievalPlan,
+)
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
 from tests.nodes.agent_context.strategies import CONTEXTS, RECORDS
 
@@ -208,7 +217,8 @@ def test_edges_are_legal() -> None:
     """The ends of each range are in it, and a whole number is a legal confidence."""
     assert [Intent(confidence=value).confidence for value in (0, 1, 0.0, 1.0)] == [0.0, 1.0, 0.0, 1.0]
     assert type(Intent(confidence=1).confidence) is float
-    assert LLMUsage(total_tokens=2**63 - 1, prompt_tokens=-(2**63)).total_tokens == 2**63 - 1
+    assert LLMUsage(total_tokens=2**63 - 1, prompt_tokens=0).total_tokens == 2**63 - 1
+    assert RetrievalPlan(priority=-(2**63)).priority == -(2**63)
 
 
 class Stamp(datetime):
@@ -288,3 +298,26 @@ def test_what_breaks_while_a_record_is_made_is_not_taken_for_an_unknown_field() 
 
     with pytest.raises(TypeError, match="defect"):
         Broken.from_json({})
+
+
+NEGATIVE = [
+    (LLMUsage, {"total_tokens": -1}),
+    (LLMUsage, {"prompt_tokens": -1}),
+    (LLMUsage, {"completion_tokens": -(2**63)}),
+    (LLMUsage, {"cost_usd": -0.01}),
+    (LLMUsage, {"by_agent": {"inference": -1}}),
+    (AgentMetrics, {"duration_ms": -1}),
+    (AgentMetrics, {"llm_calls": -1}),
+    (AgentMetrics, {"tokens": -1}),
+    (AgentMetrics, {"cost": -1}),
+    (PerformanceData, {"total_duration_ms": -1}),
+    (AgentRun, {"duration_ms": -1}),
+    (ExternalContent, {"size": -1}),
+]
+
+
+@pytest.mark.parametrize(("cls", "fields"), NEGATIVE)
+def test_there_are_no_negative_counts(cls: type[Record], fields: dict[str, Any]) -> None:
+    """Nobody used less than no tokens, time, money or bytes; the error names the field."""
+    with pytest.raises(InvalidDataError, match=r"^\w+(\.inference)?: -.* is negative; legal: a (whole )?number from 0"):
+        cls.from_json(fields)
