@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from stat import S_ISREG
-from tempfile import mkstemp
 
 from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
 
@@ -29,17 +29,17 @@ class FolderObjects:
 
     def put(self, name: str, raw: bytes) -> None:
         """Store an object under a name, in place of what is there; a reader sees the one or the other, also after a crash."""
-        descriptor, path = mkstemp(prefix=".", suffix=".part", dir=self._folder)
+        part = self._folder / f".{token_hex(8)}.part"
         try:
-            with open(descriptor, "wb") as file:
+            with part.open("xb") as file:
                 file.write(raw)
                 file.flush()
                 # A stub is about to take the place of these bytes: they must outlive a power cut.
                 os.fsync(file.fileno())
-            os.replace(path, self._folder / name)
+            part.replace(self._folder / name)
         except BaseException:
             with suppress(OSError):
-                os.unlink(path)
+                part.unlink()
             raise
 
     def get(self, name: str, size: int) -> bytes:

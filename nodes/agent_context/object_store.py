@@ -119,7 +119,8 @@ class ObjectStoreExternalizer:
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
         with _reported(place), _as_os_error():
-            return cls(ObstoreObjects(from_url(place, config=dict(config or {}), **options), place), place)
+            made: dict[str, Any] = {**options, "config": dict(config or {})}
+            return cls(ObstoreObjects(from_url(place, **made), place), place)
 
     @classmethod
     def _folder(cls, folder: Path, place: str) -> Self:
