@@ -245,7 +245,7 @@ class AgentContextStore:
             self._checker.refuse_oversized(context)
         except ContextSizeError as error:
             return error.unit != "bytes"
-        return measure(context.audit).size <= self._policy.max_bytes
+        return sum(measure(record).size for record in context.audit.diffs) <= self._policy.bytes_of_diffs
 
     @contextmanager
     def _recording(self, agent: str) -> Generator[AgentContextRun]:

@@ -38,6 +38,16 @@ class AuditPolicy:
     keep_diffs: int = field(default=100, validator=is_size)
     max_bytes: int = field(default=1024 * KIB, validator=is_size)
 
+    @property
+    def bytes_of_runs(self) -> int:
+        """Return the share of each ring of runs."""
+        return self.max_bytes // _SHARE_OF_RUNS
+
+    @property
+    def bytes_of_diffs(self) -> int:
+        """Return what is left for the diffs."""
+        return self.max_bytes - 2 * self.bytes_of_runs
+
 
 def trails(audit: AuditContext, run: AgentRun, diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[AuditContext]:
     """Yield trails with a run on record, from the fullest that the policy allows to the leanest; no array is longer than `most`.
@@ -57,7 +67,7 @@ def trails(audit: AuditContext, run: AgentRun, diffs: tuple[ContextDiff, ...], p
 
 
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
-    share = policy.max_bytes // _SHARE_OF_RUNS
+    share = policy.bytes_of_runs
     failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), share)
     others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), share)
     kept = set(map(id, (*failed, *others)))
@@ -78,11 +88,10 @@ def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
 def _shortened(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
     """Yield trails of diffs, each with more of them joined; the last has but the newest."""
     keep = min(policy.keep_diffs, most - 1, len(diffs))
-    share = policy.max_bytes - 2 * (policy.max_bytes // _SHARE_OF_RUNS)
     while True:
         # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
         found = rolled_up(diffs, keep)
-        if sum(measure(record).size for record in found) <= share:
+        if sum(measure(record).size for record in found) <= policy.bytes_of_diffs:
             yield found
         if keep == 0:
             break
