@@ -17,6 +17,7 @@ from polycontext.nodes.agent_context import (
     ArtifactError,
     ArtifactFault,
     ContextLimits,
+    ContextPatch,
     ContextSizeChecker,
     ContextSizeError,
     ContextSizeWarning,
@@ -26,9 +27,9 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.artifacts import STUB, retrieve_value
-from polycontext.nodes.agent_context.json_text import same
+from polycontext.nodes.agent_context.json_text import dumps, same
 from polycontext.nodes.agent_context.records import ExternalContent, Query
-from tests.nodes.agent_context.changes import START
+from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON
 from tests.nodes.agent_context.test_artifacts import LATER, Failing
 
@@ -140,11 +141,25 @@ def test_text_fields_stay_text(folder: ObjectStoreExternalizer) -> None:
 def test_what_the_trail_holds_leaves_as_well(folder: ObjectStoreExternalizer) -> None:
     """Values that were replaced since stand in the diffs: when the trail is full they leave there, and no diff is joined for it."""
     store = AgentContextStore(START, artifacts=folder)
+    sizes: list[int] = []
     for number in range(30):
         store.write("intent_detection", {"reasoning.entities": {"page": f"{number:02}" * (SIXTY // 2)}})
+        sizes.append(len(dumps(store.context.audit)))
     assert len(store.context.audit.diffs) == 30
+    assert max(sizes) > 10 * SIXTY
+    assert min(sizes[10:]) < SIXTY
     assert store.replay() == store.context
-    assert len(list(folder.stored())) > 10
+
+
+def test_what_the_context_came_with_leaves_as_well(folder: ObjectStoreExternalizer) -> None:
+    """Values that were there when the store was opened leave as others do, and replaying begins with their stubs."""
+    pages = {f"page {number}": f"{number:02}" * (SIXTY // 2) for number in range(30)}
+    store = AgentContextStore(write(START, reasoning__entities=pages), artifacts=folder)
+    store.write("intent_detection", {"reasoning.entities": {**pages, "more": THREE}})
+    assert all(set(value) == {STUB} for value in store.context.reasoning.entities.values())
+    assert [store.retrieve(value) for value in store.context.reasoning.entities.values()] == [*pages.values(), THREE]
+    assert store.replay() == store.context
+    assert ContextPatch.of(store.context.audit.diffs[0]).summary() == "[intent_detection] Changes: reasoning.entities_added=1"
 
 
 def test_what_fails_on_the_way_changes_nothing(folder: ObjectStoreExternalizer) -> None:

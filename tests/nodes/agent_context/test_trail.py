@@ -65,7 +65,9 @@ def test_a_flood_of_refused_writes_is_harmless(kind: str) -> None:
     assert evolve(store.context, audit=before.audit) == before
     assert store.context.audit.diffs == before.audit.diffs
     assert [run for run in store.context.audit.agent_runs if run.status == "success"] == list(before.audit.agent_runs)
-    assert 1 <= sum(run.status == "failed" for run in store.context.audit.agent_runs) <= 100
+    failed = [run for run in store.context.audit.agent_runs if run.status == "failed"]
+    assert 1 <= len(failed) <= 100
+    assert all(len(run.agent_id) <= 200 and len(run.error) <= 500 for run in failed)
     assert audit_bytes(store) < 256 * 1024
     store.write("summarization", {"reasoning.summary": "after"})
     store.append("validation", {"diagnostics.errors": [{"message": "seen"}]})
@@ -77,10 +79,15 @@ def test_a_flood_of_refused_writes_is_harmless(kind: str) -> None:
 def test_a_flood_takes_no_room_that_a_write_needs() -> None:
     """In a context that is nearly full the records of refusals make room for a write that would fit without them."""
     size = len(serialize(START))
-    store = opened(checker=ContextSizeChecker(ContextLimits(max_total_size=size + 3_000)))
+    store = opened(checker=ContextSizeChecker(ContextLimits(max_total_size=size + 4_000)))
+    for number in range(3):
+        store.write("summarization", {"reasoning.summary": f"before {number}"})
+    diffs = store.context.audit.diffs
     for number in range(50):
         with pytest.raises(ContextViolationError):
             store.write(f"stranger {number}", {"llm.model": "m"})
+    assert store.context.audit.diffs == diffs
+    assert sum(run.status == "success" for run in store.context.audit.agent_runs) == 3
     kept = len(store.context.audit.agent_runs)
     store.write("summarization", {"reasoning.summary": "x" * 1_200})
     assert store.context.reasoning.summary == "x" * 1_200
@@ -181,3 +188,16 @@ def test_a_run_that_changes_nothing_in_a_full_context_is_recorded_or_refused() -
     with pytest.raises(ContextSizeError):
         store.write("summarization", {"reasoning.summary": ""})
     assert store.context == START
+
+
+def test_a_refusal_makes_no_diff_leave() -> None:
+    """Where there is no room for the record of a refusal, it is not on record: what others changed stays told, diff by diff."""
+    begun = opened()
+    for number in range(3):
+        begun.write("summarization", {"reasoning.summary": f"before {number}"})
+    full = ContextSizeChecker(ContextLimits(max_total_size=len(serialize(begun.context)) + 20))
+    store = opened(begun.context, checker=full)
+    with pytest.raises(ContextViolationError) as caught:
+        store.write("stranger", {"llm.model": "m"})
+    assert caught.value.__notes__[0].startswith("the failed run is not on record")
+    assert store.context == begun.context
