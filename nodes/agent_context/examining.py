@@ -5,9 +5,11 @@ would add one is refused.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import count
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -62,20 +64,29 @@ class Fault:
         return f"$.{self.array}[{self.index}]"
 
 
-def faults(context: AgentContext) -> Iterator[Fault]:
-    """Yield every second entry of one id, and every reference to nothing."""
-    ids = {path: [entry.id for entry in entries_of(context, path)] for path in WITH_IDS}
-    for path, found in ids.items():
+def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> Iterator[Fault]:
+    """Yield every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
+    for path in changed_lists:
+        found = [entry.id for entry in entries_of(context, path)]
         if len(set(found)) < len(found):
             yield from _repeated(path, found)
     for path, (field, targets) in REFERENCES.items():
-        there = frozenset(id_ for target in targets for id_ in ids[target] if id_)
-        for index, entry in enumerate(entries_of(context, path)):
-            for reference in getattr(entry, field):
-                if reference not in there:
-                    yield Fault(
-                        path, index, f"{entry.id[:40]!a} refers to {reference[:40]!a}, which is not there", f"ids of {', '.join(targets)}"
-                    )
+        if path in changed_lists or not set(targets).isdisjoint(changed_lists):
+            yield from _leading_nowhere(context, path, field, targets)
+
+
+def _leading_nowhere(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[Fault]:
+    there = _ids(context, targets)
+    for index, entry in enumerate(entries_of(context, path)):
+        references = getattr(entry, field)
+        for reference in () if there.issuperset(references) else references:
+            if reference not in there:
+                what = f"{entry.id[:40]!a} refers to {reference[:40]!a}, which is not there"
+                yield Fault(path, index, what, f"ids of {', '.join(targets)}")
+
+
+def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(entry.id for path in paths for entry in entries_of(context, path)) - {""}
 
 
 def _repeated(path: str, ids: Sequence[str]) -> Iterator[Fault]:
@@ -87,19 +98,20 @@ def _repeated(path: str, ids: Sequence[str]) -> Iterator[Fault]:
         seen.add(id_)
 
 
+_getter = cache(attrgetter)
+
+
 def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
     """Return the list at a path such as ``enrichment.facts``."""
-    namespace, _, key = path.partition(".")
-    entries: tuple[Any, ...] = getattr(getattr(context, namespace), key)
+    entries: tuple[Any, ...] = _getter(path)(context)
     return entries
 
 
 def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
     """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
-    if all(entries_of(before, path) is entries_of(after, path) for path in WITH_IDS):
-        return
-    found = list(faults(after))
-    known = Counter((fault.array, fault.what) for fault in faults(before)) if found else Counter()
+    changed_lists = [path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)]
+    found = list(faults(after, changed_lists))
+    known = Counter((fault.array, fault.what) for fault in faults(before, changed_lists)) if found else Counter()
     for fault in found:
         if known[fault.array, fault.what] == 0:
             raise InvalidDataError(fault.path, fault.what, fault.legal)
@@ -126,7 +138,7 @@ def ids_of_their_own(context: AgentContext) -> AgentContext:
 def no_references_to_nothing(context: AgentContext) -> AgentContext:
     """Return the context without references to what is not there."""
     for path, (field, targets) in REFERENCES.items():
-        there = frozenset(entry.id for target in targets for entry in entries_of(context, target) if entry.id)
+        there = _ids(context, targets)
         entries = entries_of(context, path)
         mended = tuple(
             entry

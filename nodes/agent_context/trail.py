@@ -54,7 +54,11 @@ def trails(audit: AuditContext, run: AgentRun, diffs: tuple[ContextDiff, ...], p
 
     Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
     """
-    runs = _rings((*audit.agent_runs, run), policy, most)
+    runs = (*audit.agent_runs, run)
+    told, _ = measure(audit).parts.get("agent_runs", (0, 0))
+    # Within the bounds of either ring all together are within those of both.
+    if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or told + measure(run).size >= policy.bytes_of_runs:
+        runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)
     if run.status == FAILED and diffs is audit.diffs:
         yield from (changed(audit, agent_runs=kept) for kept in (runs, others))

@@ -104,7 +104,7 @@ def refused(checker: ContextSizeChecker, ctx: AgentContext) -> ContextSizeError:
     return caught.value
 
 
-def test_the_defaults_are_the_seeds() -> None:
+def test_the_defaults_are_the_agreed_ones() -> None:
     """10 MiB in all, 2 MiB a namespace, 1,000 items, 100 KiB and 50 KiB of artifacts, a warning beyond 8 MiB."""
     assert attrs.astuple(ContextLimits()) == (10_485_760, 2_097_152, 1_000, 102_400, 51_200, 8_388_608)
     assert ContextSizeChecker().limits == ContextLimits()

@@ -1,4 +1,4 @@
-"""Every namespace, type and field of the seed is there, checks itself when made, and never changes."""
+"""Every namespace, type and field that was agreed is there, checks itself when made, and never changes."""
 
 import copy
 import pickle
@@ -30,7 +30,7 @@ from polycontext.nodes.agent_context.records import (
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
 from tests.nodes.agent_context.strategies import CONTEXTS, RECORDS
 
-SEED = {
+AGREED = {
     "AgentContext": "version metadata reasoning enrichment retrieval llm diagnostics audit",
     "MetadataContext": "session_id trace_id created_at locale",
     "ReasoningContext": "intents entities hypotheses conclusions dependency_map confidence_scores summary",
@@ -59,20 +59,20 @@ SEED = {
     "AgentRun": "timestamp agent_id status duration_ms keys_written error",
     "ContextDiff": "timestamp agent_id changes",
 }
-"""The seed's structs and their names in JSON; `external`, `ExternalContent` and the fields of `WarningReport` are ours."""
+"""The agreed types and their names in JSON, which other languages share."""
 
 
-@pytest.mark.parametrize("name", SEED)
-def test_every_field_of_the_seed_is_there(name: str) -> None:
-    """A type of the seed has the seed's fields, under their names in JSON and in their order, and is found in `records`; the root at the front."""
+@pytest.mark.parametrize("name", AGREED)
+def test_every_agreed_field_is_there(name: str) -> None:
+    """A type has the agreed fields, under their names in JSON and in their order, and is found in `records`; the root at the front."""
     module = agent_context if name == "AgentContext" else records
-    assert list(layout(getattr(module, name)).kinds) == SEED[name].split()
+    assert list(layout(getattr(module, name)).kinds) == AGREED[name].split()
 
 
 def test_the_schema_is_the_namespaces() -> None:
     """The one table lists the seven namespaces and their keys as the classes declare them."""
-    classes = {name: type(getattr(AgentContext(), name)).__name__ for name in SEED["AgentContext"].split()[1:]}
-    assert {name: " ".join(keys) for name, keys in SCHEMA.items()} == {name: SEED[cls] for name, cls in classes.items()}
+    classes = {name: type(getattr(AgentContext(), name)).__name__ for name in AGREED["AgentContext"].split()[1:]}
+    assert {name: " ".join(keys) for name, keys in SCHEMA.items()} == {name: AGREED[cls] for name, cls in classes.items()}
 
 
 def test_the_schema_describes_each_key() -> None:

@@ -52,7 +52,7 @@ CELLS = list(product(MATRIX, KEYS))
 CTX = AgentContext.new("session-1", "trace-1")
 
 
-def test_the_matrix_is_of_the_seeds_agents_and_of_every_key() -> None:
+def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
     """The table below knows every agent of the default rights, and every key of the schema."""
     assert set(MATRIX) - {"somebody"} == set(DEFAULT_RIGHTS)
     assert MATRIX["orchestrator"] == set(KEYS)
