@@ -1,10 +1,11 @@
 """Artifacts in a folder by default, in S3 and its like by URL. The one module that knows obstore, which only the URLs need."""
 
+import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -21,28 +22,8 @@ if TYPE_CHECKING:
 _SUFFIX = ".json"
 
 
-class StoredObjects(Protocol):
-    """Keep bytes by name. All methods may raise `OSError`, and `FileNotFoundError` for a name that is not there."""
-
-    def put(self, name: str, raw: bytes) -> None:
-        """Store bytes whole or not at all, in place of what is there."""
-        ...
-
-    def get(self, name: str, size: int) -> bytes:
-        """Return bytes; raise `ArtifactError` before reading where they are not `size` many."""
-        ...
-
-    def list(self) -> Iterator[FoundObject]:
-        """Yield what is there."""
-        ...
-
-    def delete(self, name: str) -> None:
-        """Delete bytes."""
-        ...
-
-
 class ObstoreObjects:
-    """Keep objects in a store of obstore."""
+    """Keep objects in a store of obstore, as `FolderObjects` does in a folder."""
 
     def __init__(self, store: "ObjectStore", place: str) -> None:
         self._store = store
@@ -50,28 +31,24 @@ class ObstoreObjects:
 
     def put(self, name: str, raw: bytes) -> None:
         """Store an object."""
-        with _as_os_error():
-            self._store.put(name, raw)
+        self._store.put(name, raw)
 
     def get(self, name: str, size: int) -> bytes:
         """Return an object of `size` bytes; one of another size is not read."""
-        with _as_os_error():
-            # The answer begins with the size; the bytes come when they are asked for.
-            found = self._store.get(name)
-            check_size(found.meta["size"], size, self._place, name)
-            return bytes(found.bytes())
+        # The answer begins with the size; the bytes come when they are asked for.
+        found = self._store.get(name)
+        check_size(found.meta["size"], size, self._place, name)
+        return bytes(found.bytes())
 
     def list(self) -> Iterator[FoundObject]:
         """Yield what is there."""
-        with _as_os_error():
-            found = [meta for batch in self._store.list() for meta in batch]
-        for meta in found:
-            yield meta["path"], meta["size"], meta["last_modified"].timestamp()
+        for batch in self._store.list():
+            for meta in batch:
+                yield meta["path"], meta["size"], meta["last_modified"].timestamp()
 
     def delete(self, name: str) -> None:
         """Delete an object."""
-        with _as_os_error():
-            self._store.delete(name)
+        self._store.delete(name)
 
 
 class ObjectStoreExternalizer:
@@ -88,8 +65,8 @@ class ObjectStoreExternalizer:
     (16, {'rows': (1, 2, 3)})
     """
 
-    def __init__(self, objects: StoredObjects, place: str) -> None:
-        """Use whatever keeps objects; `place` names it in stubs and errors."""
+    def __init__(self, objects: FolderObjects | ObstoreObjects, place: str) -> None:
+        """Use what keeps the objects; `place` names it in stubs and errors."""
         self._objects = objects
         self.place = place.rstrip("/")
 
@@ -118,7 +95,7 @@ class ObjectStoreExternalizer:
         require("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
-        with _reported(place), _as_os_error():
+        with _reported(place):
             made: dict[str, Any] = {**options, "config": dict(config or {})}
             return cls(ObstoreObjects(from_url(place, **made), place), place)
 
@@ -186,30 +163,20 @@ def _name(digest: str) -> str:
 
 
 @contextmanager
-def _as_os_error() -> Generator[None]:
-    """Turn obstore's own errors into `OSError`; a missing object is a `FileNotFoundError` already."""
-    from obstore.exceptions import BaseError  # noqa: PLC0415  an extra
-
-    try:
-        yield
-    except BaseError as error:
-        if isinstance(error, OSError):
-            raise
-        raise OSError(_first_line(error)) from error
-
-
-@contextmanager
 def _reported(place: str, digest: str = "") -> Generator[None]:
     """Turn what a store raises into our errors."""
     try:
         yield
     except ArtifactError:
         raise
-    except OSError as error:
+    except _failures() as error:
         if digest and isinstance(error, FileNotFoundError):
             raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
-        raise ArtifactError(ArtifactFault.UNREACHABLE, place, _first_line(error)) from error
+        first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ArtifactError(ArtifactFault.UNREACHABLE, place, first_line) from error
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+def _failures() -> tuple[type[Exception], ...]:
+    # Loaded with the stores of obstore: who has none of them needs none of their errors.
+    foreign = sys.modules.get("obstore.exceptions")
+    return (OSError, foreign.BaseError) if foreign else (OSError,)

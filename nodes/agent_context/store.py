@@ -71,7 +71,7 @@ class AgentContextRun:
         return self._context
 
     def append(self, entries: Mapping[str, Iterable[Any]]) -> AgentContext:
-        """Add entries at the end of lists, and return what the agent now sees; raises as `write`, and `UnknownNameError` for what is no list."""
+        """Add entries at the end of lists, and return what the agent now sees; raises as `write`."""
         return self.write(extended(self._context, entries))
 
     def record_call(self, call: ModelCall) -> None:
@@ -162,12 +162,7 @@ class AgentContextStore:
         return self.context
 
     def append(self, agent: str, entries: Mapping[str, Iterable[Any]]) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent, and return the current context.
-
-        Raises:
-            UnknownNameError: a key that is none, or no list.
-            ContextViolationError, InvalidDataError, ContextSizeError, MergeConflictError: as `write`.
-        """
+        """Add entries at the end of lists as one run of an agent, and return the current context; raises as `write`."""
         with self.run(agent) as run:
             run.append(entries)
         return self.context
@@ -179,12 +174,7 @@ class AgentContextStore:
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as one run of an agent, which needs the right to what they mend, and return the current context.
-
-        Raises:
-            InvalidDataError: a fix is none, or the context has changed where it would mend; nothing is mended.
-            ContextViolationError, ContextSizeError, MergeConflictError: as `write`.
-        """
+        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `examining.fixed`."""
         with self.run(agent) as run:
             run.write(fixing_changes(run.context, report))
         return self.context
@@ -312,11 +302,7 @@ class AgentContextStore:
         return self.context
 
     def _conclude(self, run: AgentContextRun, made: _Made, error: BaseException | None = None) -> None:
-        """Make a context the current one, with the run and the diffs on record, and measured what it took.
-
-        Raises:
-            ContextSizeError: there is no room, however little of the trail is kept; nothing has changed.
-        """
+        """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
         context, diffs, told = made.context, made.diffs, _told(run, elapsed, made.keys, error)

@@ -137,20 +137,11 @@ class ContextValidator:
             raise ContextViolationError(agent, namespace, key, rights)
 
     def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:
-        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
-
-        Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as `safe_update`.
-        """
+        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`."""
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
     def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Iterable[Any]) -> AgentContext:
-        """Return the context with entries added at the end of a list.
-
-        Raises:
-            UnknownNameError: the schema has no such namespace or key, or it is no list.
-            ContextViolationError, InvalidDataError: as `safe_update`.
-        """
+        """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
         return self.safe_update(context, agent, extended(context, {f"{namespace}.{key}": entries}))
 
     def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any], *, when: datetime | None = None) -> AgentContext:

@@ -36,7 +36,7 @@ from polycontext.nodes.agent_context import (
 from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
 from polycontext.nodes.agent_context.folder import FolderObjects
 from polycontext.nodes.agent_context.json_text import same
-from polycontext.nodes.agent_context.object_store import ObstoreObjects, StoredObjects
+from polycontext.nodes.agent_context.object_store import ObstoreObjects
 from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import MissingExtraError
 from tests.nodes.agent_context.changes import START, write
@@ -238,7 +238,9 @@ def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [2 * 1024**3, 5, 0])
 @pytest.mark.parametrize("opener", [FolderObjects, lambda folder: ObstoreObjects(LocalStore(folder), folder.as_uri())])
-def test_no_more_is_read_than_the_stub_promised(opener: Callable[[Path], StoredObjects], tmp_path: Path, length: int) -> None:
+def test_no_more_is_read_than_the_stub_promised(
+    opener: Callable[[Path], FolderObjects | ObstoreObjects], tmp_path: Path, length: int
+) -> None:
     """Two gigabytes, or less, in the place of a small content: refused by its size, and nothing of it is in memory."""
     externalizer = ObjectStoreExternalizer(opener(tmp_path), tmp_path.as_uri())
     stub = externalizer.externalize("small")
