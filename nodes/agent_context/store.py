@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
-from attrs import frozen
-
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context.artifacts import (
     ArtifactExternalizer,
@@ -20,7 +18,7 @@ from polycontext.nodes.agent_context.artifacts import (
     with_stubs,
 )
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.context_patch import diff
+from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
 from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViolationError
 from polycontext.nodes.agent_context.examining import fixing_changes, refuse_new_faults
 from polycontext.nodes.agent_context.kinds import kind_of
@@ -64,9 +62,7 @@ class AgentContextRun:
         """
         self._refuse_after_end()
         if _MEASURED in changes:
-            raise ContextViolationError(
-                self.agent, "diagnostics", "performance", self._validator.allowed(self.agent), "the store measures it"
-            )
+            raise self._refusal("diagnostics", "performance", "the store measures it")
         self._context = self._validator.safe_update(self._context, self.agent, changes, when=self.started)
         return self._context
 
@@ -85,23 +81,16 @@ class AgentContextRun:
             raise ContextViolationError(self.agent, "llm", "usage")
         self.calls.append(call)
 
-    def _refuse_after_end(self) -> None:
-        if self._ended:
-            raise ContextViolationError(self.agent, "*", "*", self._validator.allowed(self.agent), reason="its run has ended")
-
     def end(self) -> None:
         """Refuse further writes: they would reach nobody."""
         self._ended = True
 
+    def _refuse_after_end(self) -> None:
+        if self._ended:
+            raise self._refusal("*", "*", "its run has ended")
 
-@frozen
-class _Made:
-    """Hold what a run makes of the context and of its beginning, the diffs that lead from one to the other, and the changed keys."""
-
-    context: AgentContext
-    base: AgentContext
-    diffs: tuple[ContextDiff, ...]
-    keys: tuple[str, ...]
+    def _refusal(self, namespace: str, key: str, why: str) -> ContextViolationError:
+        return ContextViolationError(self.agent, namespace, key, self._validator.allowed(self.agent), why)
 
 
 class AgentContextStore:
@@ -209,25 +198,24 @@ class AgentContextStore:
             refuse_new_faults(self._context, merged)
             before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
             after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
-            patch = diff(before, after, agent_id=run.agent, timestamp=run.started).without_trail()
-            past = trail_with_stubs(before.audit.diffs, stubs)
-            diffs = (*past, patch.record()) if patch else past
-            leaving = self._leaving(after, diffs)
+            patch = diff(before, changed(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
+            after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
+            leaving = self._leaving(after)
             if not leaving:
-                self._conclude(run, _Made(changed(after, audit=before.audit), base, diffs, patch.keys))
+                self._conclude(run, after, base, patch.keys)
             return leaving
 
-    def _leaving(self, context: AgentContext, diffs: tuple[ContextDiff, ...]) -> list[Any]:
+    def _leaving(self, context: AgentContext) -> list[Any]:
         """Return the values that must leave before the context can be committed: large artifacts, and whatever is large if there is no room."""
         if self._artifacts is None:
             return []
         limits = self._checker.limits
         large = [artifact.content for artifact in large_artifacts(context, limits)]
-        if large or self._has_room(changed(context, audit=changed(context.audit, diffs=diffs))):
+        if large or self._has_room(context):
             return large
         found, look = large_values(limits)
         swapped(kind_of(AgentContext), context, look)
-        trail_values(diffs, look)
+        trail_values(context.audit.diffs, look)
         return found
 
     def _has_room(self, context: AgentContext) -> bool:
@@ -251,11 +239,9 @@ class AgentContextStore:
             raise
 
     def _conclude_failed(self, run: AgentContextRun, error: BaseException) -> None:
-        current = self._context
-        spent = with_calls(current, run.agent, run.calls, run.started)
-        patch = diff(current, spent, agent_id=run.agent, timestamp=run.started)
-        diffs = (*current.audit.diffs, patch.record()) if patch else current.audit.diffs
-        self._conclude(run, _Made(spent, self._base, diffs, patch.keys), error)
+        spent = with_calls(self._context, run.agent, run.calls, run.started)
+        patch = diff(self._context, spent, agent_id=run.agent, timestamp=run.started)
+        self._conclude(run, _with_diffs(spent, spent.audit.diffs, patch), self._base, patch.keys, error)
 
     def replay(self) -> AgentContext:
         """Return the context as the trail tells it, from the beginning on.
@@ -294,25 +280,26 @@ class AgentContextStore:
             large = (artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits))
             stubs = stored_stubs((*large, *past), externalizer)
             with self._lock:
-                current = self._context
-                moved = with_stubs(current, stubs)
+                moved, keys = with_stubs(self._context, stubs), diff(self._context, with_stubs(self._context, stubs)).keys
+                moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
                 # Else replaying would begin with content that the diffs hold no longer.
-                base = with_stubs(self._base, stubs)
-                self._conclude(run, _Made(moved, base, trail_with_stubs(current.audit.diffs, stubs), diff(current, moved).keys))
+                self._conclude(run, moved, with_stubs(self._base, stubs), keys)
         return self.context
 
-    def _conclude(self, run: AgentContextRun, made: _Made, error: BaseException | None = None) -> None:
+    def _conclude(
+        self, run: AgentContextRun, context: AgentContext, base: AgentContext, keys: tuple[str, ...], error: BaseException | None = None
+    ) -> None:
         """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
-        context, diffs, told = made.context, made.diffs, _told(run, elapsed, made.keys, error)
+        told, diffs = _told(run, elapsed, keys, error), context.audit.diffs
         # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
             context = with_run(context, told.agent_id, told.status, elapsed, run.calls)
-        recorded = self._recorded(context, trails(context.audit, told, diffs, self._policy, self._checker.limits.max_array_items))
+        recorded = self._recorded(context, trails(context.audit, told, self._policy, self._checker.limits.max_array_items))
         # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
-        self._base, self._context = origin(recorded) if begins_later else made.base, recorded
+        self._base, self._context = origin(recorded) if begins_later else base, recorded
 
     def _recorded(self, context: AgentContext, audits: Iterable[AuditContext]) -> AgentContext:
         """Return the context with the first of the trails for which there is room."""
@@ -329,6 +316,11 @@ class AgentContextStore:
                 return recorded
         assert full is not None
         raise full
+
+
+def _with_diffs(context: AgentContext, past: tuple[ContextDiff, ...], patch: ContextPatch | None = None) -> AgentContext:
+    diffs = (*past, patch.record()) if patch else past
+    return context if diffs is context.audit.diffs else changed(context, audit=changed(context.audit, diffs=diffs))
 
 
 def _told(run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None) -> AgentRun:

@@ -49,7 +49,7 @@ class AuditPolicy:
         return self.max_bytes - 2 * self.bytes_of_runs
 
 
-def trails(audit: AuditContext, run: AgentRun, diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[AuditContext]:
+def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -> Iterator[AuditContext]:
     """Yield trails with a run on record, from the fullest that the policy allows to the leanest; no array is longer than `most`.
 
     Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
@@ -60,14 +60,14 @@ def trails(audit: AuditContext, run: AgentRun, diffs: tuple[ContextDiff, ...], p
     if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or told + measure(run).size >= policy.bytes_of_runs:
         runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)
-    if run.status == FAILED and diffs is audit.diffs:
+    if run.status == FAILED and not run.keys_written:
         yield from (changed(audit, agent_runs=kept) for kept in (runs, others))
         return
-    for number, shorter in enumerate(_shortened(diffs, policy, most)):
+    for number, shorter in enumerate(_shortened(audit.diffs, policy, most)):
         if number == 0:
             yield changed(audit, agent_runs=runs, diffs=shorter)
         yield changed(audit, agent_runs=others, diffs=shorter)
-    yield changed(audit, agent_runs=runs[-1:], diffs=diffs[-1:])
+    yield changed(audit, agent_runs=runs[-1:], diffs=audit.diffs[-1:])
 
 
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:

@@ -203,35 +203,16 @@ def signed(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: da
     An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a time carries it in
     its provenance. Each entry that was held may stand once more among the new ones: a copy of another's entry is the copier's.
     """
-    fresh, left = _fresh(held, entries)
-    if not fresh:
-        return entries
+    start = shared_start(held, entries)
+    left = Counter(map(canonical, held[start:]))
     result = list(entries)
-    for index in fresh:
-        if left and left[text := canonical(entries[index])] > 0:
+    for index, entry in enumerate(entries[start:], start):
+        text = canonical(entry) if left else b""
+        if left[text] > 0:
             left[text] -= 1
-        elif isinstance(entries[index], Record):
-            result[index] = _signed(entries[index], agent, when)
-    return tuple(result)
-
-
-def _fresh(held: tuple[Any, ...], entries: tuple[Any, ...]) -> tuple[list[int], Counter[bytes]]:
-    """Return which entries are not the very objects that were held, and the JSON of those held that are not among them."""
-    shared = Counter(map(id, held))
-    fresh: list[int] = []
-    for index, entry in enumerate(entries):
-        if shared[id(entry)] > 0:
-            shared[id(entry)] -= 1
-        else:
-            fresh.append(index)
-    return fresh, Counter(canonical(entry) for entry in _left(held, shared)) if fresh else Counter()
-
-
-def _left(held: tuple[Any, ...], shared: Counter[int]) -> Iterable[Any]:
-    for entry in held:
-        if shared[id(entry)] > 0:
-            shared[id(entry)] -= 1
-            yield entry
+        elif isinstance(entry, Record):
+            result[index] = _signed(entry, agent, when)
+    return tuple(result) if len(entries) > start else entries
 
 
 def _signed(entry: Record, agent: str, when: datetime | None) -> Record:
