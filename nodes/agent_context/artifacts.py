@@ -131,12 +131,7 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
 
 
 def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
-    """Return what a JSON value was before it left; one that did not leave is returned as it is.
-
-    Raises:
-        ArtifactError: the content cannot be had.
-        InvalidDataError: what stands for it is no stub.
-    """
+    """Return what a JSON value was before it left, or the value if it did not; raise `ArtifactError` if that cannot be had."""
     if not is_stub(value):
         return value
     return externalizer.retrieve(located(STUB, ExternalContent.from_json, value[STUB]))
@@ -171,11 +166,7 @@ def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
 
 
 def stored_stubs(contents: Iterable[Any], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
-    """Store contents, and return their stubs by SHA-256.
-
-    Raises:
-        ArtifactError: content could not be stored, or a stub stands for something else.
-    """
+    """Store contents, and return their stubs by SHA-256; raise `ArtifactError` if one cannot be stored, or its stub is of something else."""
     stubs: dict[str, ExternalContent] = {}
     for content in contents:
         digest, raw = encode_content(content)

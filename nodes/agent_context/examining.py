@@ -12,8 +12,6 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from attrs import frozen
-
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
@@ -49,23 +47,8 @@ REFERENCES = {
 MOST_ISSUES = 100
 
 
-@frozen
-class Fault:
-    """Hold what is wrong with an entry of a list, and what would be legal."""
-
-    array: str
-    index: int
-    what: str
-    legal: str
-
-    @property
-    def path(self) -> str:
-        """Return where the entry stands."""
-        return f"$.{self.array}[{self.index}]"
-
-
-def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> Iterator[Fault]:
-    """Yield every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
+def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> Iterator[InvalidDataError]:
+    """Yield what refuses every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
     for path in changed_lists:
         found = [entry.id for entry in entries_of(context, path)]
         if len(set(found)) < len(found):
@@ -75,26 +58,26 @@ def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> 
             yield from _leading_nowhere(context, path, field, targets)
 
 
-def _leading_nowhere(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[Fault]:
+def _leading_nowhere(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[InvalidDataError]:
     there = _ids(context, targets)
     for index, entry in enumerate(entries_of(context, path)):
         references = getattr(entry, field)
         for reference in () if there.issuperset(references) else references:
             if reference not in there:
                 what = f"{entry.id[:40]!a} refers to {reference[:40]!a}, which is not there"
-                yield Fault(path, index, what, f"ids of {', '.join(targets)}")
+                yield InvalidDataError(f"$.{path}[{index}]", what, f"ids of {', '.join(targets)}")
 
 
 def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
     return frozenset(entry.id for path in paths for entry in entries_of(context, path)) - {""}
 
 
-def _repeated(path: str, ids: Sequence[str]) -> Iterator[Fault]:
+def _repeated(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
     seen: set[str] = set()
     for index, id_ in enumerate(ids):
         # Whoever gives no id means none.
         if id_ and id_ in seen:
-            yield Fault(path, index, f"the id {id_[:40]!a} is there already", "an id of its own")
+            yield InvalidDataError(f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own")
         seen.add(id_)
 
 
@@ -111,11 +94,16 @@ def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
     """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
     changed_lists = [path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)]
     found = list(faults(after, changed_lists))
-    known = Counter((fault.array, fault.what) for fault in faults(before, changed_lists)) if found else Counter()
+    known = Counter(map(_told, faults(before, changed_lists))) if found else Counter()
     for fault in found:
-        if known[fault.array, fault.what] == 0:
-            raise InvalidDataError(fault.path, fault.what, fault.legal)
-        known[fault.array, fault.what] -= 1
+        if known[_told(fault)] == 0:
+            raise fault
+        known[_told(fault)] -= 1
+
+
+def _told(fault: InvalidDataError) -> tuple[str, str]:
+    # Without the index: entries move.
+    return fault.path.partition("[")[0], fault.what
 
 
 def ids_of_their_own(context: AgentContext) -> AgentContext:
@@ -185,11 +173,7 @@ def examine(
 
 
 def fixed(context: AgentContext, report: ValidationReport) -> AgentContext:
-    """Return the context with the fixes of a report applied, one after the other.
-
-    Raises:
-        InvalidDataError: a fix is no patch, or the context has changed since where it would mend.
-    """
+    """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
     for index, fix in enumerate(report.auto_fixes):
         context = located(f"auto_fixes[{index}]", _applied, fix, context)
     return context

@@ -14,14 +14,7 @@ FoundObject = tuple[str, int, float]
 
 
 class FolderObjects:
-    """Keep objects by name in a folder, which is made if need be; what fails raises `OSError`.
-
-    >>> from tempfile import mkdtemp
-    >>> objects = FolderObjects(Path(mkdtemp()))
-    >>> objects.put("greeting.json", b'"hello"')
-    >>> objects.get("greeting.json", 7), [(name, size) for name, size, _ in objects.list()]
-    (b'"hello"', [('greeting.json', 7)])
-    """
+    """Keep objects by name in a folder, which is made if need be; what fails raises `OSError`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -120,18 +120,14 @@ def _finite(value: Any) -> float:
     return float(value)
 
 
-def _count(value: Any) -> int:
-    return int(_not_negative(_integer(value), "a whole number from 0"))
+def _from_zero(one: Reader, legal: str) -> Reader:
+    def read(value: Any) -> Any:
+        number = one(value)
+        if number < 0:
+            raise InvalidDataError("", f"{number!r:.40} is negative", legal)
+        return number
 
-
-def _amount(value: Any) -> float:
-    return _not_negative(_number(value), "a number from 0")
-
-
-def _not_negative(number: float, legal: str) -> float:
-    if number < 0:
-        raise InvalidDataError("", f"{number!r:.40} is negative", legal)
-    return number
+    return read
 
 
 def _truth(value: Any) -> bool:
@@ -201,8 +197,8 @@ _SCALARS: dict[Any, Kind] = {
     str: Kind(Shape.SCALAR, check_text, "text"),
     int: Kind(Shape.SCALAR, _integer, "integer", kept=True),
     float: Kind(Shape.SCALAR, _number, "number", kept=True),
-    Count: Kind(Shape.SCALAR, _count, "count", kept=True),
-    Amount: Kind(Shape.SCALAR, _amount, "amount", kept=True),
+    Count: Kind(Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", kept=True),
+    Amount: Kind(Shape.SCALAR, _from_zero(_number, "a number from 0"), "amount", kept=True),
     bool: Kind(Shape.SCALAR, _truth, "truth value", kept=True),
     Confidence: Kind(Shape.SCALAR, _confidence, "confidence", kept=True),
     datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),

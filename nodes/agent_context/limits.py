@@ -68,11 +68,7 @@ class ContextSizeChecker:
         self.warn(context)
 
     def refuse_oversized(self, context: AgentContext) -> None:
-        """Check as `check` does, without a warning.
-
-        Raises:
-            ContextSizeError: the whole is too large, or the first namespace that is, or the longest array is too long.
-        """
+        """Raise `ContextSizeError` if the whole is too large, for the first namespace that is, or for the longest array if it is too long."""
         limits, whole = self.limits, measure(context)
         if whole.size > limits.max_total_size:
             raise ContextSizeError("max_total_size", whole.size, limits.max_total_size, "bytes")

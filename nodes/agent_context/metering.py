@@ -21,12 +21,7 @@ _MOST_DECISIONS = 500
 
 @frozen(field_transformer=checked)
 class ModelCall(Record):
-    """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen.
-
-    >>> ModelCall("small", prompt_tokens=-1)
-    Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: prompt_tokens: -1 is negative; legal: a whole number from 0
-    """
+    """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen."""
 
     model: str = ""
     prompt_tokens: Count = 0
@@ -98,8 +93,7 @@ def _sums(calls: Iterable[ModelCall]) -> tuple[int, int, float]:
 
 def _decision(call: ModelCall, agent: str, when: datetime) -> LLMDecision:
     texts = (call.task_type, call.model, call.reason, call.complexity)
-    task_type, selected, reason, complexity = (text[:_LONGEST_TEXT] for text in texts)
-    return LLMDecision(when, agent, task_type, selected, reason, complexity)
+    return LLMDecision(when, agent, *(text[:_LONGEST_TEXT] for text in texts))
 
 
 def with_run(context: AgentContext, agent: str, status: str, milliseconds: int, calls: Sequence[ModelCall]) -> AgentContext:

@@ -14,8 +14,6 @@ from polycontext.linearity.json_data import EMPTY
 from polycontext.nodes.agent_context.kinds import Amount, Changes, Confidence, Count
 from polycontext.nodes.agent_context.record_base import Record, checked
 
-# Who and when: session, trace, creation, locale.
-
 
 @frozen(field_transformer=checked)
 class MetadataContext(Record):
@@ -25,9 +23,6 @@ class MetadataContext(Record):
     trace_id: str = ""
     created_at: datetime = UNIX_EPOCH
     locale: str = ""
-
-
-# Reasoning: intents, hypotheses, conclusions.
 
 
 @frozen(field_transformer=checked)
@@ -69,9 +64,6 @@ class ReasoningContext(Record):
     dependency_map: Any = None
     confidence_scores: Mapping[str, Confidence] = EMPTY
     summary: str = ""
-
-
-# Knowledge: facts, what follows from them, relationships.
 
 
 @frozen(field_transformer=checked)
@@ -117,9 +109,6 @@ class EnrichmentContext(Record):
     derived_knowledge: tuple[Knowledge, ...] = ()
     relationships: tuple[Relationship, ...] = ()
     context_links: tuple[str, ...] = ()
-
-
-# Retrieval: plans, queries, artifacts.
 
 
 @frozen(field_transformer=checked)
@@ -181,9 +170,6 @@ class RetrievalContext(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-# The models: who answers, what it cost, why it was chosen.
-
-
 @frozen(field_transformer=checked)
 class LLMUsage(Record):
     """Hold tokens used and their price in US dollars, in all and by agent."""
@@ -216,9 +202,6 @@ class LLMContext(Record):
     usage: LLMUsage | None = None
     decisions: tuple[LLMDecision, ...] = ()
     cache: Mapping[str, Any] = EMPTY
-
-
-# Health: errors, warnings, performance, validation reports.
 
 
 @frozen(field_transformer=checked)
@@ -280,9 +263,6 @@ class DiagnosticsContext(Record):
     warnings: tuple[WarningReport, ...] = ()
     performance: PerformanceData | None = None
     validation_reports: tuple[ValidationReport, ...] = ()
-
-
-# The trail: who ran, and what it changed.
 
 
 @frozen(field_transformer=checked)

@@ -173,9 +173,7 @@ class AgentContextStore:
         """Run an agent: what it writes in the block is committed at its end, merged with what others committed meanwhile.
 
         Whatever the block raises is recorded with the run, changes nothing else, and is raised on.
-
-        Warns:
-            ContextSizeWarning: the context is larger than `warn_total_size`.
+        A `ContextSizeWarning` says that the context is larger than `warn_total_size`.
 
         Raises:
             InvalidDataError: `agent` is no name, or what was merged does not go together.
@@ -254,12 +252,7 @@ class AgentContextStore:
             return changed(told, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
-        """Return an artifact with its content, or what any other JSON value was before it left; what did not leave as it is.
-
-        Raises:
-            ArtifactError: the content cannot be had.
-            InvalidOptionError: the store has no place for artifacts.
-        """
+        """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
         if self._artifacts is None:
             raise InvalidOptionError("artifacts", None, "a store with a place for artifacts, such as ObjectStoreExternalizer.open(folder)")
         return retrieve_artifact(value, self._artifacts) if isinstance(value, Artifact) else retrieve_value(value, self._artifacts)

@@ -68,12 +68,7 @@ _text = field_reader(kind_of(str), "agent")
 
 
 def agent_name(name: str) -> str:
-    """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents.
-
-    >>> agent_name("inference, validation")
-    Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: agent: 'inference, validation' is no name; legal: text that can be printed, without commas
-    """
+    """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents."""
     text: str = _text(name)
     if "," in text or not text.strip() or not text.isprintable():
         raise InvalidDataError("agent", f"{text[:40]!a} is no name", "text that can be printed, without commas")
