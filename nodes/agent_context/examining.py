@@ -174,7 +174,7 @@ def examine(
 
 def fixed(context: AgentContext, report: ValidationReport) -> AgentContext:
     """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
-    for index, fix in enumerate(report.auto_fixes):
+    for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
         context = located(f"auto_fixes[{index}]", _applied, fix, context)
     return context
 

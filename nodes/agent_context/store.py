@@ -1,6 +1,6 @@
 """The shell around a context that agents share: every write is guarded, limited and on record."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from threading import RLock
@@ -34,6 +34,7 @@ from polycontext.nodes.agent_context.validator import LONGEST_NAME, ContextValid
 _LONGEST_ERROR = 500
 _MILLISECOND = timedelta(milliseconds=1)
 _MEASURED = "diagnostics.performance"
+_PLACE = "a place for artifacts, such as ObjectStoreExternalizer.open(folder)"
 
 
 class AgentContextRun:
@@ -61,12 +62,12 @@ class AgentContextRun:
             ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which the store measures.
         """
         self._refuse_after_end()
-        if _MEASURED in changes:
+        if isinstance(changes, Mapping) and _MEASURED in changes:
             raise self._refusal("diagnostics", "performance", "the store measures it")
         self._context = self._validator.safe_update(self._context, self.agent, changes, when=self.started)
         return self._context
 
-    def append(self, entries: Mapping[str, Iterable[Any]]) -> AgentContext:
+    def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
         """Add entries at the end of lists, and return what the agent now sees; raises as `write`."""
         return self.write(extended(self._context, entries))
 
@@ -75,11 +76,12 @@ class AgentContextRun:
 
         Raises:
             ContextViolationError: the run has ended, or the agent is not registered.
+            InvalidDataError: it is no call.
         """
         self._refuse_after_end()
         if not self._validator.allowed(self.agent):
             raise ContextViolationError(self.agent, "llm", "usage")
-        self.calls.append(call)
+        self.calls.append(ModelCall.from_json(call))
 
     def end(self) -> None:
         """Refuse further writes: they would reach nobody."""
@@ -126,6 +128,8 @@ class AgentContextStore:
         self._validator = ContextValidator.default() if validator is None else validator
         self._checker = ContextSizeChecker() if checker is None else checker
         self._policy = AuditPolicy() if policy is None else policy
+        if artifacts is not None and not callable(getattr(artifacts, "externalize", None)):
+            raise InvalidOptionError("artifacts", artifacts, _PLACE)
         self._artifacts = artifacts
         self._clock = clock
         self._lock = RLock()
@@ -150,7 +154,7 @@ class AgentContextStore:
             run.write(changes)
         return self.context
 
-    def append(self, agent: str, entries: Mapping[str, Iterable[Any]]) -> AgentContext:
+    def append(self, agent: str, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
         """Add entries at the end of lists as one run of an agent, and return the current context; raises as `write`."""
         with self.run(agent) as run:
             run.append(entries)
@@ -254,7 +258,7 @@ class AgentContextStore:
     def retrieve(self, value: Any) -> Any:
         """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
         if self._artifacts is None:
-            raise InvalidOptionError("artifacts", None, "a store with a place for artifacts, such as ObjectStoreExternalizer.open(folder)")
+            raise InvalidOptionError("artifacts", None, _PLACE)
         return retrieve_artifact(value, self._artifacts) if isinstance(value, Artifact) else retrieve_value(value, self._artifacts)
 
     def externalize_artifacts(self, agent: str, externalizer: ArtifactExternalizer) -> AgentContext:

@@ -71,16 +71,14 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
 
 
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
-    share = policy.bytes_of_runs
-    failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), share)
-    others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), share)
+    failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), policy.bytes_of_runs)
+    others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), policy.bytes_of_runs)
     kept = set(map(id, (*failed, *others)))
     return tuple(run for run in runs if id(run) in kept)
 
 
 def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
-    kept: list[AgentRun] = []
-    total = 0
+    kept, total = list[AgentRun](), 0
     for run in reversed(runs):
         total += measure(run).size
         if len(kept) == most or (kept and total > share):

@@ -10,7 +10,7 @@ the table of agents and keys in docs/agent-context.md. What may surprise in it:
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import shared_start
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextViolationError, located
-from polycontext.nodes.agent_context.examining import refuse_new_faults
+from polycontext.nodes.agent_context.examining import entries_of, refuse_new_faults
 from polycontext.nodes.agent_context.json_text import canonical
 from polycontext.nodes.agent_context.kinds import Shape, kind_of
 from polycontext.nodes.agent_context.record_base import Record, changed, field_reader, layout
@@ -135,7 +135,7 @@ class ContextValidator:
         """Return the context with one key written; `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`."""
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
-    def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Iterable[Any]) -> AgentContext:
+    def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]) -> AgentContext:
         """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
         return self.safe_update(context, agent, extended(context, {f"{namespace}.{key}": entries}))
 
@@ -148,18 +148,16 @@ class ContextValidator:
         Raises:
             UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it, or only to add to it, or it is part of the audit trail.
-            InvalidDataError: the schema does not allow the value, or there would be two entries of one id, or a reference to
-                nothing; names the path. All for the first change at fault.
+            InvalidDataError: the schema does not allow the value, or an id would stand twice or a reference lead nowhere; names the path.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
+        check_changes(changes)
         for path, value in changes.items():
             schema = path_schema(path)
             self.validate_write(agent, schema.namespace, schema.key)
             # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
             if schema.namespace == "audit":
-                raise ContextViolationError(
-                    agent, schema.namespace, schema.key, self.allowed(agent), "the audit system alone writes the trail"
-                )
+                raise ContextViolationError(agent, "audit", schema.key, self.allowed(agent), "the audit system alone writes the trail")
             entered = self._entered(context, agent, schema, value, when) if schema.shape is Shape.ARRAY else value
             by_namespace.setdefault(schema.namespace, {})[schema.key] = entered
         namespaces = {name: located(f"$.{name}", changed, getattr(context, name), **keys) for name, keys in by_namespace.items()}
@@ -168,11 +166,16 @@ class ContextValidator:
         return result
 
     def _entered(self, context: AgentContext, agent: str, schema: KeySchema, value: Any, when: datetime | None) -> tuple[Any, ...]:
-        held: tuple[Any, ...] = getattr(getattr(context, schema.namespace), schema.key)
-        entries = located(f"$.{schema.path}", schema.kind.read, value)
+        held, entries = entries_of(context, schema.path), located(f"$.{schema.path}", schema.kind.read, value)
         if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(held, entries) < len(held):
             raise ContextViolationError(agent, schema.namespace, schema.key, self.allowed(agent), "it may only add to the list")
         return signed(held, entries, agent, when)
+
+
+def check_changes(changes: object) -> None:
+    """Raise `InvalidDataError` for what is no mapping from keys."""
+    if not isinstance(changes, Mapping):
+        raise InvalidDataError("changes", f"{type(changes).__name__} is not a mapping", "values by key, such as reasoning.intents")
 
 
 def path_schema(path: str) -> KeySchema:
@@ -183,13 +186,16 @@ def path_schema(path: str) -> KeySchema:
     return key_schema(namespace, key)
 
 
-def extended(context: AgentContext, entries: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+def extended(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return what to write so that lists have these entries at their end; raise `UnknownNameError` for what is no list."""
-    schemas = {path: path_schema(path) for path in entries}
-    for path, schema in schemas.items():
-        if schema.shape is not Shape.ARRAY:
+    check_changes(entries)
+    for path, new in entries.items():
+        kind = path_schema(path).kind
+        if kind.shape is not Shape.ARRAY:
             raise UnknownNameError("list", path, tuple(known.path for known in all_keys() if known.shape is Shape.ARRAY))
-    return {path: (*getattr(getattr(context, schemas[path].namespace), schemas[path].key), *new) for path, new in entries.items()}
+        if not isinstance(new, (list, tuple)):
+            raise InvalidDataError(f"$.{path}", f"{type(new).__name__} is not an array", f"a {kind.name}")
+    return {path: (*entries_of(context, path), *new) for path, new in entries.items()}
 
 
 def signed(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None) -> tuple[Any, ...]:

@@ -241,3 +241,27 @@ def test_joined_diffs_name_each_agent_once() -> None:
     one = diff(START, ContextValidator.default().safe_set(START, "inference", "llm", "model", "a"), agent_id="inference")
     back = ContextPatch(one.invert().changes, "reviewer of models")
     assert one.then(back).agent_id == "inference, reviewer of models"
+
+
+@pytest.mark.parametrize("entries", [None, 3, "abc", {"a": 1}, {"x"}, (item for item in "ab")])
+def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
+    """A text would be taken for its letters: only a list or a tuple is a list of entries, and the refusal says where."""
+    store = opened()
+    before = store.context.enrichment
+    with pytest.raises(InvalidDataError, match=r"\$\.enrichment\.context_links: \w+ is not an array; legal: a list of text"):
+        store.append("context_synthesizer", {"enrichment.context_links": entries})
+    with pytest.raises(InvalidDataError):
+        ContextValidator.default().safe_append(START, "orchestrator", "enrichment", "context_links", entries)
+    assert store.context.enrichment is before
+
+
+@pytest.mark.parametrize("changes", [None, 3, "llm.model", ["llm.model"]])
+def test_changes_come_by_key(changes: Any) -> None:
+    """What is no mapping is refused in words, by the guard and by the store, on record."""
+    store = opened()
+    for refused in (store.write, store.append):
+        with pytest.raises(InvalidDataError, match="is not a mapping; legal: values by key"):
+            refused("orchestrator", changes)
+    with pytest.raises(InvalidDataError, match="is not a mapping"):
+        ContextValidator.default().safe_update(START, "orchestrator", changes)
+    assert [run.status for run in store.context.audit.agent_runs] == ["success", "failed", "failed"]

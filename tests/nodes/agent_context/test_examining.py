@@ -158,6 +158,13 @@ def test_what_is_no_fix_is_refused(text: str) -> None:
         fixed(DAMAGED, evolve(report, auto_fixes=(*report.auto_fixes, text)))
 
 
+@pytest.mark.parametrize("report", [None, "fixes", {"auto_fixes": "x"}])
+def test_what_is_no_report_mends_nothing(report: Any) -> None:
+    """It is refused in words."""
+    with pytest.raises(InvalidDataError):
+        AgentContextStore(DAMAGED).apply_fixes("orchestrator", report)
+
+
 def test_a_maker_of_ones_own() -> None:
     """Any function from context to context makes a fix: here one that fills in the summary."""
 

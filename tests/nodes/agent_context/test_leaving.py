@@ -63,8 +63,15 @@ def test_without_a_place_the_limit_stands() -> None:
     store = AgentContextStore(START)
     with pytest.raises(ContextSizeError, match=r"max_namespace_size at \$\.retrieval"):
         store.write("retrieval_planner", {"retrieval.artifacts": [{"id": "log", "content": THREE}]})
-    with pytest.raises(InvalidOptionError, match="a store with a place for artifacts"):
+    with pytest.raises(InvalidOptionError, match="legal: a place for artifacts"):
         store.retrieve({STUB: {}})
+
+
+@pytest.mark.parametrize("place", [3, "folder", Path("folder")])
+def test_a_place_is_one(place: Any) -> None:
+    """The name of a folder is no place yet: the refusal says what makes one of it."""
+    with pytest.raises(InvalidOptionError, match="a place for artifacts, such as"):
+        AgentContextStore(START, artifacts=place)
 
 
 PLACES: list[tuple[str, str, Any, Any]] = [

@@ -199,3 +199,14 @@ def test_a_response_that_tells_nothing_is_refused(response: Any) -> None:
     """No usage, or numbers that are none: a typed error, and nothing is counted."""
     with pytest.raises(InvalidDataError):
         ModelCall.of(response)
+
+
+@pytest.mark.parametrize("call", [None, "small", 3, {"model": 1}, {"tokens": 3}])
+def test_what_is_no_call_is_not_counted(call: Any) -> None:
+    """It is refused where it is handed in, so that the run can go on; a dict with the fields of a call is one."""
+    store = opened()
+    with store.run("inference") as run:
+        with pytest.raises(InvalidDataError):
+            run.record_call(call)
+        run.record_call({"model": "small", "prompt_tokens": 3})  # type: ignore[arg-type]
+    assert store.context.llm.usage == LLMUsage(3, 3, by_agent={"inference": 0.0})
