@@ -12,8 +12,8 @@ from polycontext.nodes.agent_context.kinds import Amount, Count
 from polycontext.nodes.agent_context.record_base import Record, changed, checked
 from polycontext.nodes.agent_context.records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
 
-_PROMPT = ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_COMPLETION = ("completion_tokens", "output_tokens")
+_PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+_COMPLETION = (("completion_tokens",), ("output_tokens",))
 _LONGEST_TEXT = 200
 _MOST_DECISIONS = 500
 """Decisions come with each call: they leave by their number, and none of them is a book."""
@@ -36,10 +36,7 @@ class ModelCall(Record):
         """Return the call that a provider's response tells of, an object or a dict with `usage`; `told` is what it does not tell.
 
         It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic (``input_tokens``, ``output_tokens``,
-        and what was read from or written to its cache besides).
-
-        Raises:
-            InvalidDataError: there is no usage in it, or a field is not what it should be.
+        and what was read from or written to its cache besides), and raises `InvalidDataError` where there is no usage or a number is none.
 
         >>> ModelCall.of({"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01)
         ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='', reason='', complexity='')
@@ -61,10 +58,12 @@ def _get(data: Any, name: str) -> Any:
     return data.get(name) if isinstance(data, Mapping) else getattr(data, name, None)
 
 
-def _total(usage: Any, names: Sequence[str]) -> Any:
-    found = [number for name in names if (number := _get(usage, name)) is not None]
-    odd = [number for number in found if type(number) is not int]
+def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
+    told = [[number for name in names if (number := _get(usage, name)) is not None] for names in spellings]
+    # Who tells both ways tells one thing twice.
+    found = next(filter(None, told), [])
     # What is no number is handed on as it is: the record says what is wrong with it.
+    odd = [number for number in found if type(number) is not int]
     return odd[0] if odd else sum(found)
 
 

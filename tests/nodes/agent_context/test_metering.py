@@ -173,6 +173,7 @@ RESPONSES = [
         (107, 2),
     ),
     (SimpleNamespace(model="m", usage=SimpleNamespace(prompt_tokens=7, completion_tokens=2)), (7, 2)),
+    ({"model": "m", "usage": {"prompt_tokens": 7, "input_tokens": 7, "completion_tokens": 2, "output_tokens": 2}}, (7, 2)),
     ({"model": "m", "usage": {}}, (0, 0)),
 ]
 
