@@ -21,6 +21,8 @@ _SCALARS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "integer": {"type": "integer", "minimum": MIN_INTEGER, "maximum": MAX_INTEGER},
     "number": {"type": "number"},
+    "count": {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER},
+    "amount": {"type": "number", "minimum": 0},
     "truth value": {"type": "boolean"},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1},
     "time": {"type": "string", "format": "date-time"},

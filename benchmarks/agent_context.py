@@ -1,6 +1,7 @@
-"""What an AgentContext costs at 100 KB and at 1 MB: make, clone, write, serialise, deserialise, check its size, tell what changed."""
+"""What an AgentContext costs at 100 KB and at 1 MB, in time and in memory: make, clone, write, serialise, deserialise, check its size, tell what changed."""
 
 import gc
+import tracemalloc
 from collections.abc import Callable
 from itertools import cycle
 from time import process_time
@@ -191,7 +192,7 @@ def changes(context: AgentContext) -> dict[str, AgentContext]:
     new = tuple(Fact(f"new-{number}", "one more") for number in range(3))
     return {
         "three facts more": write(enrichment__facts=(*facts, *new)),
-        "first and last fact anew": write(enrichment__facts=(new[0], *facts[1:-1], new[1])),
+        "first and last fact anew": write(enrichment__facts=(Fact(facts[0].id, "anew"), *facts[1:-1], Fact(facts[-1].id, "anew"))),
         "a fact, a score, the summary": write(
             enrichment__facts=(*facts, new[0]), reasoning__confidence_scores={**scores, "new": 0.5}, reasoning__summary="short"
         ),
@@ -253,8 +254,52 @@ BUDGETS = {
 }
 
 
+MEMORY_BUDGETS = {"new": "5 KB", "clone": "2x", "serialise": "1.5x", "deserialise": "2x", "diff capture": "1 KB", "size check": "0 KB"}
+"""What each may take beyond what is there: so much, or so many times the bytes of the document."""
+
+
+def memory(scale: int) -> dict[str, int]:
+    """Return the most bytes that work on one context takes while it lasts, beyond what was there, by name."""
+    raw = orjson.dumps(document(scale))
+    context = deserialize(raw)
+    check = ContextSizeChecker().check
+    check(context)
+    tracker, several = DiffTracker(context), changes(context)["a fact, a score, the summary"]
+    return {
+        "new": _peak(lambda: AgentContext.new("session-1", "trace-1")),
+        "clone": _peak(context.clone),
+        "serialise": _peak(lambda: serialize(context)),
+        "deserialise": _peak(lambda: deserialize(raw)),
+        "diff capture": _peak(lambda: tracker.capture("inference", several, timestamp=UNIX_EPOCH)),
+        "size check": _peak(lambda: check(context)),
+    }
+
+
+def _peak(work: Callable[[], object]) -> int:
+    """Return the most bytes that are held while something is done once, its result included; what a library holds outside of Python is not seen."""
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak - before
+
+
+def _memory_table(sizes: dict[int, int]) -> Table:
+    found = {scale: memory(scale) for scale in sizes}
+    table = Table(title="memory of an AgentContext, bytes beyond what is there (times the document)")
+    for name in ("work", *(f"{size / 1000:,.0f} KB" for size in sizes.values()), "budget"):
+        table.add_column(name, justify="left" if name == "work" else "right")
+    for name, budget in MEMORY_BUDGETS.items():
+        cells = (f"{found[scale][name]:,} ({found[scale][name] / size:.1f}x)" for scale, size in sizes.items())
+        table.add_row(name, *cells, budget)
+    return table
+
+
 def run(console: Console) -> None:
-    """Print microseconds for a context of about 100 KB beside one ten times as large, and their budgets."""
+    """Print microseconds and bytes for a context of about 100 KB beside one ten times as large, and their budgets."""
     sizes = {scale: len(serialize(deserialize(orjson.dumps(document(scale))))) for scale in (1, 10)}
     found = {scale: measure(scale) for scale in sizes}
     table = Table(title=f"an AgentContext, µs (best of {TIMES})")
@@ -264,3 +309,4 @@ def run(console: Console) -> None:
         large = found[10][name]
         table.add_row(name, f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}", BUDGETS.get(name, "-"))
     console.print(table)
+    console.print(_memory_table(sizes))

@@ -1,7 +1,8 @@
-"""AgentContext: the agents' shared, guarded store (seed 002).
+"""AgentContext: the agents' shared, guarded store (docs/agent-context.md).
 
 What most users need is here. Every class of the data model is in `records`; the table of all keys in `schema`, what
-a place for artifacts of one's own is written with in `artifacts`, the migrations of this package in `migrations`.
+a place for artifacts of one's own is written with in `artifacts`, what looks for faults and mends them in `examining`, what counts
+model calls in `metering`, the migrations of this package in `migrations`.
 """
 
 from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact

@@ -44,7 +44,7 @@ def runs_between(source: Array, target: Array) -> Iterator[Run]:
     """Yield what changed, in order; nothing if the arrays are the same."""
     i = j = 0
     while True:
-        shared = _common(source[i:], target[j:])
+        shared = shared_start(source[i:], target[j:])
         i, j = i + shared, j + shared
         if i == len(source) and j == len(target):
             return
@@ -56,7 +56,7 @@ def runs_between(source: Array, target: Array) -> Iterator[Run]:
         i, j = i + step[0], j + step[1]
 
 
-def _common(source: Array, target: Array) -> int:
+def shared_start(source: Array, target: Array) -> int:
     """Return how many items are the same at the beginning."""
     # What is shared passes at the speed of C; only the rest is compared by value, which costs two JSON texts.
     for index in compress(count(), map(is_not, source, target)):
@@ -78,7 +78,7 @@ def _meeting(source: Array, target: Array, i: int, j: int) -> tuple[int, int] | 
 
 def _far_runs(source: Array, target: Array) -> Iterator[Run]:
     """Yield what changed in arrays that differ widely, at the price of looking at each item."""
-    end = _common(source[::-1], target[::-1])
+    end = shared_start(source[::-1], target[::-1])
     removed, added = source[: len(source) - end], target[: len(target) - end]
     # Ids are quick but tell only of shared items; what one side alone holds is known by its JSON.
     shared = set(map(id, removed)) & set(map(id, added))
@@ -107,7 +107,7 @@ def spliced(items: Items, source: Array) -> Array:
         target += [*source[at : run.at], *run.added]
         at = run.at + len(run.removed)
         found = source[run.at : at]
-        index = _common(run.removed, found)
+        index = shared_start(run.removed, found)
         if index < len(run.removed):
             raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
     return (*target, *source[at:])

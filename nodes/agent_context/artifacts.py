@@ -1,31 +1,39 @@
-"""How large artifacts leave the context, and come back: content is stored under its own SHA-256 (seed 002, Size Management).
+"""How large values leave the context, and come back: content is stored under its own SHA-256 (docs/agent-context.md, Artifacts).
+
+The content of an artifact leaves its stub in `external`; any other JSON value, such as the results of a query, gives way to
+``{"$external": {"uri": …, "sha256": …, "size": …}}``.
 
 Content is stored before a stub takes its place. Whatever fails in between leaves the context as it was,
 and at most content that no context mentions, which `collect_garbage` finds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from hashlib import sha256
-from operator import itemgetter
+from operator import is_, itemgetter
 from re import compile as pattern
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import freeze
+from polycontext.linearity.json_data import FrozenDict, freeze
 from polycontext.nodes.agent_context.codec import serialize
 from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
-from polycontext.nodes.agent_context.json_text import canonical, loads
+from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault, located
+from polycontext.nodes.agent_context.folder import check_size
+from polycontext.nodes.agent_context.json_text import canonical, dumps, loads, plain
+from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
 from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits, is_oversized
-from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import Artifact, ExternalContent
+from polycontext.nodes.agent_context.record_base import Record, changed, layout
+from polycontext.nodes.agent_context.records import Artifact, AuditContext, ExternalContent
 from polycontext.nodes.agent_context.sizes import measure
 
 is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
 """Find out whether text is a SHA-256 in hex."""
+STUB = "$external"
+"""The one key of what stands for a value that has left."""
 # Looks ahead and takes nothing, so that it finds every 64 digits in a longer run of them.
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")
 
@@ -78,6 +86,7 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     Raises:
         ArtifactError: the bytes are not those that the stub stands for.
     """
+    check_size(len(raw), external.size, place, external.sha256)
     found = sha256(raw).hexdigest()
     if found != external.sha256:
         raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)
@@ -104,7 +113,8 @@ def externalize_artifacts(
     Raises:
         ArtifactError: content could not be stored.
     """
-    return with_stubs(context, stored_stubs(large_artifacts(context, limits), externalizer))
+    contents = [artifact.content for artifact in large_artifacts(context, limits)]
+    return with_stubs(context, stored_stubs(contents, externalizer))
 
 
 def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) -> Artifact:
@@ -120,6 +130,18 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
     return evolve(artifact, content=externalizer.retrieve(artifact.external), external=None)
 
 
+def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
+    """Return what a JSON value was before it left, or the value if it did not; raise `ArtifactError` if that cannot be had."""
+    if not is_stub(value):
+        return value
+    return externalizer.retrieve(located(STUB, ExternalContent.from_json, value[STUB]))
+
+
+def is_stub(value: Any) -> bool:
+    """Tell whether a JSON value stands for one that has left."""
+    return isinstance(value, Mapping) and len(value) == 1 and STUB in value
+
+
 def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
     """Return the artifacts whose content should go, the largest first."""
     inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
@@ -132,24 +154,86 @@ def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifa
     return large
 
 
-def stored_stubs(artifacts: Iterable[Artifact], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
-    """Store the content of artifacts, and return its stubs by SHA-256."""
-    stubs = (externalizer.externalize(artifact.content) for artifact in artifacts)
-    return {stub.sha256: stub for stub in stubs}
+def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
+    """Return a list, and what fills it with the values beyond the inline limit as it is shown them."""
+    found: list[Any] = []
+
+    def look(value: Any) -> None:
+        if len(dumps(value)) > limits.max_inline_artifact_size:
+            found.append(value)
+
+    return found, look
+
+
+def stored_stubs(contents: Iterable[Any], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
+    """Store contents, and return their stubs by SHA-256; raise `ArtifactError` if one cannot be stored, or its stub is of something else."""
+    stubs: dict[str, ExternalContent] = {}
+    for content in contents:
+        digest, raw = encode_content(content)
+        stub = externalizer.externalize(content)
+        if (stub.sha256, stub.size) != (digest, len(raw)):
+            raise ArtifactError(ArtifactFault.DAMAGED, stub.uri, "the stub is of other bytes", digest)
+        stubs[digest] = stub
+    return stubs
 
 
 def with_stubs(context: AgentContext, stubs: Mapping[str, ExternalContent]) -> AgentContext:
-    """Return the context with stubs for all content that has one."""
-    artifacts = tuple(stubbed(artifact, stubs) for artifact in context.retrieval.artifacts)
-    if not stubs or artifacts == context.retrieval.artifacts:
-        return context
-    return changed(context, retrieval=changed(context.retrieval, artifacts=artifacts))
+    """Return the context with stubs for all values that have one."""
+    return swapped(kind_of(AgentContext), context, stub_of(stubs)) if stubs else context
 
 
-def stubbed(artifact: Artifact, stubs: Mapping[str, ExternalContent]) -> Artifact:
-    """Return the artifact with a stub for its content, if there is one."""
-    stub = None if artifact.content is None else stubs.get(encode_content(artifact.content)[0])
-    return artifact if stub is None else changed(artifact, content=None, external=stub)
+Swap: TypeAlias = Callable[[Any], ExternalContent | None]
+"""Says which stub takes the place of a JSON value; none leaves it where it is."""
+
+
+def stub_of(stubs: Mapping[str, ExternalContent]) -> Swap:
+    """Return what finds the stub of a value by its SHA-256."""
+    sizes = {stub.size for stub in stubs.values()}
+
+    def find(value: Any) -> ExternalContent | None:
+        raw = canonical(value)
+        return stubs.get(sha256(raw).hexdigest()) if len(raw) in sizes else None
+
+    return find
+
+
+def swapped(kind: Kind, value: Any, swap: Swap) -> Any:
+    """Return a value of a kind with stubs for the JSON values in it that `swap` has one for; what does not change is shared."""
+    if value is None or is_stub(value) or not _holds_json(kind):
+        return value
+    if kind.shape is Shape.JSON:
+        stub = swap(value)
+        return value if stub is None else freeze({STUB: plain(stub)})
+    if kind.shape is Shape.OBJECT:
+        return _with_swapped(value, swap)
+    assert kind.item is not None
+    if kind.shape is Shape.MAP:
+        entries = {key: swapped(kind.item, item, swap) for key, item in value.items()}
+        return value if all(map(is_, entries.values(), value.values())) else FrozenDict(entries)
+    items = tuple(swapped(kind.item, item, swap) for item in value)
+    return value if all(map(is_, items, value)) else items
+
+
+def _with_swapped(record: Record, swap: Swap) -> Record:
+    if isinstance(record, Artifact):
+        stub = None if record.content is None else swap(record.content)
+        return record if stub is None else changed(record, content=None, external=stub)
+    shape = layout(type(record))
+    fields = {
+        name: (value, swapped(kind, value, swap)) for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
+    }
+    others = {name: new for name, (old, new) in fields.items() if new is not old}
+    return changed(record, **others) if others else record
+
+
+@cache
+def _holds_json(kind: Kind) -> bool:
+    """Tell whether there may be JSON values in a value of a kind; the trail holds its own, which are seen to apart."""
+    if kind.record is AuditContext:
+        return False
+    if kind.record is not None:
+        return any(map(_holds_json, layout(kind.record).kinds.values()))
+    return kind.shape is Shape.JSON or (kind.item is not None and _holds_json(kind.item))
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The root of the document: seven namespaces and a version (seed 002, Core Structure)."""
+"""The root of the document: seven namespaces and a version (docs/agent-context.md)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

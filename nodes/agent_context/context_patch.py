@@ -112,7 +112,7 @@ class ContextPatch:
         return self if len(others) == len(self.changes.changes) else evolve(self, changes=Fields(FrozenDict(others)))
 
     def summary(self) -> str:
-        """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1`` (seed 002, Change Tracking).
+        """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1``.
 
         Keys come in the order of the document, each with how many items of an array or entries of a map were added,
         removed and changed; any other key counts as one change.
@@ -130,7 +130,7 @@ class ContextPatch:
         return list(operations(AgentContext, self.changes, "", tests=tests))
 
     def record(self) -> ContextDiff:
-        """Return the changes as the audit trail records them (seed 002 §7).
+        """Return the changes as the audit trail records them (docs/agent-context.md, What changed).
 
         Law: ``ContextPatch.of(patch.record()) == patch``.
         """

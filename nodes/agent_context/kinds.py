@@ -26,6 +26,12 @@ Reader: TypeAlias = Callable[[Any], Any]
 Confidence = Annotated[float, "0..1"]
 """A number from 0 to 1, both included."""
 
+Count = Annotated[int, "0.."]
+"""A whole number from 0."""
+
+Amount = Annotated[float, "0.."]
+"""A number from 0, such as a price."""
+
 Changes = Annotated[Mapping[str, Any], "what was changed"]
 """A JSON object that wraps values of other fields, and may be deeper than one of them."""
 
@@ -114,6 +120,16 @@ def _finite(value: Any) -> float:
     return float(value)
 
 
+def _from_zero(one: Reader, legal: str) -> Reader:
+    def read(value: Any) -> Any:
+        number = one(value)
+        if number < 0:
+            raise InvalidDataError("", f"{number!r:.40} is negative", legal)
+        return number
+
+    return read
+
+
 def _truth(value: Any) -> bool:
     if type(value) is not bool:
         raise InvalidDataError("", f"{type(value).__name__} is not a truth value", "true or false")
@@ -181,6 +197,8 @@ _SCALARS: dict[Any, Kind] = {
     str: Kind(Shape.SCALAR, check_text, "text"),
     int: Kind(Shape.SCALAR, _integer, "integer", kept=True),
     float: Kind(Shape.SCALAR, _number, "number", kept=True),
+    Count: Kind(Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", kept=True),
+    Amount: Kind(Shape.SCALAR, _from_zero(_number, "a number from 0"), "amount", kept=True),
     bool: Kind(Shape.SCALAR, _truth, "truth value", kept=True),
     Confidence: Kind(Shape.SCALAR, _confidence, "confidence", kept=True),
     datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),

@@ -1,4 +1,4 @@
-"""How large a context may become, and the check of it (seed 002, Size Management)."""
+"""How large a context may become, and the check of it (docs/agent-context.md, Sizes)."""
 
 import warnings
 from collections.abc import Iterator
@@ -62,8 +62,13 @@ class ContextSizeChecker:
             ContextSizeWarning: larger than `warn_total_size`.
 
         Raises:
-            ContextSizeError: the whole is too large, or the first namespace that is, or the longest array is too long.
+            ContextSizeError: as `refuse_oversized`.
         """
+        self.refuse_oversized(context)
+        self.warn(context)
+
+    def refuse_oversized(self, context: AgentContext) -> None:
+        """Raise `ContextSizeError` if the whole is too large, for the first namespace that is, or for the longest array if it is too long."""
         limits, whole = self.limits, measure(context)
         if whole.size > limits.max_total_size:
             raise ContextSizeError("max_total_size", whole.size, limits.max_total_size, "bytes")
@@ -76,9 +81,13 @@ class ContextSizeChecker:
             arrays = (found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}"))
             where, array = max(arrays, key=lambda found: len(found[1]))
             raise ContextSizeError("max_array_items", len(array), limits.max_array_items, "items", where)
-        if whole.size > limits.warn_total_size:
-            near = f"the context holds {whole.size:,} bytes; the limit is {limits.max_total_size:,}"
-            warnings.warn(near, ContextSizeWarning, stacklevel=2)
+
+    def warn(self, context: AgentContext) -> None:
+        """Warn, with `ContextSizeWarning`, of a context that is larger than `warn_total_size`."""
+        size = measure(context).size
+        if size > self.limits.warn_total_size:
+            near = f"the context holds {size:,} bytes; the limit is {self.limits.max_total_size:,}"
+            warnings.warn(near, ContextSizeWarning, stacklevel=3)
 
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
         """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""

@@ -1,14 +1,18 @@
-"""Artifacts in an object store: a folder by default, S3 and its like by URL. The one module that knows obstore."""
+"""Artifacts in a folder by default, in S3 and its like by URL. The one module that knows obstore, which only the URLs need."""
 
+import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
 from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
+from polycontext.nodes.agent_context.folder import FolderObjects, FoundObject, check_size
 from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import require
 
@@ -18,50 +22,87 @@ if TYPE_CHECKING:
 _SUFFIX = ".json"
 
 
+class ObstoreObjects:
+    """Keep objects in a store of obstore, as `FolderObjects` does in a folder."""
+
+    def __init__(self, store: "ObjectStore", place: str) -> None:
+        self._store = store
+        self._place = place
+
+    def put(self, name: str, raw: bytes) -> None:
+        """Store an object."""
+        self._store.put(name, raw)
+
+    def get(self, name: str, size: int) -> bytes:
+        """Return an object of `size` bytes; one of another size is not read."""
+        # The answer begins with the size; the bytes come when they are asked for.
+        found = self._store.get(name)
+        check_size(found.meta["size"], size, self._place, name)
+        return bytes(found.bytes())
+
+    def list(self) -> Iterator[FoundObject]:
+        """Yield what is there."""
+        for batch in self._store.list():
+            for meta in batch:
+                yield meta["path"], meta["size"], meta["last_modified"].timestamp()
+
+    def delete(self, name: str) -> None:
+        """Delete an object."""
+        self._store.delete(name)
+
+
 class ObjectStoreExternalizer:
-    """Store the content of artifacts in an object store, one object each, named by its SHA-256.
+    """Store the content of artifacts in a folder or an object store, one object each, named by its SHA-256.
 
     Objects appear whole or not at all, and are checked when they are read. A stub's `uri` is for people:
     content is looked for by its SHA-256 in this store and nowhere else, so that a document cannot make anybody
     read another place.
 
-    >>> externalizer = ObjectStoreExternalizer.open("memory:///")
+    >>> from tempfile import mkdtemp
+    >>> externalizer = ObjectStoreExternalizer.open(mkdtemp())
     >>> stub = externalizer.externalize({"rows": [1, 2, 3]})
     >>> stub.size, externalizer.retrieve(stub)
     (16, {'rows': (1, 2, 3)})
     """
 
-    def __init__(self, store: "ObjectStore", place: str) -> None:
-        """Use an obstore store; `place` names it in stubs and errors."""
-        self._store = store
+    def __init__(self, objects: FolderObjects | ObstoreObjects, place: str) -> None:
+        """Use what keeps the objects; `place` names it in stubs and errors."""
+        self._objects = objects
         self.place = place.rstrip("/")
 
     @classmethod
     def open(cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any) -> Self:
         """Open a folder, which is made if need be, or a URL such as ``s3://bucket/prefix``.
 
-        `config` and `options` go to obstore: credentials, region, endpoint, `client_options`, `retry_config`. Without them S3 takes
-        the usual environment variables.
+        A folder needs no extra. Other URLs are obstore's, to which `config` and `options` go: credentials, region, endpoint,
+        `client_options`, `retry_config`. Without them S3 takes the usual environment variables.
 
         Raises:
-            MissingExtraError: obstore is not installed.
+            MissingExtraError: a URL of a store that obstore reaches, which is not installed.
             InvalidOptionError: a URL with a password or a query, which every stub would show.
             ArtifactError: the place cannot be used.
         """
-        require("obstore", extra="artifacts", purpose="storing artifacts")
-        from obstore import store  # noqa: PLC0415  an extra
+        if isinstance(place, Path) or "://" not in place:
+            return cls._folder(Path(place).absolute(), str(place))
+        parts = urlsplit(place)
+        if parts.password is not None or parts.query:
+            # The URL itself is not shown: what it must not hold would stand in the message.
+            raise InvalidOptionError(
+                "place", f"{parts.scheme}: URL with a password or a query", "a URL without; `config` takes credentials"
+            )
+        if parts.scheme == "file":
+            return cls._folder(Path(url2pathname(parts.path)), place)
+        require("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
+        from obstore.store import from_url  # noqa: PLC0415  an extra
 
-        with _reported(str(place)):
-            if isinstance(place, Path) or "://" not in place:
-                folder = Path(place).absolute()
-                return cls(store.LocalStore(folder, mkdir=True), folder.as_uri())
-            parts = urlsplit(place)
-            if parts.password is not None or parts.query:
-                # The URL itself is not shown: what it must not hold would stand in the message.
-                what = f"{parts.scheme}: URL with a password or a query"
-                raise InvalidOptionError("place", what, "a URL without; `config` takes credentials")
-            made = {"mkdir": True} if place.startswith("file:") else {"config": dict(config or {})}
-            return cls(store.from_url(place, **made, **options), place)
+        with _reported(place):
+            made: dict[str, Any] = {**options, "config": dict(config or {})}
+            return cls(ObstoreObjects(from_url(place, **made), place), place)
+
+    @classmethod
+    def _folder(cls, folder: Path, place: str) -> Self:
+        with _reported(place):
+            return cls(FolderObjects(folder), folder.as_uri())
 
     def externalize(self, content: Any) -> ExternalContent:
         """Store JSON data and return the stub for it.
@@ -75,7 +116,7 @@ class ObjectStoreExternalizer:
         """
         digest, raw = encode_content(content)
         with _reported(self.place):
-            self._store.put(_name(digest), raw)
+            self._objects.put(_name(digest), raw)
         return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
 
     def retrieve(self, external: ExternalContent) -> Any:
@@ -83,11 +124,12 @@ class ObjectStoreExternalizer:
 
         Raises:
             InvalidDataError: the stub has no SHA-256.
-            ArtifactError: the store failed, has no such content, or other bytes under its name.
+            ArtifactError: the store failed, has no such content, or other bytes under its name; bytes of another size
+                than the stub promises are not even read.
         """
         digest = check_sha256(external.sha256)
         with _reported(self.place, digest):
-            raw = bytes(self._store.get(_name(digest)).bytes())
+            raw = self._objects.get(_name(digest), external.size)
         return decode_content(raw, external, self.place)
 
     def stored(self) -> Iterator[StoredContent]:
@@ -98,11 +140,11 @@ class ObjectStoreExternalizer:
         """
         with _reported(self.place):
             # Listed as a whole: what fails between two `yield`s would fail outside of this block.
-            found = [meta for batch in self._store.list() for meta in batch]
-        for meta in found:
-            digest = meta["path"].removesuffix(_SUFFIX)
-            if meta["path"] == _name(digest) and is_sha256(digest):
-                yield StoredContent(digest, meta["size"], meta["last_modified"])
+            found = list(self._objects.list())
+        for name, size, stored_at in found:
+            digest = name.removesuffix(_SUFFIX)
+            if name == _name(digest) and is_sha256(digest):
+                yield StoredContent(digest, size, datetime.fromtimestamp(stored_at, UTC))
 
     def discard(self, sha256: str) -> None:
         """Delete content, if it is there.
@@ -113,7 +155,7 @@ class ObjectStoreExternalizer:
         """
         name = _name(check_sha256(sha256))
         with _reported(self.place), suppress(FileNotFoundError):
-            self._store.delete(name)
+            self._objects.delete(name)
 
 
 def _name(digest: str) -> str:
@@ -123,12 +165,18 @@ def _name(digest: str) -> str:
 @contextmanager
 def _reported(place: str, digest: str = "") -> Generator[None]:
     """Turn what a store raises into our errors."""
-    from obstore.exceptions import BaseError  # noqa: PLC0415  an extra
-
     try:
         yield
-    except (BaseError, OSError) as error:
+    except ArtifactError:
+        raise
+    except _failures() as error:
         if digest and isinstance(error, FileNotFoundError):
             raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
         first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise ArtifactError(ArtifactFault.UNREACHABLE, place, first_line) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    # Loaded with the stores of obstore: who has none of them needs none of their errors.
+    foreign = sys.modules.get("obstore.exceptions")
+    return (OSError, foreign.BaseError) if foreign else (OSError,)

@@ -1,4 +1,4 @@
-"""The data model: what stands in each of the seven namespaces (seed 002 §1 to §7). Every class is a record, checked when it is made.
+"""The data model: what stands in each of the seven namespaces (docs/agent-context.md). Every class is a record, checked when it is made.
 
 Adding a field is one line; what it may hold follows from its annotation.
 """
@@ -11,10 +11,8 @@ from attrs import frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY
-from polycontext.nodes.agent_context.kinds import Changes, Confidence
+from polycontext.nodes.agent_context.kinds import Amount, Changes, Confidence, Count
 from polycontext.nodes.agent_context.record_base import Record, checked
-
-# Who and when: session, trace, creation, locale (seed 002 §1).
 
 
 @frozen(field_transformer=checked)
@@ -25,9 +23,6 @@ class MetadataContext(Record):
     trace_id: str = ""
     created_at: datetime = UNIX_EPOCH
     locale: str = ""
-
-
-# Reasoning: intents, hypotheses, conclusions (seed 002 §2).
 
 
 @frozen(field_transformer=checked)
@@ -69,9 +64,6 @@ class ReasoningContext(Record):
     dependency_map: Any = None
     confidence_scores: Mapping[str, Confidence] = EMPTY
     summary: str = ""
-
-
-# Knowledge: facts, what follows from them, relationships (seed 002 §3).
 
 
 @frozen(field_transformer=checked)
@@ -119,9 +111,6 @@ class EnrichmentContext(Record):
     context_links: tuple[str, ...] = ()
 
 
-# Retrieval: plans, queries, artifacts (seed 002 §4).
-
-
 @frozen(field_transformer=checked)
 class RetrievalPlan(Record):
     """Hold what shall be retrieved, from where, and how urgently."""
@@ -150,7 +139,7 @@ class ExternalContent(Record):
 
     uri: str = ""
     sha256: str = ""
-    size: int = 0
+    size: Count = 0
 
 
 @frozen(field_transformer=checked)
@@ -181,18 +170,15 @@ class RetrievalContext(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-# The models: who answers, what it cost, why it was chosen (seed 002 §5).
-
-
 @frozen(field_transformer=checked)
 class LLMUsage(Record):
     """Hold tokens used and their price in US dollars, in all and by agent."""
 
-    total_tokens: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-    by_agent: Mapping[str, float] = EMPTY
+    total_tokens: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cost_usd: Amount = 0.0
+    by_agent: Mapping[str, Amount] = EMPTY
 
 
 @frozen(field_transformer=checked)
@@ -218,9 +204,6 @@ class LLMContext(Record):
     cache: Mapping[str, Any] = EMPTY
 
 
-# Health: errors, warnings, performance, validation reports (seed 002 §6).
-
-
 @frozen(field_transformer=checked)
 class ErrorReport(Record):
     """Hold what failed, at whom, when, and how badly."""
@@ -234,7 +217,7 @@ class ErrorReport(Record):
 
 @frozen(field_transformer=checked)
 class WarningReport(Record):
-    """Hold what somebody should know of, though nothing failed (the seed's ``Warning``, which is Python's own name)."""
+    """Hold what somebody should know of, though nothing failed (not ``Warning``, which is Python's own name)."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -246,18 +229,18 @@ class WarningReport(Record):
 class AgentMetrics(Record):
     """Hold what one agent took: milliseconds, model calls, and where known tokens and US dollars."""
 
-    duration_ms: int = 0
-    llm_calls: int = 0
+    duration_ms: Count = 0
+    llm_calls: Count = 0
     status: str = ""
-    tokens: int | None = None
-    cost: float | None = None
+    tokens: Count | None = None
+    cost: Amount | None = None
 
 
 @frozen(field_transformer=checked)
 class PerformanceData(Record):
     """Hold milliseconds in all, and metrics by agent."""
 
-    total_duration_ms: int = 0
+    total_duration_ms: Count = 0
     agent_metrics: Mapping[str, AgentMetrics] = EMPTY
 
 
@@ -282,9 +265,6 @@ class DiagnosticsContext(Record):
     validation_reports: tuple[ValidationReport, ...] = ()
 
 
-# The trail: who ran, and what it changed (seed 002 §7).
-
-
 @frozen(field_transformer=checked)
 class AgentRun(Record):
     """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
@@ -292,7 +272,7 @@ class AgentRun(Record):
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
     status: str = ""
-    duration_ms: int = 0
+    duration_ms: Count = 0
     keys_written: tuple[str, ...] = ()
     error: str = ""
 

@@ -1,24 +1,40 @@
 """The shell around a context that agents share: every write is guarded, limited and on record."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
-from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, large_artifacts, stored_stubs, with_stubs
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.agent_context.artifacts import (
+    ArtifactExternalizer,
+    large_artifacts,
+    large_values,
+    retrieve_artifact,
+    retrieve_value,
+    stored_stubs,
+    swapped,
+    with_stubs,
+)
 from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.context_patch import diff
+from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
 from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViolationError
-from polycontext.nodes.agent_context.limits import ContextSizeChecker, is_oversized
+from polycontext.nodes.agent_context.examining import fixing_changes, refuse_new_faults
+from polycontext.nodes.agent_context.kinds import kind_of
+from polycontext.nodes.agent_context.limits import ContextSizeChecker
 from polycontext.nodes.agent_context.merging import merge
+from polycontext.nodes.agent_context.metering import ModelCall, with_calls, with_run
 from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import AgentRun, ContextDiff
-from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay, rolled_up, trail_artifacts, trail_with_stubs
-from polycontext.nodes.agent_context.validator import ContextValidator, agent_name
+from polycontext.nodes.agent_context.records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
+from polycontext.nodes.agent_context.sizes import measure
+from polycontext.nodes.agent_context.trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
+from polycontext.nodes.agent_context.validator import LONGEST_NAME, ContextValidator, agent_name, extended
 
 _LONGEST_ERROR = 500
 _MILLISECOND = timedelta(milliseconds=1)
+_MEASURED = "diagnostics.performance"
+_PLACE = "a place for artifacts, such as ObjectStoreExternalizer.open(folder)"
 
 
 class AgentContextRun:
@@ -28,6 +44,7 @@ class AgentContextRun:
         self.agent = agent
         self.started = started
         self.snapshot = context
+        self.calls: list[ModelCall] = []
         self._context = context
         self._validator = validator
         self._ended = False
@@ -42,23 +59,48 @@ class AgentContextRun:
 
         Raises:
             UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
-            ContextViolationError: the run has ended.
+            ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which the store measures.
         """
-        if self._ended:
-            raise ContextViolationError(self.agent, "*", "*", self._validator.allowed(self.agent), reason="its run has ended")
-        self._context = self._validator.safe_update(self._context, self.agent, changes)
+        self._refuse_after_end()
+        if isinstance(changes, Mapping) and _MEASURED in changes:
+            raise self._refusal("diagnostics", "performance", "the store measures it")
+        self._context = self._validator.safe_update(self._context, self.agent, changes, when=self.started)
         return self._context
+
+    def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
+        """Add entries at the end of lists, and return what the agent now sees; raises as `write`."""
+        return self.write(extended(self._context, entries))
+
+    def record_call(self, call: ModelCall) -> None:
+        """Count a call of a model, whether the run ends well or not: it has cost what it has cost.
+
+        Raises:
+            ContextViolationError: the run has ended, or the agent is not registered.
+            InvalidDataError: it is no call.
+        """
+        self._refuse_after_end()
+        if not self._validator.allowed(self.agent):
+            raise ContextViolationError(self.agent, "llm", "usage")
+        self.calls.append(ModelCall.from_json(call))
 
     def end(self) -> None:
         """Refuse further writes: they would reach nobody."""
         self._ended = True
+
+    def _refuse_after_end(self) -> None:
+        if self._ended:
+            raise self._refusal("*", "*", "its run has ended")
+
+    def _refusal(self, namespace: str, key: str, why: str) -> ContextViolationError:
+        return ContextViolationError(self.agent, namespace, key, self._validator.allowed(self.agent), why)
 
 
 class AgentContextStore:
     """Hold the current context of a group of agents, safe under threads.
 
     There is no way to write past it: each run is guarded by the validator, checked against the limits, and
-    recorded with what it changed, or with why it failed. Runs at the same time are merged.
+    recorded with what it changed, or with why it failed. Runs at the same time are merged. With a place for `artifacts`, large
+    values leave by themselves, before they are refused.
 
     >>> store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
     >>> store.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}).reasoning.intents
@@ -74,6 +116,7 @@ class AgentContextStore:
         validator: ContextValidator | None = None,
         checker: ContextSizeChecker | None = None,
         policy: AuditPolicy | None = None,
+        artifacts: ArtifactExternalizer | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Take a context over.
@@ -85,6 +128,9 @@ class AgentContextStore:
         self._validator = ContextValidator.default() if validator is None else validator
         self._checker = ContextSizeChecker() if checker is None else checker
         self._policy = AuditPolicy() if policy is None else policy
+        if artifacts is not None and not callable(getattr(artifacts, "externalize", None)):
+            raise InvalidOptionError("artifacts", artifacts, _PLACE)
+        self._artifacts = artifacts
         self._clock = clock
         self._lock = RLock()
         self._base = origin(context)
@@ -108,25 +154,78 @@ class AgentContextStore:
             run.write(changes)
         return self.context
 
+    def append(self, agent: str, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
+        """Add entries at the end of lists as one run of an agent, and return the current context; raises as `write`."""
+        with self.run(agent) as run:
+            run.append(entries)
+        return self.context
+
+    def record_call(self, agent: str, call: ModelCall) -> AgentContext:
+        """Count a call of a model as a run of its own, and return the current context; raises as `AgentContextRun.record_call`."""
+        with self.run(agent) as run:
+            run.record_call(call)
+        return self.context
+
+    def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
+        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `examining.fixed`."""
+        with self.run(agent) as run:
+            run.write(fixing_changes(run.context, report))
+        return self.context
+
     @contextmanager
     def run(self, agent: str) -> Generator[AgentContextRun]:
         """Run an agent: what it writes in the block is committed at its end, merged with what others committed meanwhile.
 
         Whatever the block raises is recorded with the run, changes nothing else, and is raised on.
+        A `ContextSizeWarning` says that the context is larger than `warn_total_size`.
 
         Raises:
-            InvalidDataError: `agent` is no text.
+            InvalidDataError: `agent` is no name, or what was merged does not go together.
             ContextSizeError, MergeConflictError: as `write`.
         """
         with self._recording(agent) as run:
             yield run
-            with self._lock:
-                current = self._context
-                # Under the lock: what is merged with must still be current when the result takes its place.
-                merged = run.context if current is run.snapshot else merge(run.snapshot, current, run.context)
-                patch = diff(current, merged, agent_id=run.agent, timestamp=run.started)
-                trail = (*current.audit.diffs, patch.record()) if patch else current.audit.diffs
-                self._context = self._recorded(merged, self._outcome(run, patch.keys), trail)
+            stubs: dict[str, ExternalContent] = {}
+            while leaving := self._commit(run, stubs):
+                assert self._artifacts is not None
+                # Not under the lock: a slow store keeps no writer waiting.
+                stubs |= stored_stubs(leaving, self._artifacts)
+        self._checker.warn(self._context)
+
+    def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
+        """Make what a run wrote the current context, with stubs where there are some; or return the values that must leave first."""
+        with self._lock:
+            # Under the lock: what is merged with must still be current when the result takes its place.
+            merged = run.context if self._context is run.snapshot else merge(run.snapshot, self._context, run.context)
+            refuse_new_faults(self._context, merged)
+            before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
+            after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
+            patch = diff(before, changed(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
+            after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
+            leaving = self._leaving(after)
+            if not leaving:
+                self._conclude(run, after, base, patch.keys)
+            return leaving
+
+    def _leaving(self, context: AgentContext) -> list[Any]:
+        """Return the values that must leave before the context can be committed: large artifacts, and whatever is large if there is no room."""
+        if self._artifacts is None:
+            return []
+        limits = self._checker.limits
+        large = [artifact.content for artifact in large_artifacts(context, limits)]
+        if large or self._has_room(context):
+            return large
+        found, look = large_values(limits)
+        swapped(kind_of(AgentContext), context, look)
+        trail_values(context.audit.diffs, look)
+        return found
+
+    def _has_room(self, context: AgentContext) -> bool:
+        try:
+            self._checker.refuse_oversized(context)
+        except ContextSizeError as error:
+            return error.unit != "bytes"
+        return sum(measure(record).size for record in context.audit.diffs) <= self._policy.bytes_of_diffs
 
     @contextmanager
     def _recording(self, agent: str) -> Generator[AgentContextRun]:
@@ -136,10 +235,15 @@ class AgentContextStore:
         except BaseException as error:
             with self._lock:
                 try:
-                    self._context = self._recorded(self._context, self._outcome(run, (), error), self._context.audit.diffs)
+                    self._conclude_failed(run, error)
                 except ContextSizeError as full:
                     error.add_note(f"the failed run is not on record: {full}")
             raise
+
+    def _conclude_failed(self, run: AgentContextRun, error: BaseException) -> None:
+        spent = with_calls(self._context, run.agent, run.calls, run.started)
+        patch = diff(self._context, spent, agent_id=run.agent, timestamp=run.started)
+        self._conclude(run, _with_diffs(spent, spent.audit.diffs, patch), self._base, patch.keys, error)
 
     def replay(self) -> AgentContext:
         """Return the context as the trail tells it, from the beginning on.
@@ -147,7 +251,15 @@ class AgentContextStore:
         Law: ``store.replay() == store.context``.
         """
         with self._lock:
-            return changed(replay(self._base, self._context.audit.diffs), audit=self._context.audit)
+            told, current = replay(self._base, self._context.audit.diffs), self._context
+            diagnostics = changed(told.diagnostics, performance=current.diagnostics.performance)
+            return changed(told, audit=current.audit, diagnostics=diagnostics)
+
+    def retrieve(self, value: Any) -> Any:
+        """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
+        if self._artifacts is None:
+            raise InvalidOptionError("artifacts", None, _PLACE)
+        return retrieve_artifact(value, self._artifacts) if isinstance(value, Artifact) else retrieve_value(value, self._artifacts)
 
     def externalize_artifacts(self, agent: str, externalizer: ArtifactExternalizer) -> AgentContext:
         """Move the content of large artifacts out, as the limits ask for, wherever it stands: the trail tells of the stub as well.
@@ -156,44 +268,62 @@ class AgentContextStore:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
             ArtifactError: content could not be stored; nothing changes.
         """
-        limits = self._checker.limits
         with self._recording(agent) as run:
-            self._validator.validate_write(agent, "retrieval", "artifacts")
-            past = (artifact for artifact in trail_artifacts(run.snapshot.audit.diffs) if is_oversized(artifact, limits))
+            if not self._validator.may_replace(agent, "retrieval", "artifacts"):
+                raise ContextViolationError(agent, "retrieval", "artifacts", self._validator.allowed(agent))
+            past, look = large_values(self._checker.limits)
+            trail_values(run.snapshot.audit.diffs, look)
             # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
-            stubs = stored_stubs((*large_artifacts(run.snapshot, limits), *past), externalizer)
+            large = (artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits))
+            stubs = stored_stubs((*large, *past), externalizer)
             with self._lock:
-                current = self._context
-                moved = with_stubs(current, stubs)
-                keys = () if moved is current else ("retrieval.artifacts",)
-                self._context = self._recorded(moved, self._outcome(run, keys), trail_with_stubs(current.audit.diffs, stubs))
+                moved, keys = with_stubs(self._context, stubs), diff(self._context, with_stubs(self._context, stubs)).keys
+                moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
                 # Else replaying would begin with content that the diffs hold no longer.
-                self._base = with_stubs(self._base, stubs)
+                self._conclude(run, moved, with_stubs(self._base, stubs), keys)
         return self.context
 
-    def _outcome(self, run: AgentContextRun, keys: tuple[str, ...], error: BaseException | None = None) -> AgentRun:
+    def _conclude(
+        self, run: AgentContextRun, context: AgentContext, base: AgentContext, keys: tuple[str, ...], error: BaseException | None = None
+    ) -> None:
+        """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
-        if error is None:
-            return AgentRun(run.started, run.agent, "success", elapsed, keys)
-        # Text that can be stored: an error may hold anything.
-        told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
-        return AgentRun(run.started, run.agent, "failed", elapsed, keys, told)
+        told, diffs = _told(run, elapsed, keys, error), context.audit.diffs
+        # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
+        if run.calls or (error is None and self._validator.allowed(run.agent)):
+            context = with_run(context, told.agent_id, told.status, elapsed, run.calls)
+        recorded = self._recorded(context, trails(context.audit, told, self._policy, self._checker.limits.max_array_items))
+        # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
+        begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
+        self._base, self._context = origin(recorded) if begins_later else base, recorded
 
-    def _recorded(self, context: AgentContext, run: AgentRun, diffs: tuple[ContextDiff, ...]) -> AgentContext:
-        """Return the context with a run and diffs on record; more diffs than the policy asks for become one if the trail is too large."""
-        most = self._checker.limits.max_array_items
-        runs = (*context.audit.agent_runs, run)
-        runs = runs[max(len(runs) - min(self._policy.keep_runs, most), 0) :]
-        keep = min(self._policy.keep_diffs, most - 1, len(diffs))
-        while True:
-            recorded = changed(context, audit=changed(context.audit, agent_runs=runs, diffs=rolled_up(diffs, keep)))
+    def _recorded(self, context: AgentContext, audits: Iterable[AuditContext]) -> AgentContext:
+        """Return the context with the first of the trails for which there is room."""
+        full: ContextSizeError | None = None
+        for audit in audits:
+            recorded = changed(context, audit=audit)
             try:
-                self._checker.check(recorded)
+                self._checker.refuse_oversized(recorded)
             except ContextSizeError as error:
-                if keep == 0 or not (error.where == "$" or error.where.startswith("$.audit")):
+                if not (error.where == "$" or error.where.startswith("$.audit")):
                     raise
-                # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
-                keep //= 2
+                full = error
             else:
                 return recorded
+        assert full is not None
+        raise full
+
+
+def _with_diffs(context: AgentContext, past: tuple[ContextDiff, ...], patch: ContextPatch | None = None) -> AgentContext:
+    diffs = (*past, patch.record()) if patch else past
+    return context if diffs is context.audit.diffs else changed(context, audit=changed(context.audit, diffs=diffs))
+
+
+def _told(run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None) -> AgentRun:
+    name = run.agent[:LONGEST_NAME]
+    if error is None:
+        return AgentRun(run.started, name, "success", elapsed, keys)
+    # Text that can be stored: an error may hold anything.
+    why = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
+    return AgentRun(run.started, name, FAILED, elapsed, keys, why)

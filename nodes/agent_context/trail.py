@@ -1,39 +1,110 @@
 """The audit trail: what it keeps, and that it leads from the beginning to the present."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import assert_never
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.agent_context.array_changes import Items, Run
-from polycontext.nodes.agent_context.artifacts import stubbed
-from polycontext.nodes.agent_context.change_tree import Fields
+from polycontext.nodes.agent_context.artifacts import Swap, stub_of, swapped
+from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.context_patch import ContextPatch
 from polycontext.nodes.agent_context.errors import TrailError
-from polycontext.nodes.agent_context.limits import is_size
+from polycontext.nodes.agent_context.json_text import ABSENT
+from polycontext.nodes.agent_context.kinds import Kind, kind_of
+from polycontext.nodes.agent_context.limits import KIB, is_size
 from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import Artifact, ContextDiff, ExternalContent
+from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ContextDiff, ExternalContent
+from polycontext.nodes.agent_context.sizes import measure
+
+_SHARE_OF_RUNS = 8
+FAILED = "failed"
 
 
 @frozen(kw_only=True)
 class AuditPolicy:
-    """Say how many runs, and how many single diffs, the trail keeps.
+    """Say how much the trail keeps: runs that ended well, runs that failed, single diffs, and bytes of JSON in all.
 
-    Older runs leave. Older diffs are joined into one, the first of the trail, so nothing that they changed is lost.
+    Older runs leave, each kind from a ring of its own: refusals, however many, put out no other run. Older diffs are joined into
+    one, the first of the trail, so that nothing that they changed is lost; if that one is too large as well, the trail begins later.
     """
 
     keep_runs: int = field(default=500, validator=is_size)
+    keep_failed: int = field(default=100, validator=is_size)
     keep_diffs: int = field(default=100, validator=is_size)
+    max_bytes: int = field(default=1024 * KIB, validator=is_size)
+
+    @property
+    def bytes_of_runs(self) -> int:
+        """Return the share of each ring of runs."""
+        return self.max_bytes // _SHARE_OF_RUNS
+
+    @property
+    def bytes_of_diffs(self) -> int:
+        """Return what is left for the diffs."""
+        return self.max_bytes - 2 * self.bytes_of_runs
+
+
+def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -> Iterator[AuditContext]:
+    """Yield trails with a run on record, from the fullest that the policy allows to the leanest; no array is longer than `most`.
+
+    Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
+    """
+    runs = (*audit.agent_runs, run)
+    told, _ = measure(audit).parts.get("agent_runs", (0, 0))
+    # Within the bounds of either ring all together are within those of both.
+    if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or told + measure(run).size >= policy.bytes_of_runs:
+        runs = _rings(runs, policy, most)
+    others = tuple(old for old in runs if old.status != FAILED or old is run)
+    if run.status == FAILED and not run.keys_written:
+        yield from (changed(audit, agent_runs=kept) for kept in (runs, others))
+        return
+    for number, shorter in enumerate(_shortened(audit.diffs, policy, most)):
+        if number == 0:
+            yield changed(audit, agent_runs=runs, diffs=shorter)
+        yield changed(audit, agent_runs=others, diffs=shorter)
+    yield changed(audit, agent_runs=runs[-1:], diffs=audit.diffs[-1:])
+
+
+def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
+    failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), policy.bytes_of_runs)
+    others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), policy.bytes_of_runs)
+    kept = set(map(id, (*failed, *others)))
+    return tuple(run for run in runs if id(run) in kept)
+
+
+def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
+    kept, total = list[AgentRun](), 0
+    for run in reversed(runs):
+        total += measure(run).size
+        if len(kept) == most or (kept and total > share):
+            break
+        kept.append(run)
+    return kept
+
+
+def _shortened(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
+    """Yield trails of diffs, each with more of them joined; the last has but the newest."""
+    keep = min(policy.keep_diffs, most - 1, len(diffs))
+    while True:
+        # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
+        found = rolled_up(diffs, keep)
+        if sum(measure(record).size for record in found) <= policy.bytes_of_diffs:
+            yield found
+        if keep == 0:
+            break
+        keep //= 2
+    yield diffs[-1:]
 
 
 def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
-    """Return what the recorded changes make of `base`; its own trail stays as it is.
+    """Return what the recorded changes make of `base`; its own trail stays as it is, and its performance, which is measured and not written.
 
-    Law: ``replay(origin(c), c.audit.diffs)`` is `c`, but for the trail.
+    Law: ``replay(origin(c), c.audit.diffs)`` is `c`, but for the trail and the performance.
 
     Raises:
         TrailError: a diff cannot be read, or does not start where the one before ends.
@@ -63,9 +134,19 @@ def rolled_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, .
 def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
     for index, record in enumerate(diffs):
         try:
-            yield ContextPatch.of(record)
+            yield _written(ContextPatch.of(record))
         except InvalidDataError as error:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
+
+
+def _written(patch: ContextPatch) -> ContextPatch:
+    """Return the patch without what a store measures: a trail that was kept elsewhere may have it."""
+    diagnostics = patch.changes.changes.get("diagnostics")
+    if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
+        return patch
+    kept = {key: change for key, change in diagnostics.changes.items() if key != "performance"}
+    others = {name: change for name, change in patch.changes.changes.items() if name != "diagnostics"}
+    return evolve(patch, changes=Fields(FrozenDict({**others, "diagnostics": Fields(FrozenDict(kept))} if kept else others)))
 
 
 def _stepped(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:
@@ -77,33 +158,40 @@ def _stepped(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext)
     return context
 
 
-def trail_artifacts(diffs: Iterable[ContextDiff]) -> Iterator[Artifact]:
-    """Yield every artifact that the diffs hold, as it was before or after one."""
+def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
+    """Show `swap` every JSON value that the diffs hold, as it was before or after one."""
     for patch in _patches(diffs):
-        for run in _artifact_runs(patch):
-            yield from (*run.removed, *run.added)
+        _swapped(_CONTEXT, patch.changes, swap)
 
 
-def trail_with_stubs(diffs: Iterable[ContextDiff], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
-    """Return the diffs with stubs for all content that has one; they lead from a context with these stubs to another."""
-    return tuple(_with_stubs(record, patch, stubs) for record, patch in zip(diffs, _patches(diffs), strict=True))
+def trail_with_stubs(diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
+    """Return the diffs with stubs for all values that have one; they lead from a context with these stubs to another."""
+    if not stubs:
+        return diffs
+    least, find = min(stub.size for stub in stubs.values()), stub_of(stubs)
+    return tuple(record if measure(record).size < least else _with_stubs(record, find) for record in diffs)
 
 
-def _artifact_runs(patch: ContextPatch) -> tuple[Run, ...]:
-    retrieval = patch.changes.changes.get("retrieval")
-    items = retrieval.changes.get("artifacts") if isinstance(retrieval, Fields) else None
-    return items.runs if isinstance(items, Items) else ()
+def _with_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
+    patch = ContextPatch.of(record)
+    changes = _swapped(_CONTEXT, patch.changes, find)
+    assert isinstance(changes, Fields)
+    return evolve(patch, changes=changes).record()
 
 
-def _with_stubs(record: ContextDiff, patch: ContextPatch, stubs: Mapping[str, ExternalContent]) -> ContextDiff:
-    runs = tuple(
-        Run(run.at, *(tuple(stubbed(artifact, stubs) for artifact in side) for side in (run.removed, run.added)))
-        for run in _artifact_runs(patch)
-    )
-    if not runs:
-        return record
-    # There are runs, so the patch has the very path.
-    changes: Any = patch.changes.changes
-    artifacts = evolve(changes["retrieval"].changes["artifacts"], runs=runs)
-    retrieval = Fields(FrozenDict({**changes["retrieval"].changes, "artifacts": artifacts}))
-    return evolve(patch, changes=Fields(FrozenDict({**changes, "retrieval": retrieval}))).record()
+_CONTEXT = kind_of(AgentContext)
+
+
+def _swapped(kind: Kind, patch: Patch, swap: Swap) -> Patch:
+    match patch:
+        case Replaced(old, new):
+            return Replaced(*(value if value is ABSENT else swapped(kind, value, swap) for value in (old, new)))
+        case Items(_, runs):
+            return evolve(patch, runs=tuple(Run(run.at, *(swapped(kind, side, swap) for side in (run.removed, run.added))) for run in runs))
+        case Entries(size, changes):
+            return Entries(size, FrozenDict({key: _swapped(entry_kind(kind), change, swap) for key, change in changes.items()}))
+        case Fields(changes):
+            assert kind.record is not None
+            return Fields(FrozenDict({key: _swapped(field_kind(kind.record, key), change, swap) for key, change in changes.items()}))
+        case _:
+            assert_never(patch)

@@ -1,30 +1,36 @@
 """The guard: who may write what, and that only what the schema allows is written.
 
-The default is the seed's table of agents, narrowed to the keys under each "Write Access" (seed 002).
-A right is ``*``, a namespace or ``namespace.key``. Decisions where the seed is silent or contradicts itself:
+A right is ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list that the agent may add to. The default is
+the table of agents and keys in docs/agent-context.md. What may surprise in it:
 
 - ``metadata`` as a namespace gives `locale` alone. The ids and the time of creation take ``*`` or the very key.
-- Every standard agent may set `metadata.locale`: the seed excepts it from "Orchestrator only".
-- `diagnostics.performance` is the orchestrator's: a write replaces the whole key, so that an
-  agent writing its own metrics would erase the others'.
+- Every standard agent may set `metadata.locale`, and add to `diagnostics.errors` and `diagnostics.warnings`.
+- `diagnostics.performance` is the orchestrator's; an `AgentContextStore` keeps it by its own clock.
 - The right to `audit` is the right to be recorded. The trail is written by the audit system alone.
-- The "LLM Orchestrator" of the seed's text is the `orchestrator` of its table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
+from polycontext.nodes.agent_context.array_changes import shared_start
 from polycontext.nodes.agent_context.context import AgentContext
 from polycontext.nodes.agent_context.errors import ContextViolationError, located
-from polycontext.nodes.agent_context.kinds import kind_of
-from polycontext.nodes.agent_context.record_base import changed, field_reader
-from polycontext.nodes.agent_context.schema import SCHEMA, key_schema, namespace_schema
+from polycontext.nodes.agent_context.examining import entries_of, refuse_new_faults
+from polycontext.nodes.agent_context.json_text import canonical
+from polycontext.nodes.agent_context.kinds import Shape, kind_of
+from polycontext.nodes.agent_context.record_base import Record, changed, field_reader, layout
+from polycontext.nodes.agent_context.records import Fact
+from polycontext.nodes.agent_context.schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
 
 EVERYTHING = "*"
+APPEND = "append:"
+LONGEST_NAME = 200
 
-_EVERY_AGENT = ("metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit")
+_EVERY_AGENT = ("metadata.locale", "append:diagnostics.errors", "append:diagnostics.warnings", "audit")
 
 DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
     {
@@ -38,17 +44,19 @@ DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
         "orchestrator": (EVERYTHING,),
     }
 )
-"""The seed's agents and their rights."""
+"""The standard agents and their rights."""
 
 _NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.created_at"})
 """What a right to the namespace does not give: it identifies the context."""
 
 
 def check_right(right: str) -> str:
-    """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have."""
+    """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have, or no list to add to."""
     if not isinstance(right, str):
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
-    namespace, dot, key = right.partition(".")
+    namespace, dot, key = right.removeprefix(APPEND).partition(".")
+    if right.startswith(APPEND) and (not dot or key_schema(namespace, key).shape is not Shape.ARRAY):
+        raise UnknownNameError("right", right, tuple(f"{APPEND}{schema.path}" for schema in all_keys() if schema.shape is Shape.ARRAY))
     if dot:
         key_schema(namespace, key)
     elif right != EVERYTHING:
@@ -56,8 +64,15 @@ def check_right(right: str) -> str:
     return right
 
 
-agent_name = field_reader(kind_of(str), "agent")
-"""Return the name of an agent if it is text; raise `InvalidDataError` otherwise."""
+_text = field_reader(kind_of(str), "agent")
+
+
+def agent_name(name: str) -> str:
+    """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents."""
+    text: str = _text(name)
+    if "," in text or not text.strip() or not text.isprintable():
+        raise InvalidDataError("agent", f"{text[:40]!a} is no name", "text that can be printed, without commas")
+    return text
 
 
 class ContextValidator:
@@ -75,65 +90,137 @@ class ContextValidator:
 
     @classmethod
     def default(cls) -> Self:
-        """Return a validator that knows the agents of the seed's table, each with the keys it is named for."""
+        """Return a validator that knows the standard agents, each with the keys it is named for."""
         validator = cls()
         for agent, rights in DEFAULT_RIGHTS.items():
             validator.register_agent(agent, rights)
         return validator
 
     def register_agent(self, agent: str, rights: Iterable[str]) -> None:
-        """Give an agent these rights, and no others: ``*``, a namespace, or ``namespace.key``.
+        """Give an agent these rights, and no others: ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list.
 
         Raises:
-            InvalidDataError: the name is no text.
-            UnknownNameError: a namespace or key that the schema does not have.
+            InvalidDataError: the name is none, or longer than 200 characters.
+            UnknownNameError: a namespace or key that the schema does not have, or no list to add to.
             InvalidOptionError: a single string for the list of rights.
         """
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
-        self._rights[agent_name(agent)] = tuple(sorted(frozenset(map(check_right, rights))))
+        if len(agent_name(agent)) > LONGEST_NAME:
+            raise InvalidDataError("agent", f"the name has {len(agent):,} characters", f"at most {LONGEST_NAME}")
+        self._rights[agent] = tuple(sorted(frozenset(map(check_right, rights))))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
         """Return the rights of an agent, none if it is not registered."""
         return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
+    def may_replace(self, agent: str, namespace: str, key: str) -> bool:
+        """Tell whether the agent may write anything legal to a key; who may only add to it may not."""
+        path, rights = f"{namespace}.{key}", self.allowed(agent)
+        return EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)
+
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
-        """Return if the agent has the right to a key.
+        """Return if the agent has the right to a key, or to add to it: what it writes is asked about when it does.
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
-        path, rights = f"{namespace}.{key}", self.allowed(agent)
-        if not (EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)):
+        rights = self.allowed(agent)
+        if not (self.may_replace(agent, namespace, key) or f"{APPEND}{namespace}.{key}" in rights):
             raise ContextViolationError(agent, namespace, key, rights)
 
     def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:
-        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON.
+        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`."""
+        return self.safe_update(context, agent, {f"{namespace}.{key}": value})
+
+    def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]) -> AgentContext:
+        """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
+        return self.safe_update(context, agent, extended(context, {f"{namespace}.{key}": entries}))
+
+    def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any], *, when: datetime | None = None) -> AgentContext:
+        """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
+
+        Entries that a list did not have carry the agent as their author, whatever they say themselves. Whoever may only add to a
+        list writes it with its entries as they are, and new ones behind them. `when` is the time of entries that tell none.
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
-            ContextViolationError: the agent has no right to it, or it is part of the audit trail.
-            InvalidDataError: the schema does not allow the value; names the path.
-        """
-        return self.safe_update(context, agent, {f"{namespace}.{key}": value})
-
-    def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any]) -> AgentContext:
-        """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
-
-        Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as `safe_set`, for the first change at fault.
+            ContextViolationError: the agent has no right to it, or only to add to it, or it is part of the audit trail.
+            InvalidDataError: the schema does not allow the value, or an id would stand twice or a reference lead nowhere; names the path.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
+        check_changes(changes)
         for path, value in changes.items():
-            if not isinstance(path, str) or "." not in path:
-                raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
-            namespace, _, key = path.partition(".")
-            self.validate_write(agent, namespace, key)
+            schema = path_schema(path)
+            self.validate_write(agent, schema.namespace, schema.key)
             # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
-            if namespace == "audit":
-                raise ContextViolationError(agent, namespace, key, self.allowed(agent), "the audit system alone writes the trail")
-            by_namespace.setdefault(namespace, {})[key] = value
+            if schema.namespace == "audit":
+                raise ContextViolationError(agent, "audit", schema.key, self.allowed(agent), "the audit system alone writes the trail")
+            entered = self._entered(context, agent, schema, value, when) if schema.shape is Shape.ARRAY else value
+            by_namespace.setdefault(schema.namespace, {})[schema.key] = entered
         namespaces = {name: located(f"$.{name}", changed, getattr(context, name), **keys) for name, keys in by_namespace.items()}
-        return changed(context, **namespaces)
+        result = changed(context, **namespaces)
+        refuse_new_faults(context, result)
+        return result
+
+    def _entered(self, context: AgentContext, agent: str, schema: KeySchema, value: Any, when: datetime | None) -> tuple[Any, ...]:
+        held, entries = entries_of(context, schema.path), located(f"$.{schema.path}", schema.kind.read, value)
+        if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(held, entries) < len(held):
+            raise ContextViolationError(agent, schema.namespace, schema.key, self.allowed(agent), "it may only add to the list")
+        return signed(held, entries, agent, when)
+
+
+def check_changes(changes: object) -> None:
+    """Raise `InvalidDataError` for what is no mapping from keys."""
+    if not isinstance(changes, Mapping):
+        raise InvalidDataError("changes", f"{type(changes).__name__} is not a mapping", "values by key, such as reasoning.intents")
+
+
+def path_schema(path: str) -> KeySchema:
+    """Return what stands at a path such as ``reasoning.intents``; raise `UnknownNameError` if there is none."""
+    if not isinstance(path, str) or "." not in path:
+        raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+    namespace, _, key = path.partition(".")
+    return key_schema(namespace, key)
+
+
+def extended(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return what to write so that lists have these entries at their end; raise `UnknownNameError` for what is no list."""
+    check_changes(entries)
+    for path, new in entries.items():
+        kind = path_schema(path).kind
+        if kind.shape is not Shape.ARRAY:
+            raise UnknownNameError("list", path, tuple(known.path for known in all_keys() if known.shape is Shape.ARRAY))
+        if not isinstance(new, (list, tuple)):
+            raise InvalidDataError(f"$.{path}", f"{type(new).__name__} is not an array", f"a {kind.name}")
+    return {path: (*entries_of(context, path), *new) for path, new in entries.items()}
+
+
+def signed(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None) -> tuple[Any, ...]:
+    """Return the entries, of which those that were not `held` carry their author; `when` is the time of those that tell none.
+
+    An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a time carries it in
+    its provenance. Each entry that was held may stand once more among the new ones: a copy of another's entry is the copier's.
+    """
+    start = shared_start(held, entries)
+    left = Counter(map(canonical, held[start:]))
+    result = list(entries)
+    for index, entry in enumerate(entries[start:], start):
+        text = canonical(entry) if left else b""
+        if left[text] > 0:
+            left[text] -= 1
+        elif isinstance(entry, Record):
+            result[index] = _signed(entry, agent, when)
+    return tuple(result) if len(entries) > start else entries
+
+
+def _signed(entry: Record, agent: str, when: datetime | None) -> Record:
+    names = layout(type(entry)).attributes
+    found: dict[str, Any] = {"agent_id": agent} if "agent_id" in names else {}
+    if when is not None and "timestamp" in names and getattr(entry, "timestamp", None) == UNIX_EPOCH:
+        found["timestamp"] = when
+    if when is not None and isinstance(entry, Fact):
+        found["provenance"] = {**entry.provenance, "agent_id": agent}
+    return changed(entry, **found) if found else entry

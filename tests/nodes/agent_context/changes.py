@@ -1,9 +1,11 @@
 """Contexts that come from one another, as Hypothesis strategies: some keys written anew, the rest shared."""
 
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import strategies as st
 
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes.agent_context import AgentContext, Artifact, Conclusion, ContextValidator, Fact, Intent
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.schema import KeySchema, all_keys
@@ -24,7 +26,7 @@ RICH = write(
     START,
     reasoning__intents=[Intent("query", 0.9)],
     reasoning__entities={"person": {"name": "Ada"}, "place": "here"},
-    reasoning__conclusions=[Conclusion("c1", "so it is", 0.5, ("f1",))],
+    reasoning__conclusions=[Conclusion("c1", "so it is", 0.5)],
     reasoning__dependency_map={"h1": ["h0"]},
     reasoning__confidence_scores={"c1": 0.5},
     reasoning__summary="short",
@@ -49,7 +51,9 @@ def written(draw: st.DrawFn, context: AgentContext, keys: "list[KeySchema]" = KE
         held = getattr(getattr(context, key.namespace), key.key)
         if key.shape is Shape.ARRAY and draw(st.booleans()):
             value = draw(_shuffled(held, value))
-        context = GUARD.safe_set(context, "orchestrator", key.namespace, key.key, value)
+        # Ids that stand twice, and references to nothing, are refused.
+        with suppress(InvalidDataError):
+            context = GUARD.safe_set(context, "orchestrator", key.namespace, key.key, value)
     return context
 
 

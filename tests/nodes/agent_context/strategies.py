@@ -21,6 +21,8 @@ _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "text": TEXTS,
     "integer": INTEGERS,
     "number": NUMBERS,
+    "count": st.integers(0, 2**63 - 1),
+    "amount": st.floats(min_value=0, allow_nan=False, allow_infinity=False),
     "truth value": st.booleans(),
     "confidence": st.floats(0, 1),
     "time": MOMENTS,

@@ -1,6 +1,9 @@
 """Large artifacts leave the context and come back the same, whatever fails on the way."""
 
-from collections.abc import Iterable
+import os
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from obstore.store import LocalStore
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.nodes.agent_context import (
@@ -30,7 +34,9 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
+from polycontext.nodes.agent_context.folder import FolderObjects
 from polycontext.nodes.agent_context.json_text import same
+from polycontext.nodes.agent_context.object_store import ObstoreObjects
 from polycontext.nodes.agent_context.records import ExternalContent
 from polycontext.nodes.extras import MissingExtraError
 from tests.nodes.agent_context.changes import START, write
@@ -122,12 +128,12 @@ def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
 def test_damaged_content_is_noticed_and_mended(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
     """Retrieving checks the SHA-256 and tells both; storing the content again puts it right."""
     stub = folder.externalize("precious")
-    (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"precius"')
+    (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"preciosu"')
     with pytest.raises(ArtifactError) as caught:
         folder.retrieve(stub)
     assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
     assert str(caught.value).startswith("file://")
-    assert f"content {stub.sha256}: has the SHA-256 {encode_content('precius')[0]}; legal: the bytes" in str(caught.value)
+    assert f"content {stub.sha256}: has the SHA-256 {encode_content('preciosu')[0]}; legal: the bytes" in str(caught.value)
     folder.externalize("precious")
     assert folder.retrieve(stub) == "precious"
 
@@ -204,11 +210,70 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
     assert (stored.is_symlink(), outside.read_text()) == (False, "secret")
 
 
-def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without obstore the error says what to install, and nothing else of the package needs it."""
+def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without obstore a folder works all the same, however it is named; a bucket says what to install."""
     monkeypatch.setattr("polycontext.nodes.extras.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts; legal: install polycontext\[artifacts\]"):
-        ObjectStoreExternalizer.open(tmp_path)
+    for name in ("obstore", "obstore.store", "obstore.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for place in (tmp_path / "path", str(tmp_path / "text"), (tmp_path / "url").as_uri()):
+        folder = ObjectStoreExternalizer.open(place)
+        stub = folder.externalize({"rows": [1, 2]})
+        assert folder.retrieve(stub) == {"rows": (1, 2)}
+        assert [content.sha256 for content in folder.stored()] == [stub.sha256]
+        folder.discard(stub.sha256)
+        with pytest.raises(ArtifactError, match="is not there"):
+            folder.retrieve(stub)
+    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts in s3:; legal: install polycontext\[artifacts\]"):
+        ObjectStoreExternalizer.open("s3://bucket/prefix")
+
+
+def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
+    """What obstore wrote is read, and what is written obstore reads: the same names, the same bytes."""
+    ours, theirs = FolderObjects(tmp_path), ObstoreObjects(LocalStore(tmp_path), tmp_path.as_uri())
+    ours.put("a.json", b"[1]")
+    theirs.put("b.json", b"[22]")
+    assert (theirs.get("a.json", 3), ours.get("b.json", 4)) == (b"[1]", b"[22]")
+    assert sorted(found[:2] for found in ours.list()) == sorted(found[:2] for found in theirs.list()) == [("a.json", 3), ("b.json", 4)]
+
+
+@pytest.mark.parametrize("length", [2 * 1024**3, 5, 0])
+@pytest.mark.parametrize("opener", [FolderObjects, lambda folder: ObstoreObjects(LocalStore(folder), folder.as_uri())])
+def test_no_more_is_read_than_the_stub_promised(
+    opener: Callable[[Path], FolderObjects | ObstoreObjects], tmp_path: Path, length: int
+) -> None:
+    """Two gigabytes, or less, in the place of a small content: refused by its size, and nothing of it is in memory."""
+    externalizer = ObjectStoreExternalizer(opener(tmp_path), tmp_path.as_uri())
+    stub = externalizer.externalize("small")
+    os.truncate(tmp_path / f"{stub.sha256}.json", length)
+    tracemalloc.start()
+    with pytest.raises(ArtifactError, match=f"has {length:,} bytes, the stub promises 7") as caught:
+        externalizer.retrieve(stub)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
+    assert peak < 1_000_000
+    with pytest.raises(ArtifactError, match="the stub promises"):
+        externalizer.retrieve(evolve(stub, size=2**63 - 1))
+
+
+def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
+    """What is no file is not opened: a pipe would never end."""
+    externalizer = ObjectStoreExternalizer.open(tmp_path)
+    stub = externalizer.externalize("small")
+    (tmp_path / f"{stub.sha256}.json").unlink()
+    os.mkfifo(tmp_path / f"{stub.sha256}.json")
+    with pytest.raises(ArtifactError, match="is no file"):
+        externalizer.retrieve(stub)
+
+
+def test_what_cannot_be_stored_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Where storing fails in the middle, its half-written file is gone."""
+    externalizer = ObjectStoreExternalizer.open(tmp_path)
+    (tmp_path / f"{encode_content('small')[0]}.json").mkdir()
+    with pytest.raises(ArtifactError) as caught:
+        externalizer.externalize("small")
+    assert caught.value.reason is ArtifactFault.UNREACHABLE
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
 class Failing:

@@ -287,7 +287,7 @@ def test_a_patch_has_three_parts() -> None:
 
 
 def test_the_tracker_captures_one_change_after_the_other() -> None:
-    """Each capture starts where the last one ended, and leaves the trail out (seed 002, Change Tracking)."""
+    """Each capture starts where the last one ended, and leaves the trail out."""
     tracker = DiffTracker(START)
     first = write(START, reasoning__intents=[Intent("query", 0.95)])
     captured = tracker.capture("intent_detection", first, timestamp=WHEN)

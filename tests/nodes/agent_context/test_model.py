@@ -1,4 +1,4 @@
-"""Every namespace, type and field of the seed is there, checks itself when made, and never changes."""
+"""Every namespace, type and field that was agreed is there, checks itself when made, and never changes."""
 
 import copy
 import pickle
@@ -17,11 +17,20 @@ from polycontext.nodes import agent_context
 from polycontext.nodes.agent_context import AgentContext, Artifact, Fact, Intent, records
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import Record, changed, layout, written
-from polycontext.nodes.agent_context.records import ExternalContent, LLMUsage, ReasoningContext, Relationship
+from polycontext.nodes.agent_context.records import (
+    AgentMetrics,
+    AgentRun,
+    ExternalContent,
+    LLMUsage,
+    PerformanceData,
+    ReasoningContext,
+    Relationship,
+    RetrievalPlan,
+)
 from polycontext.nodes.agent_context.schema import SCHEMA, key_schema
 from tests.nodes.agent_context.strategies import CONTEXTS, RECORDS
 
-SEED = {
+AGREED = {
     "AgentContext": "version metadata reasoning enrichment retrieval llm diagnostics audit",
     "MetadataContext": "session_id trace_id created_at locale",
     "ReasoningContext": "intents entities hypotheses conclusions dependency_map confidence_scores summary",
@@ -50,20 +59,20 @@ SEED = {
     "AgentRun": "timestamp agent_id status duration_ms keys_written error",
     "ContextDiff": "timestamp agent_id changes",
 }
-"""The seed's structs and their names in JSON; `external`, `ExternalContent` and the fields of `WarningReport` are ours."""
+"""The agreed types and their names in JSON, which other languages share."""
 
 
-@pytest.mark.parametrize("name", SEED)
-def test_every_field_of_the_seed_is_there(name: str) -> None:
-    """A type of the seed has the seed's fields, under their names in JSON and in their order, and is found in `records`; the root at the front."""
+@pytest.mark.parametrize("name", AGREED)
+def test_every_agreed_field_is_there(name: str) -> None:
+    """A type has the agreed fields, under their names in JSON and in their order, and is found in `records`; the root at the front."""
     module = agent_context if name == "AgentContext" else records
-    assert list(layout(getattr(module, name)).kinds) == SEED[name].split()
+    assert list(layout(getattr(module, name)).kinds) == AGREED[name].split()
 
 
 def test_the_schema_is_the_namespaces() -> None:
     """The one table lists the seven namespaces and their keys as the classes declare them."""
-    classes = {name: type(getattr(AgentContext(), name)).__name__ for name in SEED["AgentContext"].split()[1:]}
-    assert {name: " ".join(keys) for name, keys in SCHEMA.items()} == {name: SEED[cls] for name, cls in classes.items()}
+    classes = {name: type(getattr(AgentContext(), name)).__name__ for name in AGREED["AgentContext"].split()[1:]}
+    assert {name: " ".join(keys) for name, keys in SCHEMA.items()} == {name: AGREED[cls] for name, cls in classes.items()}
 
 
 def test_the_schema_describes_each_key() -> None:
@@ -208,7 +217,8 @@ def test_edges_are_legal() -> None:
     """The ends of each range are in it, and a whole number is a legal confidence."""
     assert [Intent(confidence=value).confidence for value in (0, 1, 0.0, 1.0)] == [0.0, 1.0, 0.0, 1.0]
     assert type(Intent(confidence=1).confidence) is float
-    assert LLMUsage(total_tokens=2**63 - 1, prompt_tokens=-(2**63)).total_tokens == 2**63 - 1
+    assert LLMUsage(total_tokens=2**63 - 1, prompt_tokens=0).total_tokens == 2**63 - 1
+    assert RetrievalPlan(priority=-(2**63)).priority == -(2**63)
 
 
 class Stamp(datetime):
@@ -288,3 +298,26 @@ def test_what_breaks_while_a_record_is_made_is_not_taken_for_an_unknown_field() 
 
     with pytest.raises(TypeError, match="defect"):
         Broken.from_json({})
+
+
+NEGATIVE = [
+    (LLMUsage, {"total_tokens": -1}),
+    (LLMUsage, {"prompt_tokens": -1}),
+    (LLMUsage, {"completion_tokens": -(2**63)}),
+    (LLMUsage, {"cost_usd": -0.01}),
+    (LLMUsage, {"by_agent": {"inference": -1}}),
+    (AgentMetrics, {"duration_ms": -1}),
+    (AgentMetrics, {"llm_calls": -1}),
+    (AgentMetrics, {"tokens": -1}),
+    (AgentMetrics, {"cost": -1}),
+    (PerformanceData, {"total_duration_ms": -1}),
+    (AgentRun, {"duration_ms": -1}),
+    (ExternalContent, {"size": -1}),
+]
+
+
+@pytest.mark.parametrize(("cls", "fields"), NEGATIVE)
+def test_there_are_no_negative_counts(cls: type[Record], fields: dict[str, Any]) -> None:
+    """Nobody used less than no tokens, time, money or bytes; the error names the field."""
+    with pytest.raises(InvalidDataError, match=r"^\w+(\.inference)?: -.* is negative; legal: a (whole )?number from 0"):
+        cls.from_json(fields)

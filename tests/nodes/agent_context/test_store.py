@@ -30,6 +30,7 @@ from polycontext.nodes.agent_context import (
     replay,
     serialize,
 )
+from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.records import AuditContext, ContextDiff
 from tests.nodes.agent_context.changes import FACTS, KEYS, RICH, START, write
 from tests.nodes.agent_context.strategies import of_kind
@@ -186,21 +187,35 @@ def test_threads_that_write_their_own_keys_lose_nothing() -> None:
     assert store.replay() == store.context
 
 
-STEPS = st.lists(st.sampled_from(KEYS).flatmap(lambda key: st.tuples(st.just(key.path), of_kind(key.kind))), max_size=12)
+STEPS = st.lists(
+    st.sampled_from([key for key in KEYS if key.path != "diagnostics.performance"]).flatmap(
+        lambda key: st.tuples(st.just(key.path), of_kind(key.kind))
+    ),
+    max_size=12,
+)
+
+
+def unmeasured(context: AgentContext) -> AgentContext:
+    """Return the context without its trail, and without what a store measures."""
+    return evolve(context, audit=AuditContext(), diagnostics=changed(context.diagnostics, performance=None))
 
 
 @given(STEPS, st.integers(0, 4))
 def test_the_trail_leads_to_the_present(steps: list[tuple[str, Any]], keep: int) -> None:
     """Whatever is written, and however little the policy keeps, replaying the diffs gives the current context; so does undoing them."""
-    store = opened(RICH, policy=AuditPolicy(keep_runs=3, keep_diffs=keep))
+    store = opened(RICH, policy=AuditPolicy(keep_runs=3, keep_failed=2, keep_diffs=keep))
+    refused = 0
     for path, value in steps:
-        store.write("orchestrator", {path: value})
+        try:
+            store.write("orchestrator", {path: value})
+        except InvalidDataError:
+            refused += 1
     present = store.context
     assert store.replay() == present
-    assert evolve(replay(RICH, present.audit.diffs), audit=present.audit) == present
-    assert evolve(origin(present), audit=RICH.audit) == RICH
+    assert unmeasured(replay(RICH, present.audit.diffs)) == unmeasured(present)
+    assert unmeasured(origin(present)) == unmeasured(RICH)
     assert len(present.audit.diffs) <= keep + 1
-    assert len(present.audit.agent_runs) == min(len(steps), 3)
+    assert len(present.audit.agent_runs) == min(len(steps) - refused, 3) + min(refused, 2)
     assert AgentContextStore(deserialize(serialize(present))).replay() == present
 
 

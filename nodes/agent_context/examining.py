@@ -1,0 +1,189 @@
+"""What does not go together in a context, and how it is mended.
+
+A document is read as it is, so that it can be looked at. `examine` tells its faults and how to mend them; a write that
+would add one is refused.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from itertools import count
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
+from polycontext.nodes.agent_context.errors import located
+from polycontext.nodes.agent_context.json_text import dumps, loads, same
+from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.records import ValidationReport
+
+Maker: TypeAlias = Callable[[AgentContext], AgentContext]
+"""Makes a fix: returns the context as it ought to be, or the very context where there is nothing to mend."""
+
+WITH_IDS = (
+    "reasoning.hypotheses",
+    "reasoning.conclusions",
+    "enrichment.facts",
+    "enrichment.derived_knowledge",
+    "retrieval.plans",
+    "retrieval.queries",
+    "retrieval.artifacts",
+)
+"""The lists whose entries have ids."""
+
+REFERENCES = {
+    "reasoning.hypotheses": ("dependencies", ("reasoning.hypotheses",)),
+    "reasoning.conclusions": (
+        "based_on",
+        ("reasoning.hypotheses", "enrichment.facts", "enrichment.derived_knowledge", "reasoning.conclusions"),
+    ),
+    "enrichment.derived_knowledge": ("derived_from", ("enrichment.facts", "enrichment.derived_knowledge")),
+}
+"""The lists whose entries refer to others: in which field, and to the ids of which lists."""
+
+MOST_ISSUES = 100
+
+
+def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> Iterator[InvalidDataError]:
+    """Yield what refuses every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
+    for path in changed_lists:
+        found = [entry.id for entry in entries_of(context, path)]
+        if len(set(found)) < len(found):
+            yield from _repeated(path, found)
+    for path, (field, targets) in REFERENCES.items():
+        if path in changed_lists or not set(targets).isdisjoint(changed_lists):
+            yield from _leading_nowhere(context, path, field, targets)
+
+
+def _leading_nowhere(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[InvalidDataError]:
+    there = _ids(context, targets)
+    for index, entry in enumerate(entries_of(context, path)):
+        references = getattr(entry, field)
+        for reference in () if there.issuperset(references) else references:
+            if reference not in there:
+                what = f"{entry.id[:40]!a} refers to {reference[:40]!a}, which is not there"
+                yield InvalidDataError(f"$.{path}[{index}]", what, f"ids of {', '.join(targets)}")
+
+
+def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(entry.id for path in paths for entry in entries_of(context, path)) - {""}
+
+
+def _repeated(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
+    seen: set[str] = set()
+    for index, id_ in enumerate(ids):
+        # Whoever gives no id means none.
+        if id_ and id_ in seen:
+            yield InvalidDataError(f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own")
+        seen.add(id_)
+
+
+_getter = cache(attrgetter)
+
+
+def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
+    """Return the list at a path such as ``enrichment.facts``."""
+    entries: tuple[Any, ...] = _getter(path)(context)
+    return entries
+
+
+def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
+    """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
+    changed_lists = [path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)]
+    found = list(faults(after, changed_lists))
+    known = Counter(map(_told, faults(before, changed_lists))) if found else Counter()
+    for fault in found:
+        if known[_told(fault)] == 0:
+            raise fault
+        known[_told(fault)] -= 1
+
+
+def _told(fault: InvalidDataError) -> tuple[str, str]:
+    # Without the index: entries move.
+    return fault.path.partition("[")[0], fault.what
+
+
+def ids_of_their_own(context: AgentContext) -> AgentContext:
+    """Return the context without entries that stand in a list twice, and with new ids for different entries of one id."""
+    for path in WITH_IDS:
+        entries = entries_of(context, path)
+        given, kept = {entry.id for entry in entries}, dict[str, Any]()
+        for number, entry in enumerate(entries):
+            # What has no id is nobody's second.
+            first = kept.setdefault(entry.id or f"\0{number}", entry)
+            if first is not entry and not same(first, entry):
+                free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in given)
+                given.add(free)
+                kept[free] = changed(entry, id=free)
+        if len(kept) < len(entries) or len(given) > len({entry.id for entry in entries}):
+            context = with_entries(context, path, tuple(kept.values()))
+    return context
+
+
+def no_references_to_nothing(context: AgentContext) -> AgentContext:
+    """Return the context without references to what is not there."""
+    for path, (field, targets) in REFERENCES.items():
+        there = _ids(context, targets)
+        entries = entries_of(context, path)
+        mended = tuple(
+            entry
+            if there.issuperset(getattr(entry, field))
+            else changed(entry, **{field: tuple(reference for reference in getattr(entry, field) if reference in there)})
+            for entry in entries
+        )
+        context = with_entries(context, path, mended) if mended != entries else context
+    return context
+
+
+def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> AgentContext:
+    """Return the context with another list at a path."""
+    namespace, _, key = path.partition(".")
+    return changed(context, **{namespace: changed(getattr(context, namespace), **{key: entries})})
+
+
+MAKERS: tuple[Maker, ...] = (ids_of_their_own, no_references_to_nothing)
+"""The makers of fixes that are asked by default, in this order: each sees what the one before has mended."""
+
+
+def examine(
+    context: AgentContext, makers: Sequence[Maker] = MAKERS, *, agent_id: str = "", timestamp: datetime = UNIX_EPOCH
+) -> ValidationReport:
+    """Return a report of a context's faults, the first hundred, with fixes that `fixed` applies; each is a `ContextPatch` as JSON text.
+
+    >>> from polycontext.nodes.agent_context import deserialize
+    >>> damaged = deserialize('{"reasoning": {"conclusions": [{"id": "c1", "based_on": ["f1"]}]}}')
+    >>> report = examine(damaged)
+    >>> report.passed, report.issues
+    (False, ("$.reasoning.conclusions[0]: 'c1' refers to 'f1', which is not there",))
+    >>> examine(fixed(damaged, report)).passed
+    True
+    """
+    found = [f"{fault.path}: {fault.what}" for fault in faults(context)]
+    more = [f"and {len(found) - MOST_ISSUES} more"] if len(found) > MOST_ISSUES else []
+    fixes: list[str] = []
+    for maker in makers:
+        better = maker(context)
+        patch = diff(context, better, agent_id=agent_id, timestamp=timestamp)
+        fixes += [dumps(patch.to_dict()).decode()] if patch else []
+        context = better
+    return ValidationReport(timestamp, agent_id, not found, (*found[:MOST_ISSUES], *more), tuple(fixes))
+
+
+def fixed(context: AgentContext, report: ValidationReport) -> AgentContext:
+    """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
+    for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
+        context = located(f"auto_fixes[{index}]", _applied, fix, context)
+    return context
+
+
+def _applied(fix: str, context: AgentContext) -> AgentContext:
+    return ContextPatch.from_dict(loads(fix), lenient=True).apply(context)
+
+
+def fixing_changes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
+    """Return what to write so that the fixes of a report are applied, by key; raises as `fixed`."""
+    better = fixed(context, report)
+    return {path: entries_of(better, path) for path in diff(context, better).keys}

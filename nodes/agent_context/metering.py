@@ -1,0 +1,108 @@
+"""What agents use, counted by the store: tokens and money of model calls, time and outcome of runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.kinds import Amount, Count
+from polycontext.nodes.agent_context.record_base import Record, changed, checked
+from polycontext.nodes.agent_context.records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
+
+_PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+_COMPLETION = (("completion_tokens",), ("output_tokens",))
+_LONGEST_TEXT = 200
+_MOST_DECISIONS = 500
+"""Decisions come with each call: they leave by their number, and none of them is a book."""
+
+
+@frozen(field_transformer=checked)
+class ModelCall(Record):
+    """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen."""
+
+    model: str = ""
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cost_usd: Amount = 0.0
+    task_type: str = ""
+    reason: str = ""
+    complexity: str = ""
+
+    @classmethod
+    def of(cls, response: Any, **told: Any) -> Self:
+        """Return the call that a provider's response tells of, an object or a dict with `usage`; `told` is what it does not tell.
+
+        It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic (``input_tokens``, ``output_tokens``,
+        and what was read from or written to its cache besides), and raises `InvalidDataError` where there is no usage or a number is none.
+
+        >>> ModelCall.of({"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01)
+        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='', reason='', complexity='')
+        """
+        usage = _get(response, "usage")
+        if usage is None:
+            raise InvalidDataError(
+                "usage", f"{type(response).__name__} tells none", "a response with usage, or a ModelCall with the numbers"
+            )
+        read = {
+            "prompt_tokens": _total(usage, _PROMPT),
+            "completion_tokens": _total(usage, _COMPLETION),
+            "model": _get(response, "model") or "",
+        }
+        return cls.from_json({**read, **told})
+
+
+def _get(data: Any, name: str) -> Any:
+    return data.get(name) if isinstance(data, Mapping) else getattr(data, name, None)
+
+
+def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
+    told = [[number for name in names if (number := _get(usage, name)) is not None] for names in spellings]
+    # Who tells both ways tells one thing twice.
+    found = next(filter(None, told), [])
+    # What is no number is handed on as it is: the record says what is wrong with it.
+    odd = [number for number in found if type(number) is not int]
+    return odd[0] if odd else sum(found)
+
+
+def with_calls(context: AgentContext, agent: str, calls: Sequence[ModelCall], when: datetime) -> AgentContext:
+    """Return the context with an agent's calls in `llm.usage` and, the newest five hundred, in `llm.decisions`."""
+    if not calls:
+        return context
+    usage = context.llm.usage or LLMUsage()
+    prompt, completion, cost = _sums(calls)
+    usage = changed(
+        usage,
+        total_tokens=usage.total_tokens + prompt + completion,
+        prompt_tokens=usage.prompt_tokens + prompt,
+        completion_tokens=usage.completion_tokens + completion,
+        cost_usd=usage.cost_usd + cost,
+        by_agent={**usage.by_agent, agent: usage.by_agent.get(agent, 0.0) + cost},
+    )
+    decisions = (*context.llm.decisions, *(_decision(call, agent, when) for call in calls))
+    return changed(context, llm=changed(context.llm, usage=usage, decisions=decisions[-_MOST_DECISIONS:]))
+
+
+def _sums(calls: Iterable[ModelCall]) -> tuple[int, int, float]:
+    counted = [(call.prompt_tokens, call.completion_tokens, call.cost_usd) for call in calls]
+    return sum(row[0] for row in counted), sum(row[1] for row in counted), sum(row[2] for row in counted)
+
+
+def _decision(call: ModelCall, agent: str, when: datetime) -> LLMDecision:
+    texts = (call.task_type, call.model, call.reason, call.complexity)
+    return LLMDecision(when, agent, *(text[:_LONGEST_TEXT] for text in texts))
+
+
+def with_run(context: AgentContext, agent: str, status: str, milliseconds: int, calls: Sequence[ModelCall]) -> AgentContext:
+    """Return the context with an agent's run in `diagnostics.performance`: what it took, and how it ended."""
+    found = context.diagnostics.performance or PerformanceData()
+    one = found.agent_metrics.get(agent, AgentMetrics())
+    prompt, completion, cost = _sums(calls)
+    used = {"tokens": (one.tokens or 0) + prompt + completion, "cost": (one.cost or 0.0) + cost} if calls else {}
+    one = changed(one, duration_ms=one.duration_ms + milliseconds, llm_calls=one.llm_calls + len(calls), status=status, **used)
+    performance = changed(
+        found, total_duration_ms=found.total_duration_ms + milliseconds, agent_metrics={**found.agent_metrics, agent: one}
+    )
+    return changed(context, diagnostics=changed(context.diagnostics, performance=performance))
