@@ -7,11 +7,15 @@ it little, and it settles as requests come in.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.window.tokens.counting import TokenCounter
+
+if TYPE_CHECKING:
+    from polycontext.window.tokens.image_rules import ImageRule
 
 
 def _check(quantity: str, value: object) -> None:
@@ -35,6 +39,11 @@ class CalibratedCounter:
     factor: float = field(default=1.0, validator=lambda _, a, v: _check(a.name, v))
     counted: float = field(default=0.0, kw_only=True)
     reported: float = field(default=0.0, kw_only=True)
+
+    @property
+    def image_rule(self) -> "ImageRule | None":
+        """Return what the other counter says that a picture costs, None where it says nothing."""
+        return getattr(self.counter, "image_rule", None)
 
     def count(self, text: str) -> int:
         """Return the scaled count in tokens, rounded; at least 1 where the other counter finds any."""

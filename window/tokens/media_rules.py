@@ -8,12 +8,16 @@ was published, and what the care costs.
 from math import ceil
 
 from polycontext.window.media import Medium, MediumKind
+from polycontext.window.tokens.image_rules import ImageRule, Tiles
 
 IMAGE_TOKENS = 4_784
 """Cost of a picture whose size cannot be read: what Claude charges at most for one."""
 
-PAGE_TOKENS = 3_000 + IMAGE_TOKENS
-"""Cost of one page of a PDF: the most text that Anthropic names for a page, and its picture."""
+PAGE_TEXT_TOKENS = 3_000
+"""Cost of the text of one page of a PDF: the most that Anthropic names for a page."""
+
+PAGE_TOKENS = PAGE_TEXT_TOKENS + IMAGE_TOKENS
+"""Cost of one page of a PDF: its text, and its picture."""
 
 AUDIO_TOKENS_PER_SECOND = 20
 """Cost of a second of speech: OpenAI charges so much for the assistant's, half of it for the user's."""
@@ -34,15 +38,16 @@ _PATCH = 28
 _OPENAI_PATCH = 32
 _CLAUDE_MOST, _OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = IMAGE_TOKENS, 1_600, 750
 _LOW_PATCHES, _NANO_PATCHES, _NANO_FACTOR = 256, 1_536, 2.46
-_BOX, _SHORT_SIDE, _TILE, _TILE_TOKENS, _BASE_TOKENS = 2_048, 768, 512, 170, 85
+_TILES = Tiles(85, 170)
 _BELIEVED_BYTES, _BYTES_PER_PIXEL = 1_000_000, 64
 _MANY_PAGES = 600
 
 
-def medium_tokens(medium: Medium) -> int:
+def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
     """Return what `medium` costs beside its words, in tokens: the most that one of the providers charges.
 
-    A text document costs its words and nothing here. What cannot be read costs a flat estimate on the careful side.
+    With a `rule` pictures, and those of a document's pages, cost what that says. A text document costs its
+    words and nothing here. What cannot be read costs a flat estimate on the careful side.
 
     >>> medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)), medium_tokens(Medium(MediumKind.IMAGE))
     (255, 4784)
@@ -51,9 +56,9 @@ def medium_tokens(medium: Medium) -> int:
         return 0
     match medium.kind:
         case MediumKind.IMAGE:
-            return _image(medium)
+            return _image(medium, rule)
         case MediumKind.DOCUMENT:
-            return _document(medium)
+            return _document(medium, PAGE_TOKENS if rule is None else PAGE_TEXT_TOKENS + rule.most)
         case MediumKind.AUDIO:
             return _audio(medium)
         case MediumKind.OTHER:
@@ -87,21 +92,15 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     if detail == "low":
         return ceil(_LOW_PATCHES * _NANO_FACTOR)
     patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
-    return max(patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), _tiled(width, height))
+    return max(patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), _TILES(width, height))
 
 
-def _tiled(width: int, height: int) -> int:
-    # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed for two tiles.
-    scale = min(1.0, _BOX / max(width, height))
-    scale = min(scale, _SHORT_SIDE / min(width, height))
-    tiles = ceil(round(width * scale, 6) / _TILE) * ceil(round(height * scale, 6) / _TILE)
-    return _BASE_TOKENS + _TILE_TOKENS * max(1, tiles)
-
-
-def _image(medium: Medium) -> int:
+def _image(medium: Medium, rule: ImageRule | None) -> int:
     if not _is_believable(medium):
-        return IMAGE_TOKENS
+        return IMAGE_TOKENS if rule is None else rule.most
     width, height = medium.width or 1, medium.height or 1
+    if rule is not None:
+        return rule(width, height, medium.detail)
     return max(claude_image_tokens(width, height), openai_image_tokens(width, height, medium.detail))
 
 
@@ -119,12 +118,12 @@ def _audio(medium: Medium) -> int:
     return max(1, ceil(tokens))
 
 
-def _document(medium: Medium) -> int:
+def _document(medium: Medium, page: int) -> int:
     if medium.pages is not None:
-        return PAGE_TOKENS * medium.pages
+        return page * medium.pages
     if medium.size is None:
-        return PAGE_TOKENS
+        return page
     if medium.media_type == "application/pdf":
-        return PAGE_TOKENS * min(_MANY_PAGES, ceil(medium.size / BYTES_PER_PAGE))
+        return page * min(_MANY_PAGES, ceil(medium.size / BYTES_PER_PAGE))
     # Packed text: an office file holds about a token a byte.
-    return max(PAGE_TOKENS, medium.size)
+    return max(page, medium.size)
