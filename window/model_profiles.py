@@ -140,7 +140,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: the name of a model that known_models() lists, a ModelProfile
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: a name out of known_models() in polycontext.window.model_profiles, a ModelProfile
     """
     if isinstance(name, ModelProfile):
         return name
@@ -149,7 +149,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     for tried in (str(name), plain, _DATED.sub("", plain)):
         if tried in known:
             return known[tried]
-    legal = ("the name of a model that known_models() lists", "a ModelProfile")
+    legal = ("a name out of known_models() in polycontext.window.model_profiles", "a ModelProfile")
     raise UnknownNameError("model", str(name), legal, tuple(get_close_matches(_DATED.sub("", plain), known, 3)))
 
 
