@@ -13,7 +13,7 @@ from functools import cached_property
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.window.providers.wire import Provider
+from polycontext.window.providers.wire import Provider, as_provider
 from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
 from polycontext.window.tokens.counting import TokenCounter, is_exact
 from polycontext.window.tokens.image_rules import ImageRule, Patches, Tiles
@@ -65,7 +65,7 @@ class ModelProfile:
     """
 
     name: str = field()
-    provider: Provider = field(converter=lambda value: _provider(value))
+    provider: Provider = field(converter=as_provider)
     window: int = field(validator=lambda _, a, v: _whole(a.name, v))
     output: int = field(validator=lambda _, a, v: _whole(a.name, v))
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check_encoding(v))
@@ -193,13 +193,6 @@ def _plain(name: str) -> str:
     """Return a model's name as its maker writes it: in small letters, without the way that leads to it."""
     name = _ROUTE.sub("", name.strip().lower())
     return name.replace(".", "-") if name.startswith("claude") else name
-
-
-def _provider(value: object) -> Provider:
-    try:
-        return Provider(value)  # type: ignore[arg-type]  # whatever it is, it has the say
-    except ValueError:
-        raise UnknownNameError("provider", str(value), tuple(Provider)) from None
 
 
 # --- the table --------------------------------------------------------------------

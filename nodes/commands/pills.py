@@ -44,7 +44,16 @@ def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = No
     return 0 if found else FAULT
 
 
-def resolve_message(text: str, roots: Iterable[Path], *, limit: int, max_tokens: int, provider: Provider, as_json: bool = False) -> int:
+def resolve_message(
+    text: str,
+    roots: Iterable[Path],
+    *,
+    limit: int,
+    model: str | None = None,
+    max_tokens: int | None = None,
+    provider: Provider | None = None,
+    as_json: bool = False,
+) -> int:
     """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
 
     Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
@@ -54,7 +63,7 @@ def resolve_message(text: str, roots: Iterable[Path], *, limit: int, max_tokens:
     """
     folders = _folders(roots)
     resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
-    session = ContextSession(max_tokens)
+    session = ContextSession(model, max_tokens=max_tokens)
     try:
         sent = send_message(session, _typed(text, resolvers), resolvers)
         messages = session.messages(provider)

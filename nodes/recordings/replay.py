@@ -27,19 +27,20 @@ Engine = Literal["table", "machine"]
 
 @frozen
 class ReplaySettings:
-    """Hold how a conversation is replayed: the budget in tokens, the marks of pressure, the engine.
+    """Hold how a conversation is replayed: for which model or budget in tokens, the marks of pressure, the engine.
 
-    The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
+    Without both the budget is that of any session. The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
     `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
     """
 
-    max_tokens: int = 8000
+    max_tokens: int | None = None
     high: float = 0.7
     low: float = 0.4
     engine: Engine = "table"
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
     strict: bool = False
+    model: str | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
         """Return a new session for `conversation`, its tools taken off the budget.
@@ -48,7 +49,8 @@ class ReplaySettings:
             ContextOverflowError: the tools alone take the whole budget.
         """
         session = ContextSession(
-            self.max_tokens,
+            self.model,
+            max_tokens=self.max_tokens,
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),

@@ -21,7 +21,6 @@ from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, 
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Messages, added, all_added, attached, checked_ids, class_of
 from polycontext.polynomial.session.options import (
-    as_provider,
     check_plugins,
     check_policy,
     check_rules,
@@ -38,6 +37,7 @@ from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, T
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
+from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.plugins import PromptMaker

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider
+from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
     from polycontext.window.model_profiles import ModelProfile
@@ -66,14 +67,6 @@ def _profile(model: object) -> "ModelProfile | None":
 
     require("model", model, isinstance(model, str | ModelProfile), f"{legal}, or a ModelProfile")
     return find_model(model)  # type: ignore[arg-type]  # looked at in the line above
-
-
-def as_provider(name: Provider | str) -> Provider:
-    """Return the provider called `name`; raise `UnknownNameError` where there is none."""
-    try:
-        return Provider(name)
-    except ValueError:
-        raise UnknownNameError("provider", str(name), tuple(Provider)) from None
 
 
 def whole_number(option: str, value: object, least: int, unit: str = "tokens") -> int:

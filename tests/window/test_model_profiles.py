@@ -5,7 +5,6 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,10 +28,9 @@ names = pytest.mark.parametrize("profile", TABLE, ids=lambda profile: profile.na
 
 
 @pytest.fixture
-def unregistered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def unregistered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget afterwards what a test registers."""
     monkeypatch.setattr(module, "_REGISTERED", {})
-    yield
 
 
 def profile(name: str = "mine", **options: Any) -> ModelProfile:

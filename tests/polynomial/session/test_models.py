@@ -1,6 +1,5 @@
 """A session of a model takes window, reserve, counter and provider from its profile; what is said beside it goes before."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,10 +17,10 @@ MINE = ModelProfile("mine", "anthropic", window=1_000, output=200, factor=2.0)
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelProfile]:
+def registered(monkeypatch: pytest.MonkeyPatch) -> ModelProfile:
     """Register a profile for one test."""
     monkeypatch.setattr(module, "_REGISTERED", {})
-    yield register_model(MINE)
+    return register_model(MINE)
 
 
 def talk(session: ContextSession) -> ContextSession:
