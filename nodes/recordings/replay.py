@@ -6,14 +6,14 @@ leaves no call open (a system turn apart) the session is asked for the message
 list, as an agent would, so the report can say what would have been sent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, Shown, TurnRefused, TurnTaken
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import conversation as journal
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
@@ -72,7 +72,8 @@ def replay_conversation(
         ContextOverflowError: the tools alone take the whole budget.
     """
     parsed = conversation.parse(repair=settings.repair)
-    run = _Run(settings.session(conversation), parsed.provider)
+    session = settings.session(conversation)
+    run = _Run(session, parsed.provider if settings.model is None else session.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
         on_turn(conversation.size / len(parsed.turns))
@@ -86,6 +87,7 @@ def replay_conversation(
         session=run.session,
         stopped=settings.strict and any(isinstance(step, TurnRefused) for step in run.steps),
         prefix_kept=run.meter.share,
+        seen=tuple(map(run.shown, run.session.window.all_turns())),
     )
 
 
@@ -99,6 +101,7 @@ class _Run:
     meter: PrefixMeter = field(factory=PrefixMeter)
     _numbers: dict[str, int] = field(factory=dict)
     _refused_calls: dict[str, int] = field(factory=dict)
+    _yielded: set[int] = field(factory=set)
 
     def take(self, number: int, turn: Turn) -> bool:
         """Take one turn through the session; tell whether it was refused."""
@@ -146,17 +149,26 @@ class _Run:
 
     def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
-        touched = [turn for splice in event.edit.splices for turn in turns[splice.start : splice.stop]]
+        gone = {turn.resource_id for splice in event.edit.splices for turn in turns[splice.start : splice.stop]}
+        written = [turn for splice in event.edit.splices for turn in splice.turns if turn.sources]
+        lost = self._numbers_of(turn for turn in turns if turn.resource_id in gone & dropped)
+        gisted = self._numbers_of(turn for turn in turns if turn.resource_id in gone - dropped)
+        told, self._yielded = self._yielded, self._yielded | set(gisted) | set(lost)
         return Compressed(
             tokens_before=before.total_tokens,
             tokens_after=after.total_tokens,
-            dropped=self._numbers_of(turn for turn in touched if turn.resource_id in dropped),
-            gisted=self._numbers_of(turn for turn in touched if turn.resource_id not in dropped),
+            dropped=lost,
+            gisted=tuple(number for number in gisted if number not in told),
             state=event.state,
             pressure=pressure_of(after),
+            summaries=tuple(map(self.shown, written)),
         )
 
-    def _numbers_of(self, turns: Iterator[Turn]) -> tuple[int, ...]:
+    def shown(self, turn: Turn) -> Shown:
+        """Return a turn of the window with the numbers of what it is, or stands for."""
+        return Shown(self._numbers_of([turn]), turn, bool(turn.sources))
+
+    def _numbers_of(self, turns: Iterable[Turn]) -> tuple[int, ...]:
         """Return the numbers of `turns`; a gist stands for the turns it was made of."""
         return tuple(sorted({self._numbers[source] for turn in turns for source in turn.sources or (turn.resource_id,)}))
 
