@@ -16,7 +16,7 @@ from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.window.providers.wire import Provider, as_provider
 from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
 from polycontext.window.tokens.counting import TokenCounter, is_exact
-from polycontext.window.tokens.image_rules import ImageRule, Patches, Tiles
+from polycontext.window.tokens.media_rules import ImageRule, Patches, Tiles
 from polycontext.window.tokens.tiktoken_counter import SHA256, TiktokenCounter
 
 _ROUTE = re.compile(r"^(?:.*/)?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")

@@ -44,15 +44,6 @@ ProviderOption = Annotated[ProviderChoice, typer.Option(help="Whose message form
 Repair = Annotated[
     bool, typer.Option("--repair", help="Close calls in the middle that have no result by a marked one, instead of refusing.")
 ]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="TOKENS",
-        help="How many tokens a request may have: the model's window, or less.",
-        show_default=False,
-    ),
-]
 KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many messages at the end are shortened last.")]
 ModelOption = Annotated[
     str | None, typer.Option("--model", metavar="NAME", help="Who is asked, such as gpt-5 or claude-sonnet-4-5: sets window and counting.")
@@ -95,7 +86,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
 def _polycontext(
     asked: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
-    """Drive LLM conversations through the context machine: what stays, what yields, and what it costs."""
+    """Keep LLM conversations within their window: see what stays, what is summarised or dropped, and what it costs."""
 
 
 @_command(
@@ -106,7 +97,9 @@ def _polycontext(
 )
 def replay(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSON or JSONL files, or - for standard input.")],
-    max_tokens: MaxTokens = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have; 8000 unless this or --model is given.")
+    ] = None,
     model: ModelOption = None,
     threshold: Annotated[float, typer.Option(metavar="SHARE", help="How full the window may get before something is summarised.")] = 0.7,
     low: Annotated[
@@ -159,7 +152,9 @@ def replay(
 )
 def project(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON or JSONL file, or - for standard input.")],
-    max_tokens: MaxTokens = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="How many tokens the request may have; needed unless --model is given.")
+    ] = None,
     model: ModelOption = None,
     provider: ProviderOption = "auto",
     keep_recent: KeepRecent = 6,
@@ -212,7 +207,10 @@ def diagram(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="PAGE.md", help="Put the Mermaid diagram between the markers of a page.")] = None,
 ) -> int:
-    """Draw the machine, from the machine's own declaration."""
+    """Draw the states that a conversation goes through, and what leads from one to the next.
+
+    The diagram is made of the state machine's own declaration, as text for Mermaid or Graphviz.
+    """
     from polycontext.nodes.commands.diagram import draw, draw_into
 
     return draw(form, output) if into is None else draw_into(into)
@@ -225,7 +223,12 @@ def diagram(
     "polycontext laws --subject my_agent.summaries:ShortSummariser",
 )
 def laws(
-    room: Annotated[list[str] | None, typer.Option(metavar="ROOM", help="Run the laws of this room only; may be given again.")] = None,
+    room: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROOM", help="Run the laws of this package only: linearity, window, pressure, polynomial, nodes; may be given again."
+        ),
+    ] = None,
     law: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Run this law only; may be given again.")] = None,
     examples: Annotated[int, typer.Option(min=1, metavar="N", help="How many inputs each law is tried on.")] = 100,
     subject: Annotated[
@@ -235,9 +238,9 @@ def laws(
     seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="Draw other examples.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    r"""Run the laws that polycontext claims, on generated inputs or on an object of yours.
+    r"""Test what polycontext promises (its laws), on generated inputs or on an object of yours.
 
-    Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
+    A law is a property such as "no call is parted from its result", as code. Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
     Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\[laws].
     """
     from polycontext.nodes.extras import require
@@ -252,7 +255,7 @@ pills = typer.Typer(
     name="pills",
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Complete the names of files and Python symbols, and attach what they name.",
+    help="Name files and Python symbols in a message, as \\[@src/agent.py], and have their content attached: such a name is a pill.",
 )
 app.add_typer(pills)
 
@@ -284,7 +287,10 @@ def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The message, its pills written \\[@name].")],
     root: Roots = None,
     limit: Annotated[int, typer.Option(min=1, metavar="CHARACTERS", help="Where the content of a pill is cut, at a line end.")] = 50_000,
-    max_tokens: MaxTokens = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have; 100000 unless this or --model is given."),
+    ] = None,
     model: ModelOption = None,
     provider: Annotated[
         Literal["auto", "openai", "anthropic"], typer.Option(help="Whose message format to print; auto is the model's, or OpenAI's.")
@@ -293,7 +299,7 @@ def resolve(
 ) -> int:
     r"""Print the messages that a provider gets for a text with pills such as \[@src/agent.py], their content attached.
 
-    What was attached, truncated, refused or had to yield goes to standard error; with --json it stands beside the messages.
+    What was attached, cut, refused or had to be summarised goes to standard error; with --json it stands beside the messages.
     Exit code 1 says that a pill was refused; the message is printed all the same.
     """
     from polycontext.nodes.commands.pills import resolve_message

@@ -18,8 +18,7 @@ from polycontext.window import model_profiles as module
 from polycontext.window.media import Medium, MediumKind
 from polycontext.window.model_profiles import ModelProfile, encoding_of, find_model, known_models, register_model
 from polycontext.window.providers import Provider
-from polycontext.window.tokens.image_rules import Patches, Tiles
-from polycontext.window.tokens.media_rules import medium_tokens
+from polycontext.window.tokens.media_rules import Patches, Tiles, medium_tokens
 from tests.house import ROOT
 
 TABLE = [*known_models().values()]
@@ -35,7 +34,8 @@ def unregistered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def profile(name: str = "mine", **options: Any) -> ModelProfile:
     """Return a profile of one's own."""
-    return ModelProfile(**{"name": name, "provider": "openai", "window": 32_000, "output": 4_000, **options})
+    given: dict[str, Any] = {"name": name, "provider": "openai", "window": 32_000, "output": 4_000, **options}
+    return ModelProfile(**given)
 
 
 @names
@@ -217,7 +217,7 @@ def test_a_model_stands_for_its_encoding() -> None:
     with pytest.raises(UnknownNameError, match="unknown encoding 'gpt5'; did you mean 'gpt-5'"):
         TiktokenCounter("gpt5")
     with pytest.raises(UnknownNameError, match="unknown encoding '5'"):
-        TiktokenCounter(5)  # type: ignore[arg-type]
+        TiktokenCounter(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_who_names_no_model_does_not_load_the_table() -> None:

@@ -27,10 +27,10 @@ class Provider(StrEnum):
     RESPONSES = "openai-responses"
 
 
-def as_provider(name: object) -> Provider:
+def as_provider(name: Provider | str) -> Provider:
     """Return the provider called `name`; raise `UnknownNameError` where there is none."""
     try:
-        return Provider(name)  # type: ignore[arg-type]  # whatever it is, the enum judges it
+        return Provider(name)
     except ValueError:
         raise UnknownNameError("provider", str(name), tuple(Provider)) from None
 

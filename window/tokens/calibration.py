@@ -15,7 +15,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.window.tokens.counting import TokenCounter
 
 if TYPE_CHECKING:
-    from polycontext.window.tokens.image_rules import ImageRule
+    from polycontext.window.tokens.media_rules import ImageRule
 
 
 def _check(quantity: str, value: object) -> None:

@@ -2,13 +2,16 @@
 
 A turn does not know which model it will be sent to, and media are written for other providers too. So the
 costliest rule counts: `docs/decisions/2026-11-22-media-by-published-rules.md` has the table, where each rule
-was published, and what the care costs.
+was published, and what the care costs. Where the model is known, its own `ImageRule` says what a picture costs: a
+token for each patch of so many pixels, or a price for each tile into which it is cut.
 """
 
 from math import ceil
+from typing import Protocol
+
+from attrs import frozen
 
 from polycontext.window.media import Medium, MediumKind
-from polycontext.window.tokens.image_rules import ImageRule, Tiles
 
 IMAGE_TOKENS = 4_784
 """Cost of a picture whose size cannot be read: what Claude charges at most for one."""
@@ -38,9 +41,72 @@ _PATCH = 28
 _OPENAI_PATCH = 32
 _CLAUDE_MOST, _OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = IMAGE_TOKENS, 1_600, 750
 _LOW_PATCHES, _NANO_PATCHES, _NANO_FACTOR = 256, 1_536, 2.46
-_TILES = Tiles(85, 170)
+_LOW_SIDE, _BOX, _SHORT_SIDE, _TILE = 512, 2_048, 768, 512
 _BELIEVED_BYTES, _BYTES_PER_PIXEL = 1_000_000, 64
 _MANY_PAGES = 600
+
+
+class ImageRule(Protocol):
+    """Say what a picture costs; any function of these three will do that knows its `most`."""
+
+    @property
+    def most(self) -> int:
+        """Return what a picture costs whose size cannot be read, in tokens."""
+        ...
+
+    def __call__(self, width: int, height: int, detail: str = "") -> int:
+        """Return what a picture of so many pixels costs, in tokens."""
+        ...
+
+
+@frozen
+class Patches:
+    """Charge `factor` tokens for each patch of `side` x `side` pixels, for at most `limit` patches; larger pictures are scaled down.
+
+    >>> Patches(28, 4_784)(1_000, 1_000), Patches(32, 1_536, 1.62)(4_000, 3_000)
+    (1296, 2489)
+    """
+
+    side: int
+    limit: int
+    factor: float = 1.0
+
+    @property
+    def most(self) -> int:
+        """Return what the largest picture costs."""
+        return ceil(self.limit * self.factor)
+
+    def __call__(self, width: int, height: int, detail: str = "") -> int:
+        """Return the tokens of a picture; with `detail` "low" it is one of 512 x 512 pixels."""
+        if detail == "low":
+            width = height = _LOW_SIDE
+        return ceil(min(self.limit, ceil(width / self.side) * ceil(height / self.side)) * self.factor)
+
+
+@frozen
+class Tiles:
+    """Charge `base` tokens for a picture and `tile` for each square of 512 pixels in it, once it is scaled into 2,048 x 2,048 with a short side of 768.
+
+    >>> Tiles(85, 170)(1_024, 1_024), Tiles(85, 170)(1_024, 1_024, "low"), Tiles(85, 170)(543, 360)
+    (765, 85, 425)
+    """
+
+    base: int
+    tile: int
+
+    @property
+    def most(self) -> int:
+        """Return what the largest picture costs: 768 x 2,048 pixels are eight tiles."""
+        return self.base + self.tile * ceil(_SHORT_SIDE / _TILE) * ceil(_BOX / _TILE)
+
+    def __call__(self, width: int, height: int, detail: str = "") -> int:
+        """Return the tokens of a picture; with `detail` "low" it costs the base alone."""
+        if detail == "low":
+            return self.base
+        # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed for two tiles.
+        scale = min(1.0, _BOX / max(width, height))
+        scale = min(scale, _SHORT_SIDE / min(width, height))
+        return self.base + self.tile * max(1, ceil(round(width * scale, 6) / _TILE) * ceil(round(height * scale, 6) / _TILE))
 
 
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
@@ -92,7 +158,7 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     if detail == "low":
         return ceil(_LOW_PATCHES * _NANO_FACTOR)
     patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
-    return max(patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), _TILES(width, height))
+    return max(patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), Tiles(85, 170)(width, height))
 
 
 def _image(medium: Medium, rule: ImageRule | None) -> int:

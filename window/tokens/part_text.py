@@ -14,8 +14,7 @@ from attrs import define
 
 from polycontext.window.media import KINDS, read_medium, read_source
 from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.image_rules import ImageRule
-from polycontext.window.tokens.media_rules import medium_tokens
+from polycontext.window.tokens.media_rules import ImageRule, medium_tokens
 
 _MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
 _PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})

@@ -58,15 +58,16 @@ class InexactCountWarning(UserWarning):
     """Warn that tokens are estimated because a vocabulary cannot be had."""
 
 
-def _encoding(name: object) -> str:
+def _encoding(name: str) -> str:
     """Return the name of an encoding, or the encoding of a model whose name it is."""
-    if isinstance(name, str) and name in SHA256:
-        return name
-    if not isinstance(name, str):
-        raise UnknownNameError("encoding", str(name), tuple(SHA256))
+    given: object = name
+    if not isinstance(given, str):
+        raise UnknownNameError("encoding", str(given), tuple(SHA256))
+    if given in SHA256:
+        return given
     from polycontext.window.model_profiles import encoding_of  # noqa: PLC0415 - the table of models is for those who name one
 
-    return encoding_of(name)
+    return encoding_of(given)
 
 
 @frozen

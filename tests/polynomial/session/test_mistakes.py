@@ -112,7 +112,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "nothing saved": (InvalidDataError, "JSON", lambda _: ContextSession.from_json(any_)),
     "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
     "projecting a text": (InvalidMessagesError, "list", lambda _: project("hi", 100)),  # type: ignore[arg-type]
-    "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),  # type: ignore[arg-type]
+    "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),
     "projecting into less than nothing": (InvalidOptionError, "max_tokens", lambda _: project(ONE, -5)),
     "keeping a text": (InvalidOptionError, "keep_recent", lambda _: project(ONE, 100, keep_recent="5")),  # type: ignore[arg-type]
     "projecting with a negative reserve": (InvalidOptionError, "reserve", lambda _: project(ONE, 100, reserve=-1)),
