@@ -232,7 +232,7 @@ def _reading(report: ReplayReport) -> Table:
     grid.title, grid.title_justify, grid.title_style = "how to read this", "left", "bold"
     grid.add_row("class", "PRESERVED stays word for word, REQUIRED may be summarised, DROPPABLE may go")
     grid.add_row("pressure", f"how full the window is: tokens used of {report.session.window.max_tokens}")
-    states = "ACCUMULATING: there is room; PRESSURED: room is made before the next message; COMPRESSED: room was just made; all are fine"
+    states = "ACCUMULATING: there is room; PRESSURED: room is made before the next message; COMPRESSED: room was just made; none of them is an error"
     grid.add_row("state", states)
     grid.add_row("compress", "older messages are summarised or dropped; all of them stay in the log and can be recalled")
     return grid

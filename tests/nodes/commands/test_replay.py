@@ -22,6 +22,7 @@ from polycontext.nodes.recordings.conversation import read_conversations
 from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.nodes.recordings.report import Compressed
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from tests.house import ROOT
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
 
 
@@ -38,6 +39,15 @@ def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
         assert re.search(rf"^{name} +\S", ran.out, re.MULTILINE)
     assert "EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 110
+
+
+def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
+    """Every line that the docs show of the replay is one that it prints."""
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    shown = [block.splitlines() for block in re.findall(r"```text\n(.+?)```", page.partition("## Project")[0], re.DOTALL)]
+    printed = [line.rstrip() for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()]
+    assert [len(block) for block in shown] == [6, 10, 15]
+    assert [line for block in shown for line in block if line not in printed] == ["      ..."]
 
 
 def test_a_result_names_its_tool(polycontext: Command, tmp_path: Path) -> None:
