@@ -427,7 +427,7 @@ class ContextSession(ReadableSession):
         return self._delivery.deliver(self.window, self._provider if provider is None else as_provider(provider), allow_open=allow_open)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/session.md)."""
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
         from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
 
         props: dict[str, Any] = load_renderer()().render_chat(self)
@@ -444,7 +444,7 @@ class ContextSession(ReadableSession):
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/session.md).
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
 
         It goes to the model and never to a browser; within budget as `messages` is, and
         without a word on classes. `system_only` leaves the conversation out, for use beside
