@@ -5,7 +5,17 @@
 <ContextState.EMPTY: 'EMPTY'>
 """
 
+from typing import Any
+
 import lazy_loader
 
 # The names stand in `__init__.pyi`; each is loaded when it is first asked for.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - reading what is installed takes longer than all else here
+
+        return version(__name__)
+    return _load(name)

@@ -3,6 +3,8 @@ from .polynomial import ContextOverflowError, ContextSession, ContextState, proj
 from .pressure import ExtractiveSummariser
 from .window import ToolCall, Turn
 
+__version__: str
+
 __all__ = [
     "ContextOverflowError",
     "ContextSession",

@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.machine.step import overflow
-from polycontext.polynomial.session.options import check_counter, check_rules, check_tools, whole_number
+from polycontext.polynomial.session.options import check_rules, check_tools, room_of
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
 from polycontext.window.providers.recognising import AUTO, format_of
 from polycontext.window.tokens.counting import count_introduced
+
+if TYPE_CHECKING:
+    from polycontext.window.model_profiles import ModelProfile
 
 _OPENING_ID = "opening"
 
@@ -62,8 +65,9 @@ class Projection:
 
 def project(
     messages: Sequence[Mapping[str, Any]],
-    max_tokens: int,
+    model: "int | str | ModelProfile | None" = None,
     *,
+    max_tokens: int | None = None,
     provider: Provider | str = AUTO,
     keep_recent: int = 6,
     query: str | None = None,
@@ -71,7 +75,7 @@ def project(
     summariser: Summariser | None = None,
     repair: bool = False,
     tools: Sequence[Mapping[str, Any]] = (),
-    reserve: int = 0,
+    reserve: int | None = None,
     rules: Sequence[ToolRule] = (),
 ) -> Projection:
     """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
@@ -81,8 +85,9 @@ def project(
 
     Args:
         messages: the provider's own message list; it may end on open calls.
+        model: who is asked, by name (``"gpt-5"``) or as a `ModelProfile`, whose window, reserve and counter are taken; a number stands for `max_tokens`.
         max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
-        provider: whose format the list is in; noticed where nothing is said.
+        provider: whose format the list is in; noticed where nothing is said, the model's where nothing tells.
         query: what the next answer is about: what speaks most of it stands whole, and weighs more in the gist. Without one, what the
             user has just said where that asks about the past.
         rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
@@ -90,6 +95,7 @@ def project(
 
     Raises:
         InvalidMessagesError: the list breaks a rule of the provider; names index and rule.
+        InvalidOptionError, UnknownNameError: an option that cannot be, or no such model.
         ContextOverflowError: even with everything cut that may be, the budget is exceeded; names both numbers.
 
     Laws: deterministic; idempotent (projecting the result changes nothing); the result is valid and within budget.
@@ -97,17 +103,15 @@ def project(
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
     """
-    whole_number("reserve", reserve, 0)
+    given = room_of(model, max_tokens, reserve, counter)
     check_tools(tools)
-    if counter is not None:
-        check_counter(counter)
-    wire = format_of(messages, provider)
+    wire = format_of(messages, provider, given.provider)
     parsed = wire.parse(messages, repair=repair)
     ruled = check_rules(rules)
     # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
-    window = _filled(ContextWindow(max_tokens, counter=counter, classifier=classified_by(ruled)), parsed, opens)
-    room = max_tokens - REQUEST_OVERHEAD - reserve - count_tools(window.counter, tools)
+    window = _filled(ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled)), parsed, opens)
+    room = given.max_tokens - REQUEST_OVERHEAD - given.reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled))
     result, rendered = _fitted(projector, wire, window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)

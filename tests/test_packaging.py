@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.house import ROOT, installed_path, module_names, shipped_files
+from tests.test_examples import EXAMPLES
 
 pytestmark = pytest.mark.wheel
 HEAVY = ("matplotlib", "rich", "typer")
-CLI = ROOT / "nodes" / "commands" / "app.py"
 
 
 def run(command: Sequence[str | Path], **environment: str) -> str:
@@ -83,7 +83,19 @@ def test_the_machine_imports_no_terminal_and_no_plots(python: Path) -> None:
     assert set(HEAVY).isdisjoint(run([python, "-c", code]).split())
 
 
-@pytest.mark.skipif(not CLI.exists(), reason="the command line (nodes/cli.py) is not written yet")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_needs_no_more_than_the_readme_installs(python: Path, example: Path) -> None:
+    """Each example runs with the package alone, without any extra, and without a warning, from wherever it is called."""
+    assert run([python, "-W", "error", example])
+
+
+def test_the_package_runs_as_a_module(python: Path, wheel: Path) -> None:
+    """The installed package is a program, and knows its version."""
+    version = run([python, "-c", "import polycontext; print(polycontext.__version__)"]).strip()
+    assert wheel.name.startswith(f"polycontext-{version}-")
+    assert run([python, "-m", "polycontext", "--version"]) == f"polycontext {version}\n"
+
+
 def test_the_command_helps(python: Path) -> None:
     """The installed command explains itself."""
     printed = run([python.with_name("polycontext"), "--help"], NO_COLOR="1")

@@ -3,6 +3,8 @@
 This module holds the options, the help (what a function's docstring says) and the exit codes; each
 command's work is in a module of its own, loaded when it is asked for, so that `--help` is quick.
 
+Whatever is wrong with the input or the options is one line that ends on the command whose --help tells more.
+
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
 met, `--strict` met a refused turn, a provider would refuse, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
 interrupted; 141 nobody reads the output any more.
@@ -13,14 +15,15 @@ interrupted; 141 nobody reads the output any more.
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from functools import wraps
 from inspect import getdoc
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import polycontext
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.commands.output import USAGE, CommandError, complain
 
@@ -41,24 +44,41 @@ ProviderOption = Annotated[ProviderChoice, typer.Option(help="Whose message form
 Repair = Annotated[
     bool, typer.Option("--repair", help="Close calls in the middle that have no result by a marked one, instead of refusing.")
 ]
-KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many turns at the end yield last.")]
+KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many messages at the end are shortened last.")]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help="Who is asked, such as gpt-5 or claude-sonnet-4-5: sets window and counting.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+
+_EXAMPLES = "[bold]Examples[/bold]"
+_NAME = "polycontext"
 
 
 def _command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register a function as a command of `group`: its docstring is the help, the examples stand below."""
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
+        command = function.__name__ if group is app else f"{group.info.name} {function.__name__}"
+
+        @wraps(function)
+        def run(**options: Any) -> int:
+            try:
+                return function(**options)
+            except (CommandError, PolycontextError) as error:
+                code = error.code if isinstance(error, CommandError) else USAGE
+                raise CommandError(code, str(error), command) from error
+
         # Typer keeps the line ends of every paragraph but the first.
         paragraphs = (" ".join(paragraph.split()) for paragraph in (getdoc(function) or "").split("\n\n"))
-        return group.command(help="\n\n".join(paragraphs), epilog="\n\n".join(["[bold]Examples[/bold]", *examples]))(function)
+        return group.command(help="\n\n".join(paragraphs), epilog="\n\n".join([_EXAMPLES, *examples]))(run)
 
     return register
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
     if asked:
-        typer.echo(f"polycontext {version('polycontext')}")
+        typer.echo(f"{_NAME} {polycontext.__version__}")
         raise typer.Exit
 
 
@@ -66,7 +86,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
 def _polycontext(
     asked: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
-    """Drive LLM conversations through the context machine: what stays, what yields, and what it costs."""
+    """Keep LLM conversations within their window: see what stays, what is summarised or dropped, and what it costs."""
 
 
 @_command(
@@ -77,56 +97,82 @@ def _polycontext(
 )
 def replay(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSON or JSONL files, or - for standard input.")],
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the model's window holds.")] = 8000,
-    threshold: Annotated[float, typer.Option(metavar="SHARE", help="Pressure above which the context is pressured.")] = 0.7,
-    low: Annotated[float | None, typer.Option(metavar="SHARE", help="Pressure that compression aims at; 0.4 unless said.")] = None,
-    engine: Annotated[Literal["table", "machine"], typer.Option(help="The compiled table (quick), or python-statemachine.")] = "table",
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have; 8000 unless this or --model is given.")
+    ] = None,
+    model: ModelOption = None,
+    threshold: Annotated[float, typer.Option(metavar="SHARE", help="How full the window may get before something is summarised.")] = 0.7,
+    low: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="How full it is to be after that; 0.4 unless said.", show_default=False)
+    ] = None,
+    engine: Annotated[
+        Literal["table", "machine"],
+        typer.Option(help="What decides: a compiled table, or python-statemachine beside it (slower, same result)."),
+    ] = "table",
     keep_recent: KeepRecent = 6,
     provider: ProviderOption = "auto",
     repair: Repair = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first turn that the machine refuses.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first message that is refused, with exit code 1.")] = False,
     only: Annotated[int | None, typer.Option(min=1, metavar="N", help="Replay the N-th conversation only.")] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every step of every conversation.")] = False,
     as_json: AsJson = False,
-    plot: Annotated[Path | None, typer.Option(metavar="OUT.svg|png", help="Draw pressure over turns (needs polycontext\\[plot]).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="OUT.svg|png", help="Draw how full the window was (needs polycontext\\[plot]).")
+    ] = None,
 ) -> int:
-    """Replay recorded conversations through the machine, with automatic compression.
+    """Replay a recorded conversation message by message, and show what is summarised or dropped when the window gets full.
+
+    No model is called. One conversation is shown step by step, with the summaries that were made; several as an overview.
 
     Reads OpenAI chat and Anthropic messages: a list of messages, an object with "messages" (and perhaps "system", "tools"),
-    a list of such, or one such a line (JSONL). One conversation is shown step by step, several as an overview.
+    a list of such, or one such a line (JSONL).
     """
     from polycontext.nodes.commands.replay import marks, replay_files
     from polycontext.nodes.recordings.replay import ReplaySettings
 
     high, low = marks(threshold, low)
     settings = ReplaySettings(
-        max_tokens=max_tokens, high=high, low=low, engine=engine, keep_recent=keep_recent, repair=repair, strict=strict
+        model=model,
+        max_tokens=max_tokens,
+        high=high,
+        low=low,
+        engine=engine,
+        keep_recent=keep_recent,
+        repair=repair,
+        strict=strict,
     )
     return replay_files(files, settings, provider=_provider(provider), as_json=as_json, show_all=show_all, only=only, plot=plot)
 
 
 @_command(
     app,
-    "polycontext project chat.json --budget 2000 > smaller.json",
-    "polycontext project - --budget 2000 --json < request.json | jq .report",
+    "polycontext project chat.json --max-tokens 2000 > smaller.json",
+    "polycontext project chat.json --model gpt-5 --query 'the invoice of March'",
+    "polycontext project - --max-tokens 2000 --json < request.json | jq .report",
 )
 def project(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON or JSONL file, or - for standard input.")],
-    budget: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the whole request may take.")],
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="How many tokens the request may have; needed unless --model is given.")
+    ] = None,
+    model: ModelOption = None,
     provider: ProviderOption = "auto",
     keep_recent: KeepRecent = 6,
     query: Annotated[str | None, typer.Option(metavar="TEXT", help="What the next answer is about; summaries prefer it.")] = None,
     repair: Repair = False,
     as_json: AsJson = False,
 ) -> int:
-    """Cut conversations to a budget, and print them as JSON in the shape they came in.
+    """Shorten a conversation so that it fits, and print it as JSON in the shape it came in.
 
-    The report goes to standard error. With --json one object holds messages ready to be sent, system and report.
-    Exit code 1 says that the budget cannot be met even with everything cut that may be.
+    What is old is dropped or summarised, without a model. A report of it goes to standard error; with --json one object holds
+    messages ready to be sent, system and report. Exit code 1 says that it cannot be made to fit.
     """
     from polycontext.nodes.commands.project import project_file
 
-    return project_file(file, budget, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
+    if model is None and max_tokens is None:
+        raise CommandError(USAGE, "neither --max-tokens nor --model; legal: how many tokens the request may have, or who is asked")
+    room = {"model": model, "max_tokens": max_tokens}
+    return project_file(file, room, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
 
 
 @_command(
@@ -161,7 +207,10 @@ def diagram(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="PAGE.md", help="Put the Mermaid diagram between the markers of a page.")] = None,
 ) -> int:
-    """Draw the machine, from the machine's own declaration."""
+    """Draw the states that a conversation goes through, and what leads from one to the next.
+
+    The diagram is made of the state machine's own declaration, as text for Mermaid or Graphviz.
+    """
     from polycontext.nodes.commands.diagram import draw, draw_into
 
     return draw(form, output) if into is None else draw_into(into)
@@ -174,7 +223,12 @@ def diagram(
     "polycontext laws --subject my_agent.summaries:ShortSummariser",
 )
 def laws(
-    room: Annotated[list[str] | None, typer.Option(metavar="ROOM", help="Run the laws of this room only; may be given again.")] = None,
+    room: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROOM", help="Run the laws of this package only: linearity, window, pressure, polynomial, nodes; may be given again."
+        ),
+    ] = None,
     law: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Run this law only; may be given again.")] = None,
     examples: Annotated[int, typer.Option(min=1, metavar="N", help="How many inputs each law is tried on.")] = 100,
     subject: Annotated[
@@ -184,9 +238,9 @@ def laws(
     seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="Draw other examples.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    r"""Run the laws that polycontext claims, on generated inputs or on an object of yours.
+    r"""Test what polycontext promises (its laws), on generated inputs or on an object of yours.
 
-    Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
+    A law is a property such as "no call is parted from its result", as code. Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
     Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\[laws].
     """
     from polycontext.nodes.extras import require
@@ -198,9 +252,12 @@ def laws(
 
 
 pills = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="rich", help="Complete the names of files and Python symbols, and attach what they name."
+    name="pills",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Name files and Python symbols in a message, as \\[@src/agent.py], and have their content attached: such a name is a pill.",
 )
-app.add_typer(pills, name="pills")
+app.add_typer(pills)
 
 Roots = Annotated[
     list[Path] | None,
@@ -230,19 +287,25 @@ def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The message, its pills written \\[@name].")],
     root: Roots = None,
     limit: Annotated[int, typer.Option(min=1, metavar="CHARACTERS", help="Where the content of a pill is cut, at a line end.")] = 50_000,
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="What the model's window holds.")] = 100_000,
-    provider: Annotated[Literal["openai", "anthropic"], typer.Option(help="Whose message format to print.")] = "openai",
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have; 100000 unless this or --model is given."),
+    ] = None,
+    model: ModelOption = None,
+    provider: Annotated[
+        Literal["auto", "openai", "anthropic"], typer.Option(help="Whose message format to print; auto is the model's, or OpenAI's.")
+    ] = "auto",
     as_json: AsJson = False,
 ) -> int:
     r"""Print the messages that a provider gets for a text with pills such as \[@src/agent.py], their content attached.
 
-    What was attached, truncated, refused or had to yield goes to standard error; with --json it stands beside the messages.
+    What was attached, cut, refused or had to be summarised goes to standard error; with --json it stands beside the messages.
     Exit code 1 says that a pill was refused; the message is printed all the same.
     """
     from polycontext.nodes.commands.pills import resolve_message
-    from polycontext.window.providers import Provider
 
-    return resolve_message(text, root or [Path()], limit=limit, max_tokens=max_tokens, provider=Provider(provider), as_json=as_json)
+    room: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
+    return resolve_message(text, root or [Path()], limit=limit, **room, provider=_provider(provider), as_json=as_json)
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":
@@ -251,10 +314,10 @@ def _provider(choice: ProviderChoice) -> "Provider | None":
     return None if choice == "auto" else Provider(choice)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, program: str = _NAME) -> int:
     """Run the command line and return its exit code; whatever goes wrong is one line on standard error.
 
-    `arguments` are those behind the program's name, by default the process's own.
+    `arguments` are those behind the program's name, by default the process's own; `program` is what help and complaints call it.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -262,26 +325,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         # Not standalone: Click would print and end the process by itself.
-        code = typer.main.get_command(app).main(arguments, prog_name="polycontext", standalone_mode=False)
+        code = _called(typer.main.get_command(app), program).main(arguments, prog_name=program, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
         if TRACEBACK in os.environ:
             raise
-        return _explain(error)
+        return _explain(error, program)
     return code if isinstance(code, int) else 0
 
 
-def _explain(error: Exception) -> int:
+def _called(command: Any, program: str) -> Any:
+    """Return a command, made for one run, whose examples call the program what its user called it."""
+    if command.epilog and program != _NAME:
+        command.epilog = command.epilog.replace(f"\n\n{_NAME} ", f"\n\n{program} ")
+    for inner in getattr(command, "commands", {}).values():
+        _called(inner, program)
+    return command
+
+
+def _explain(error: Exception, program: str) -> int:
     """Say what went wrong in one line, and return the exit code that fits."""
-    if isinstance(error, CommandError | PolycontextError):
-        complain(str(error))
-        return error.code if isinstance(error, CommandError) else USAGE
-    # What Click raises has its own words and its own exit code.
+    if isinstance(error, CommandError):
+        # Where the input is fine and the answer is no, there is nothing to look up.
+        complain(f"{error}; see {program} {error.command} --help" if error.code == USAGE else str(error))
+        return error.code
+    # What Typer raises has its own words and its own exit code.
     explain = getattr(error, "format_message", None)
     if explain is None:
         complain(f"a fault of this program: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)")
         return INTERNAL
     if explain():
-        complain(f"{explain().rstrip('.')}; see polycontext --help")
+        command = getattr(getattr(error, "ctx", None), "command_path", program)
+        complain(f"{explain().rstrip('.')}; see {command} --help")
     return int(getattr(error, "exit_code", USAGE))

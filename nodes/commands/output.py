@@ -26,11 +26,12 @@ PIPED_WIDTH = 110
 
 
 class CommandError(Exception):
-    """End the command with an exit code and one line on standard error."""
+    """End the command with an exit code and one line on standard error; `command` is whose help tells more."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, command: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.command = command
 
 
 def write(text: str) -> None:

@@ -23,6 +23,9 @@ from polycontext.window.pills import (
 )
 from polycontext.window.providers import Provider
 
+ROOM = 100_000
+"""Tokens that a message and what is attached to it may have, unless said otherwise."""
+
 
 def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = None, limit: int = 20, as_json: bool = False) -> int:
     """Print the files and symbols that `prefix` may stand for, the best first; exit code 1 says there is none.
@@ -44,7 +47,16 @@ def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = No
     return 0 if found else FAULT
 
 
-def resolve_message(text: str, roots: Iterable[Path], *, limit: int, max_tokens: int, provider: Provider, as_json: bool = False) -> int:
+def resolve_message(
+    text: str,
+    roots: Iterable[Path],
+    *,
+    limit: int,
+    model: str | None = None,
+    max_tokens: int | None = None,
+    provider: Provider | None = None,
+    as_json: bool = False,
+) -> int:
     """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
 
     Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
@@ -54,7 +66,7 @@ def resolve_message(text: str, roots: Iterable[Path], *, limit: int, max_tokens:
     """
     folders = _folders(roots)
     resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
-    session = ContextSession(max_tokens)
+    session = ContextSession(model, max_tokens=ROOM if model is None and max_tokens is None else max_tokens)
     try:
         sent = send_message(session, _typed(text, resolvers), resolvers)
         messages = session.messages(provider)
@@ -104,7 +116,7 @@ def _lines(sent: SentMessage) -> Iterator[Text]:
         line = Text.assemble(("attached ", "green"), one_line(each.name), f" ({each.type}, {len(each.content):,} characters)")
         yield line.append(f" {each.notice}", "yellow") if each.notice else line
     for each in sent.yielded:
-        yield Text.assemble(("yielded ", "yellow"), f"{one_line(each.name)}: the window has room for its gist only")
+        yield Text.assemble(("shortened ", "yellow"), f"{one_line(each.name)}: there is room for a summary of it only")
     for problem in sent.problems:
         yield Text.assemble(("refused ", "red"), one_line(f"{problem.pill.name}: {problem.warning} ({problem.detail})"))
 

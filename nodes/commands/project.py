@@ -1,6 +1,6 @@
 """`polycontext project`: conversations cut to a budget."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -16,16 +16,16 @@ from polycontext.window.providers.anthropic.messages import hoist
 
 
 def project_file(
-    name: str, budget: int, provider: Provider | None, *, as_json: bool, keep_recent: int, query: str | None, repair: bool
+    name: str, room: Mapping[str, Any], provider: Provider | None, *, as_json: bool, keep_recent: int, query: str | None, repair: bool
 ) -> int:
-    """Print the conversations of `name` within the budget, and a report of each; return the exit code.
+    """Print the conversations of `name` within `room` (the model, `max_tokens`), and a report of each; return the exit code.
 
     One conversation is printed for people to read, several one a line.
 
     Raises:
         InvalidDataError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
     """
-    cut = partial(project, max_tokens=budget, keep_recent=keep_recent, query=query, repair=repair)
+    cut = partial(project, **room, keep_recent=keep_recent, query=query, repair=repair)
     projected = ((conversation, _projection(conversation, cut)) for conversation in read_conversations([name], provider))
     for (conversation, projection), several in _with_several(projected):
         shape = as_object(conversation, projection) if as_json else as_it_came(conversation, projection)
@@ -78,11 +78,14 @@ def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
         yield item, True
 
 
+_TOLD = {"kept": "word for word", "gisted": "summarised", "dropped": "dropped", "repaired": "results added"}
+
+
 def _report(conversation: Conversation, projection: Projection) -> Text:
     report = projection.report()
-    parts = [f"{len(report[name])} {name}" for name in ("kept", "gisted", "dropped", "repaired") if report[name]]
+    parts = [f"{len(report[name])} {told}" for name, told in _TOLD.items() if report[name]]
     changed = "nothing changed" if projection.first_changed is None else f"unchanged before message {projection.first_changed}"
     text = Text(f"{conversation.title}: ", style="bold")
     text.append(f"{projection.tokens_before} -> {projection.tokens_after} tokens", style="green")
-    text.append(f" (budget {projection.max_tokens}, floor {projection.floor}); turns: {', '.join(parts)}; {changed}", style="not bold")
-    return text
+    room = f"of {projection.max_tokens}; it could not be less than {projection.floor}"
+    return text.append(f" ({room}); messages: {', '.join(parts)}; {changed}", style="not bold")

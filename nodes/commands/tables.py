@@ -1,6 +1,6 @@
-"""The tables of a replay, for people."""
+"""The tables of a replay, for people who never saw the project: what happened step by step, what it comes to, how to read it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from attrs import define, field
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
+from polycontext.nodes.commands.seen import excerpt, seen_table, tool_names
 from polycontext.nodes.recordings.report import Compressed, ReplayReport, ReplayStep, TurnRefused, TurnTaken, ranges
 from polycontext.polynomial import ContextState
-from polycontext.window import Turn
 
 MOST_STEPS = 60
 """Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look."""
@@ -23,7 +23,6 @@ WIDE = 100
 _ENDS = 10
 _SHORT_GAP = 3
 _CELLS = 10
-_EXCERPT = 160
 _STATES = {
     ContextState.EMPTY: "dim",
     ContextState.ACCUMULATING: "green",
@@ -35,13 +34,23 @@ _CLASSES = {ResourceClass.DROPPABLE: "dim", ResourceClass.REQUIRED: "", Resource
 
 def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
     """Return the steps of a replay and its summary, for paper of `width` columns."""
+    names = tool_names(report.steps)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _gap_for(width), 0, 0))
     for name in ("turn", "role", "class", "tokens", "pressure", "state"):
         table.add_column(name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True)
     table.add_column("what", ratio=1, overflow="fold")
     for row in _shown(report.steps, show_all=show_all):
-        table.add_row(*_row(row))
-    return Group(table, "", _summary(report))
+        table.add_row(*_row(row, names))
+    parts: list[RenderableType] = [
+        table,
+        "",
+        seen_table(report, names, show_all=show_all),
+        "",
+        _summary(report),
+        "",
+        _reading(report),
+    ]
+    return Group(*parts)
 
 
 @define
@@ -78,10 +87,15 @@ class Overview:
             table.add_column(name, justify="left" if name == "state" else "right", no_wrap=True)
         for row in self._rows:
             table.add_row(*row)
+        table.caption, table.caption_justify = _COLUMNS, "left"
         return table
 
 
-_COUNTED = ("turns", "refused", "compr.", "saved", "lists")
+_COUNTED = ("turns", "refused", "compr.", "saved", "requests")
+_COLUMNS = (
+    "compr.: how often older messages were summarised or dropped; saved: tokens; requests: handed out (of those asked for); "
+    "kept: share of each request that began the next one; pressure: how full the window is. --only N shows one step by step."
+)
 _OVERVIEW_ENDS = 5 + 8 + 12
 
 
@@ -124,14 +138,14 @@ def _is_notable(step: ReplayStep) -> bool:
     return isinstance(step, TurnRefused) or step.saves
 
 
-def _row(step: ReplayStep | int) -> tuple[Text, ...]:
+def _row(step: ReplayStep | int, names: Mapping[int, str]) -> tuple[Text, ...]:
     match step:
         case int():
             return (Text("⋯", style="dim"), *[Text("")] * 5, Text(f"{step} more steps; --all shows them", style="dim"))
         case TurnTaken():
             name, style = step.resource_class.name, _CLASSES[step.resource_class]
             head = (Text(str(step.number)), Text(step.turn.role), Text(name, style=style), Text(str(step.turn.tokens)))
-            what = _remark(step)
+            what = _remark(step, names)
         case Compressed():
             style = "blue" if step.saves else "dim"
             change = f"{step.tokens_after - step.tokens_before:+d}"
@@ -145,22 +159,17 @@ def _row(step: ReplayStep | int) -> tuple[Text, ...]:
     return (*head, _bar(step.pressure, step.state), Text(step.state, style=_STATES[step.state]), what)
 
 
-def _remark(step: TurnTaken) -> Text:
+def _remark(step: TurnTaken, names: Mapping[int, str]) -> Text:
     if step.list_refused is not None:
-        return Text(f"no message list: {one_line(step.list_refused)}", style="yellow")
-    return Text(excerpt(step.turn), no_wrap=True, overflow="ellipsis")
+        return Text(f"no request: {one_line(step.list_refused)}", style="yellow")
+    return Text(excerpt(step.turn, names.get(step.number)), no_wrap=True, overflow="ellipsis")
 
 
 def _yielded(step: Compressed) -> str:
-    parts = [f"{verb} {ranges(numbers)}" for verb, numbers in (("gisted", step.gisted), ("dropped", step.dropped)) if numbers]
-    return "; ".join(parts) or "nothing yields any more"
-
-
-def excerpt(turn: Turn) -> str:
-    """Return how a turn begins, and what it calls, in one line."""
-    calls = ", ".join(f"{call.name}({call.arguments[:_EXCERPT]})" for call in turn.tool_calls)
-    text = (turn.content or "")[: 2 * _EXCERPT]
-    return one_line(" ".join(part for part in (text, f"-> {calls}" if calls else "") if part))[:_EXCERPT]
+    parts = [f"{verb} {ranges(numbers)}" for verb, numbers in (("summarised", step.gisted), ("dropped", step.dropped)) if numbers]
+    if not parts and step.saves:
+        return "what was summarised before is shorter now"
+    return "; ".join(parts) or "nothing may be shortened any more"
 
 
 def _bar(pressure: float, state: ContextState) -> Text:
@@ -171,19 +180,24 @@ def _bar(pressure: float, state: ContextState) -> Text:
 
 
 def _summary(report: ReplayReport) -> Table:
-    grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2, 0, 0))
+    grid = _grid()
     for name, text in _summary_lines(report):
         grid.add_row(name, text)
     return grid
 
 
+def _grid() -> Table:
+    return Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2, 0, 0))
+
+
 def _summary_lines(report: ReplayReport) -> Iterator[tuple[str, Text]]:
     summary = report.summary()
+    yield "now", Text(_standing(report), style="yellow" if report.is_stuck else "green")
     yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
     yield "compressions", Text(_compressions(summary))
-    kept = f"{percent(report.prefix_kept)} of each request began the next one, for a prompt cache to keep"
+    kept = f"{percent(report.prefix_kept)} of each request stood unchanged at the start of the next one: a provider's prompt cache can keep that"
     yield "prefix kept", Text("fewer than two requests" if report.prefix_kept is None else kept)
-    yield "message lists", Text(f"{summary['lists_delivered']} handed out, {summary['lists_refused']} refused")
+    yield "requests", Text(f"{summary['lists_delivered']} handed out, {summary['lists_refused']} refused")
     refused = Text(f"{summary['turns_refused']} of {report.turns} turns", style="red" if report.refused else "")
     yield "refused", refused.append("; stopped there" if report.stopped else "")
     if report.repaired:
@@ -192,8 +206,33 @@ def _summary_lines(report: ReplayReport) -> Iterator[tuple[str, Text]]:
     yield "pressure", Text(budget)
 
 
+def _standing(report: ReplayReport) -> str:
+    """Return what the last state means for who goes on from there."""
+    if report.is_stuck:
+        return "PRESSURED and tight: nothing may be shortened any more, so further messages may be refused"
+    meanings = {
+        ContextState.EMPTY: "nothing was said yet",
+        ContextState.ACCUMULATING: "fine, there is room for more",
+        ContextState.PRESSURED: "fine, room is made before the next message goes in",
+        ContextState.COMPRESSED: "fine, room was made and there is some for more",
+    }
+    return f"{report.session.state}: {meanings[report.session.state]}"
+
+
 def _compressions(summary: dict[str, Any]) -> str:
     if not summary["compressions"]:
         return f"none needed for {summary['tokens_logged']} tokens"
     count, saved = summary["compressions"], summary["tokens_saved"]
-    return f"{count}, which saved {saved} tokens: {summary['tokens_logged']} came in, {summary['tokens_in_view']} are in view"
+    return f"{count}, which saved {saved} tokens: {summary['tokens_logged']} came in, the model sees {summary['tokens_in_view']}"
+
+
+def _reading(report: ReplayReport) -> Table:
+    """Return what the words of the table mean."""
+    grid = Table.grid(Column(style="dim", no_wrap=True), Column(style="dim"), padding=(0, 2, 0, 0), expand=False)
+    grid.title, grid.title_justify, grid.title_style = "how to read this", "left", "bold"
+    grid.add_row("class", "PRESERVED stays word for word, REQUIRED may be summarised, DROPPABLE may go")
+    grid.add_row("pressure", f"how full the window is: tokens used of {report.session.window.max_tokens}")
+    states = "ACCUMULATING: there is room; PRESSURED: room is made before the next message; COMPRESSED: room was just made; none of them is an error"
+    grid.add_row("state", states)
+    grid.add_row("compress", "older messages are summarised or dropped; all of them stay in the log and can be recalled")
+    return grid

@@ -6,14 +6,14 @@ leaves no call open (a system turn apart) the session is asked for the message
 list, as an agent would, so the report can say what would have been sent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.recordings.conversation import Conversation
-from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, TurnRefused, TurnTaken
+from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, ReplayStep, Shown, TurnRefused, TurnTaken
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import conversation as journal
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
@@ -27,19 +27,20 @@ Engine = Literal["table", "machine"]
 
 @frozen
 class ReplaySettings:
-    """Hold how a conversation is replayed: the budget in tokens, the marks of pressure, the engine.
+    """Hold how a conversation is replayed: for which model or budget in tokens, the marks of pressure, the engine.
 
-    The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
+    Without both the budget is that of any session. The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
     `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
     """
 
-    max_tokens: int = 8000
+    max_tokens: int | None = None
     high: float = 0.7
     low: float = 0.4
     engine: Engine = "table"
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
     strict: bool = False
+    model: str | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
         """Return a new session for `conversation`, its tools taken off the budget.
@@ -48,7 +49,8 @@ class ReplaySettings:
             ContextOverflowError: the tools alone take the whole budget.
         """
         session = ContextSession(
-            self.max_tokens,
+            self.model,
+            max_tokens=self.max_tokens,
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
             threshold=FixedThreshold(self.high, self.low),
@@ -70,7 +72,8 @@ def replay_conversation(
         ContextOverflowError: the tools alone take the whole budget.
     """
     parsed = conversation.parse(repair=settings.repair)
-    run = _Run(settings.session(conversation), parsed.provider)
+    session = settings.session(conversation)
+    run = _Run(session, parsed.provider if settings.model is None else session.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
         on_turn(conversation.size / len(parsed.turns))
@@ -84,6 +87,7 @@ def replay_conversation(
         session=run.session,
         stopped=settings.strict and any(isinstance(step, TurnRefused) for step in run.steps),
         prefix_kept=run.meter.share,
+        seen=tuple(map(run.shown, run.session.window.all_turns())),
     )
 
 
@@ -97,6 +101,7 @@ class _Run:
     meter: PrefixMeter = field(factory=PrefixMeter)
     _numbers: dict[str, int] = field(factory=dict)
     _refused_calls: dict[str, int] = field(factory=dict)
+    _yielded: set[int] = field(factory=set)
 
     def take(self, number: int, turn: Turn) -> bool:
         """Take one turn through the session; tell whether it was refused."""
@@ -144,17 +149,26 @@ class _Run:
 
     def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
-        touched = [turn for splice in event.edit.splices for turn in turns[splice.start : splice.stop]]
+        gone = {turn.resource_id for splice in event.edit.splices for turn in turns[splice.start : splice.stop]}
+        written = [turn for splice in event.edit.splices for turn in splice.turns if turn.sources]
+        lost = self._numbers_of(turn for turn in turns if turn.resource_id in gone & dropped)
+        gisted = self._numbers_of(turn for turn in turns if turn.resource_id in gone - dropped)
+        told, self._yielded = self._yielded, self._yielded | set(gisted) | set(lost)
         return Compressed(
             tokens_before=before.total_tokens,
             tokens_after=after.total_tokens,
-            dropped=self._numbers_of(turn for turn in touched if turn.resource_id in dropped),
-            gisted=self._numbers_of(turn for turn in touched if turn.resource_id not in dropped),
+            dropped=lost,
+            gisted=tuple(number for number in gisted if number not in told),
             state=event.state,
             pressure=pressure_of(after),
+            summaries=tuple(map(self.shown, written)),
         )
 
-    def _numbers_of(self, turns: Iterator[Turn]) -> tuple[int, ...]:
+    def shown(self, turn: Turn) -> Shown:
+        """Return a turn of the window with the numbers of what it is, or stands for."""
+        return Shown(self._numbers_of([turn]), turn, bool(turn.sources))
+
+    def _numbers_of(self, turns: Iterable[Turn]) -> tuple[int, ...]:
         """Return the numbers of `turns`; a gist stands for the turns it was made of."""
         return tuple(sorted({self._numbers[source] for turn in turns for source in turn.sources or (turn.resource_id,)}))
 

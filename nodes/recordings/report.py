@@ -45,8 +45,26 @@ class TurnTaken:
 
 
 @frozen
+class Shown:
+    """Hold one message that the model sees: the numbers of the turns that it is or stands for, and whether it is a summary of them."""
+
+    numbers: tuple[int, ...]
+    turn: Turn
+    is_summary: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it, JSON-ready; the words of the recording stay there, those of a summary do not stand in it."""
+        words = {"text": self.turn.text} if self.is_summary else {}
+        return {"turns": list(self.numbers), "role": str(self.turn.role), "tokens": self.turn.tokens, "summary": self.is_summary, **words}
+
+
+@frozen
 class Compressed:
-    """Record a compression: the numbers of the turns that were dropped and gisted, and the tokens before and after."""
+    """Record a compression: the numbers of the turns that were dropped and gisted by it, and the tokens before and after.
+
+    Each turn is told once, by the compression that took its words: what an earlier one had summarised is not told again
+    where its summary is written anew, only where it is dropped with it. `summaries` are those that this one wrote.
+    """
 
     tokens_before: int
     tokens_after: int
@@ -54,6 +72,7 @@ class Compressed:
     gisted: tuple[int, ...]
     state: ContextState
     pressure: float
+    summaries: tuple[Shown, ...] = ()
 
     @property
     def saves(self) -> bool:
@@ -68,6 +87,7 @@ class Compressed:
             "tokens_after": self.tokens_after,
             "dropped": list(self.dropped),
             "gisted": list(self.gisted),
+            "summaries": [{"turns": list(each.numbers), "text": each.turn.text} for each in self.summaries],
             **_standing(self),
         }
 
@@ -102,7 +122,8 @@ class ReplayReport:
     """Report a replay: its steps, and what they come to.
 
     `turns` counts the recording's turns, `repaired` are the numbers of results that were added,
-    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it.
+    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it, `seen` is what the model sees
+    then. Each turn that went in is in `seen` once, by itself or in a summary, or it is among `dropped`.
     """
 
     conversation: Conversation
@@ -112,6 +133,19 @@ class ReplayReport:
     session: ContextSession = field(repr=False)
     stopped: bool
     prefix_kept: float | None
+    seen: tuple[Shown, ...] = field(default=(), repr=False)
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """Return the numbers of the turns that went in and of which the model sees nothing any more."""
+        seen = {number for each in self.seen for number in each.numbers}
+        return tuple(step.number for step in self.steps if isinstance(step, TurnTaken) and step.number not in seen)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Tell whether room is wanted and nothing may yield any more, so that a further turn may be refused."""
+        last = next((step for step in reversed(self.steps) if not isinstance(step, TurnRefused)), None)
+        return self.session.state is ContextState.PRESSURED and isinstance(last, Compressed) and not last.saves
 
     @property
     def refused(self) -> tuple[TurnRefused, ...]:
@@ -176,6 +210,8 @@ class ReplayReport:
             "provider": str(conversation.provider),
             "summary": self.summary(),
             "steps": [step.as_json() for step in self.steps],
+            "seen": [each.as_json() for each in self.seen],
+            "dropped": list(self.dropped),
         }
 
 

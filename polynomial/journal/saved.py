@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, PolycontextError
+from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.earlier_turns import upgraded
@@ -22,6 +22,8 @@ from polycontext.polynomial.state import ContextState
 from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
+from polycontext.window.providers import Provider
+from polycontext.window.tokens.tiktoken_counter import SHA256
 
 SCHEMA = 4
 CUSTOM = "custom"
@@ -76,9 +78,18 @@ class SavedSession:
     events: list[Event]
     signals: Signals = NO_SIGNALS
     companions: dict[str, str] = field(factory=dict)
+    provider: str = Provider.OPENAI
 
     @classmethod
-    def of(cls, events: Sequence[Event], conversation: Conversation, policy: ContextPolicy, *, taken: int) -> Self:
+    def of(
+        cls,
+        events: Sequence[Event],
+        conversation: Conversation,
+        policy: ContextPolicy,
+        *,
+        taken: int,
+        provider: Provider = Provider.OPENAI,
+    ) -> Self:
         """Return a session as data; `taken` tokens of its window are for what the request needs besides."""
         window = conversation.window
         return cls(
@@ -88,12 +99,13 @@ class SavedSession:
             policy.auto,
             policy.cooldown,
             window.preserved_share,
-            window.counter.encoding if type(window.counter) is TiktokenCounter else CUSTOM,
+            _named(window.counter),
             SavedThreshold.of(policy.threshold),
             policy.projector.reach,
             list(events),
             policy.signals,
             dict(conversation.companions),
+            str(provider),
         )
 
     def to_text(self) -> str:
@@ -116,10 +128,17 @@ class SavedSession:
         return evolve(saved, events=list(with_sources(saved.events)))
 
     def loaded_counter(self) -> TokenCounter:
-        """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own."""
+        """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""
         if self.counter == CUSTOM:
             raise InvalidDataError("$.counter", "a counter of the caller's own", "pass counter= again")
-        return TiktokenCounter(self.counter)
+        if self.counter in SHA256:
+            return TiktokenCounter(self.counter)
+        from polycontext.window.model_profiles import find_model  # noqa: PLC0415 - for sessions of a model
+
+        try:
+            return find_model(self.counter).counter()
+        except UnknownNameError as error:
+            raise InvalidDataError("$.counter", str(error), "register_model its profile before, or pass counter= again") from None
 
     @contextmanager
     def settings_checked(self) -> Generator[None]:
@@ -130,6 +149,15 @@ class SavedSession:
             raise
         except PolycontextError as error:
             raise InvalidDataError("$", f"{type(error).__name__}: {error}", "what makes a session") from None
+
+
+def _named(counter: TokenCounter) -> str:
+    """Return the name by which a counter is found again: of an encoding, of a model."""
+    if type(counter) is TiktokenCounter:
+        return counter.encoding
+    from polycontext.window.model_profiles import ModelCounter  # noqa: PLC0415 - for sessions of a model
+
+    return counter.profile.name if type(counter) is ModelCounter else CUSTOM
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, 
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of
 from polycontext.polynomial.session.options import (
-    check_counter,
     check_plugins,
     check_policy,
     check_rules,
     check_tools,
     require,
+    room_of,
     whole_number,
 )
 from polycontext.polynomial.session.readable import ReadableSession
@@ -37,9 +37,14 @@ from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, T
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
+from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.plugins import PromptMaker
+    from polycontext.window.model_profiles import ModelProfile
+
+DEFAULT_ROOM = 8000
+"""Tokens of a session where neither a model nor a number is said."""
 
 Clock = Callable[[], datetime]
 Calls = Iterable[Any]
@@ -52,16 +57,19 @@ def utc_now() -> datetime:
 
 
 class ContextSession(ReadableSession):
-    """Hold one conversation: its machine, its log, and everything that readers may ask of it (seed 004 §3, §5.1).
+    """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
-        max_tokens: what the model's window holds, in tokens.
+        model: who is asked, by name (``"claude-sonnet-4-5"``) or as a `ModelProfile`: window, reserve, counter and provider come from its
+            profile (docs/models.md). A number stands for `max_tokens`.
+        max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is named.
         auto: compress when PRESSURED before the next turn goes in, and at once when a
             turn alone takes the window over its budget. ``False`` leaves it to the caller.
-        reserve: tokens kept free for the reply.
+        reserve: tokens kept free for the reply; 0 unless a model is named.
         tools: tool definitions sent with every request; their tokens are taken off the window.
         projector, threshold, cooldown: how, when and how often it yields.
         counter, classifier, preserved_share: how turns are counted and classified.
+        provider: in whose format requests go out where none is said; ``"openai"`` unless a model is named.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
         listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
@@ -71,7 +79,7 @@ class ContextSession(ReadableSession):
     it has seen gets a `ConflictError` if it is stale. Each write has a twin for tasks, with an a before its name.
 
     Raises:
-        InvalidOptionError: an option is out of its range.
+        InvalidOptionError: an option is out of its range. UnknownNameError: no such model or provider.
         ContextOverflowError: reserve and tools leave no room.
 
     >>> session = ContextSession(max_tokens=8000)
@@ -85,10 +93,11 @@ class ContextSession(ReadableSession):
 
     def __init__(
         self,
-        max_tokens: int = 8000,
+        model: "int | str | ModelProfile | None" = None,
         *,
+        max_tokens: int | None = None,
         auto: bool = True,
-        reserve: int = 0,
+        reserve: int | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         projector: ContextProjector | None = None,
         threshold: Threshold | None = None,
@@ -101,38 +110,39 @@ class ContextSession(ReadableSession):
         listeners: Sequence[object] = (),
         store: SessionStore | None = None,
         session_id: str = "session",
+        provider: Provider | str | None = None,
     ) -> None:
-        whole_number("max_tokens", max_tokens, 1)
-        whole_number("reserve", reserve, 0)
+        room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
         check_tools(tools)
         check_policy(projector, threshold)
         check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
-        if counter is None:
-            from polycontext.window import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
-
-            counter = default_counter()
-        else:
-            check_counter(counter)
-        taken = reserve + (count_tools(counter, tools) if tools else 0)
-        if taken and not 0 <= taken < max_tokens:
-            raise ContextOverflowError(taken, max_tokens, "what the request needs besides (reserve and tool definitions)")
+        taken = room.reserve + (count_tools(room.counter, tools) if tools else 0)
+        if taken and not 0 <= taken < room.max_tokens:
+            raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
         projector = projector or ContextProjector()
         if ruled := check_rules(rules):
             projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled)))
         classifier = classified_by(projector.reach.rules, classifier)
-        window = ContextWindow(max_tokens - taken, counter=counter, classifier=classifier, preserved_share=preserved_share)
+        window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
         policy = ContextPolicy(projector, threshold or AdaptiveThreshold(), cooldown, auto=auto)
         self._taken = taken
+        self._provider = room.provider
         self._clock = clock
         self._delivery = Delivery()
         self._writer = Writer(Conversation(window), policy, store or InMemoryStore(), session_id, listeners)
 
     @classmethod
     def from_messages(
-        cls, messages: Messages, max_tokens: int = 8000, *, provider: Provider | str = AUTO, oversize: Oversize = "cut", **options: Any
+        cls,
+        messages: Messages,
+        model: "int | str | ModelProfile | None" = None,
+        *,
+        provider: Provider | str = AUTO,
+        oversize: Oversize = "cut",
+        **options: Any,
     ) -> "ContextSession":
-        """Return a new session that has taken a provider's message list in; options are those of a session.
+        """Return a new session that has taken a provider's message list in; options are those of a session, `provider` that of the list.
 
         Raises:
             Whatever a session or `extend` raises; of what the user says and does not fit, nothing with ``oversize="cut"``.
@@ -140,7 +150,7 @@ class ContextSession(ReadableSession):
         >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
         """
-        session = cls(max_tokens, **options)
+        session = cls(model, **options)
         session.extend(messages, provider, oversize=oversize)
         return session
 
@@ -392,8 +402,13 @@ class ContextSession(ReadableSession):
 
     # --- handing out -----------------------------------------------------------------
 
-    def messages(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> list[dict[str, Any]]:
-        """Return the view as a message list that the provider accepts, within budget.
+    @property
+    def provider(self) -> Provider:
+        """Return in whose format requests go out where none is said."""
+        return self._provider
+
+    def messages(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> list[dict[str, Any]]:
+        """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
 
         For Anthropic the system turns travel outside of the list: see `request`.
 
@@ -403,12 +418,12 @@ class ContextSession(ReadableSession):
         """
         return self.request(provider, allow_open=allow_open).messages
 
-    def request(self, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Return messages, and the system blocks apart where the provider wants them so."""
-        return self._delivery.deliver(self.window, provider, allow_open=allow_open)
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+        """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own."""
+        return self._delivery.deliver(self.window, self._provider if provider is None else as_provider(provider), allow_open=allow_open)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
         from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
 
         props: dict[str, Any] = load_renderer()().render_chat(self)
@@ -425,7 +440,7 @@ class ContextSession(ReadableSession):
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (seed 004 §5.1, §5.2).
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
 
         It goes to the model and never to a browser; within budget as `messages` is, and
         without a word on classes. `system_only` leaves the conversation out, for use beside
@@ -447,7 +462,7 @@ class ContextSession(ReadableSession):
         """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""
         from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
 
-        return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken).to_text()
+        return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken, provider=self._provider).to_text()
 
     @classmethod
     def from_json(
@@ -491,6 +506,7 @@ class ContextSession(ReadableSession):
                 listeners=listeners,
                 store=memory,
                 session_id=session_id,
+                provider=saved.provider,
             )
         session.signal(saved.signals)
         if store is not None:

@@ -1,12 +1,72 @@
 """What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
+from polycontext.window import TokenCounter
+from polycontext.window.providers import Provider
+from polycontext.window.providers.wire import as_provider
+
+if TYPE_CHECKING:
+    from polycontext.window.model_profiles import ModelProfile
+
+
+class Room(NamedTuple):
+    """Where requests have room: the budget, what of it the reply needs, who counts, in whose format they go out."""
+
+    max_tokens: int
+    reserve: int
+    counter: TokenCounter
+    provider: Provider
+
+
+def room_of(
+    model: "int | str | ModelProfile | None",
+    max_tokens: int | None,
+    reserve: int | None,
+    counter: TokenCounter | None,
+    provider: Provider | str | None = None,
+) -> Room:
+    """Return the room that a model has, or a number of tokens; what is said beside it goes before the model's profile.
+
+    Raises:
+        InvalidOptionError: an option is out of its range, or nothing says how much room there is.
+        UnknownNameError: no model, or no provider, of that name.
+    """
+    profile = _profile(model)
+    if profile is None and model is not None:
+        require("max_tokens", max_tokens, max_tokens is None, f"one number of tokens; {model!r} was given already")
+        max_tokens = model  # type: ignore[assignment]  # whatever it is, it is looked at in the next lines
+    budget = whole_number("max_tokens", profile.window if profile is not None and max_tokens is None else max_tokens, 1)
+    if reserve is None:
+        reserve = 0 if profile is None else profile.reserve(budget)
+    if counter is not None:
+        check_counter(counter)
+    elif profile is not None:
+        counter = profile.counter()
+    else:
+        from polycontext.window import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
+
+        counter = default_counter()
+    if provider is None:
+        provider = Provider.OPENAI if profile is None else profile.provider
+    return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider))
+
+
+def _profile(model: object) -> "ModelProfile | None":
+    """Return the profile of a model, None for a number of tokens."""
+    if model is None or isinstance(model, int | float):
+        return None
+    legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
+    require("max_tokens", model, not (isinstance(model, str) and model.strip().isdecimal()), legal)
+    from polycontext.window.model_profiles import ModelProfile, find_model  # noqa: PLC0415 - the table is for those who name a model
+
+    require("model", model, isinstance(model, str | ModelProfile), f"{legal}, or a ModelProfile")
+    return find_model(model)  # type: ignore[arg-type]  # looked at in the line above
 
 
 def whole_number(option: str, value: object, least: int, unit: str = "tokens") -> int:

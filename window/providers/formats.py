@@ -6,7 +6,7 @@ from typing import Any
 
 from polycontext.linearity import UnknownNameError
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.wire import Provider, WireFormat
+from polycontext.window.providers.wire import Provider, WireFormat, as_provider
 
 JUDGED = ("anthropic", "openai", "openai-responses")
 """Whose requests can be judged."""
@@ -21,11 +21,7 @@ def get_format(provider: Provider | str) -> WireFormat:
     >>> get_format("openai").provider
     <Provider.OPENAI: 'openai'>
     """
-    try:
-        known = Provider(provider)
-    except ValueError:
-        raise UnknownNameError("provider", str(provider), tuple(Provider)) from None
-    return _loaded(known)
+    return _loaded(as_provider(provider))
 
 
 @cache

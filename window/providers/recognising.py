@@ -29,8 +29,8 @@ _ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoni
 _CHAT_ROLES = frozenset({"tool", "function"})
 
 
-def format_of(messages: object, provider: Provider | str) -> WireFormat:
-    """Return the format of `provider`; with ``"auto"`` that of the first message that only one provider writes, OpenAI's where none is.
+def format_of(messages: object, provider: Provider | str, otherwise: Provider = Provider.OPENAI) -> WireFormat:
+    """Return the format of `provider`; with ``"auto"`` that of the first message that only one provider writes, where none is, `otherwise`.
 
     Raises:
         UnknownNameError: no such provider.
@@ -41,7 +41,7 @@ def format_of(messages: object, provider: Provider | str) -> WireFormat:
     """
     found = _marks(messages)
     if provider == AUTO:
-        return get_format(next((whose for _, whose, _ in found), Provider.OPENAI))
+        return get_format(next((whose for _, whose, _ in found), otherwise))
     wire = get_format(provider)
     for index, whose, mark in found:
         if mark in _CERTAIN and whose is not wire.provider:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
+from polycontext.linearity import UnknownNameError
 from polycontext.window.epoch import Epoch
 from polycontext.window.turn import Turn
 
@@ -24,6 +25,14 @@ class Provider(StrEnum):
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
     RESPONSES = "openai-responses"
+
+
+def as_provider(name: Provider | str) -> Provider:
+    """Return the provider called `name`; raise `UnknownNameError` where there is none."""
+    try:
+        return Provider(name)
+    except ValueError:
+        raise UnknownNameError("provider", str(name), tuple(Provider)) from None
 
 
 @frozen

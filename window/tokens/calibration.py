@@ -7,11 +7,15 @@ it little, and it settles as requests come in.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.window.tokens.counting import TokenCounter
+
+if TYPE_CHECKING:
+    from polycontext.window.tokens.media_rules import ImageRule
 
 
 def _check(quantity: str, value: object) -> None:
@@ -36,6 +40,11 @@ class CalibratedCounter:
     counted: float = field(default=0.0, kw_only=True)
     reported: float = field(default=0.0, kw_only=True)
 
+    @property
+    def image_rule(self) -> "ImageRule | None":
+        """Return what the other counter says that a picture costs, None where it says nothing."""
+        return getattr(self.counter, "image_rule", None)
+
     def count(self, text: str) -> int:
         """Return the scaled count in tokens, rounded; at least 1 where the other counter finds any."""
         tokens = self.counter.count(text)
@@ -52,7 +61,7 @@ class CalibratedCounter:
 
 
 def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: float) -> CalibratedCounter:
-    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (design §5).
+    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (docs/window.md, "Tokens").
 
     `counted` is what this very counter says about the request, so a calibrated
     counter is given its own, already scaled count. Evidence adds up: the factor is

@@ -11,7 +11,8 @@ careful side (``docs/decisions/2026-11-21-token-framing.md``).
 
 A turn does not know which provider it will be sent to, and one writes longer than another. The count is
 an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost the
-most that a provider charges by its published rules (`media_rules`).
+most that a provider charges by its published rules (`media_rules`). A counter that knows its model says
+with `image_rule` what that one charges for a picture (`model_profiles`).
 """
 
 import json
@@ -186,7 +187,7 @@ def count_part(counter: TokenCounter, part: Part) -> int:
         return part.tokens
     from polycontext.window.tokens.part_text import part_text  # noqa: PLC0415 - for turns that have parts
 
-    text, media = part_text(part)
+    text, media = part_text(part, getattr(counter, "image_rule", None))
     return (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
 
 

@@ -14,15 +14,15 @@ from attrs import define
 
 from polycontext.window.media import KINDS, read_medium, read_source
 from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.media_rules import medium_tokens
+from polycontext.window.tokens.media_rules import ImageRule, medium_tokens
 
 _MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
 _PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})
 _NOTHING = frozenset({"", "{}"})
 
 
-def part_text(part: Part) -> tuple[str, int]:
-    """Return the text of `part` that counts as text, and the tokens of the media in it.
+def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
+    """Return the text of `part` that counts as text, and the tokens of the media in it, pictures by `rule` where there is one.
 
     Signed thinking, encrypted items and whatever is not JSON count as they stand. Of a part that is no block
     its further fields count; how a message writes "no content" is not counted. What is JSON stays JSON.
@@ -41,7 +41,7 @@ def part_text(part: Part) -> tuple[str, int]:
         value = orjson.loads(part.data)
         if not is_block and isinstance(value, dict):
             value = _further(value)
-        cutter = _Cutter()
+        cutter = _Cutter(rule)
         rest = cutter.cut(value)
     except (ValueError, RecursionError):
         return part.data, 0
@@ -62,6 +62,7 @@ def _further(fields: dict[str, Any]) -> dict[str, Any]:
 class _Cutter:
     """Cut media out of JSON data, and remember what they cost and say."""
 
+    rule: ImageRule | None = None
     tokens: int = 0
     found: bool = False
 
@@ -75,7 +76,7 @@ class _Cutter:
         if medium is None:
             return {key: self.cut(inner) for key, inner in value.items()}
         self.found = True
-        self.tokens += medium_tokens(medium)
+        self.tokens += medium_tokens(medium, self.rule)
         source = read_source(value)
         if not source.data or source.plain:
             return value

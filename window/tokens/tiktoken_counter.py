@@ -58,14 +58,21 @@ class InexactCountWarning(UserWarning):
     """Warn that tokens are estimated because a vocabulary cannot be had."""
 
 
-def _check(value: object) -> None:
-    if value not in tuple(SHA256):
-        raise UnknownNameError("encoding", str(value), tuple(SHA256))
+def _encoding(name: str) -> str:
+    """Return the name of an encoding, or the encoding of a model whose name it is."""
+    given: object = name
+    if not isinstance(given, str):
+        raise UnknownNameError("encoding", str(given), tuple(SHA256))
+    if given in SHA256:
+        return given
+    from polycontext.window.model_profiles import encoding_of  # noqa: PLC0415 - the table of models is for those who name one
+
+    return encoding_of(given)
 
 
 @frozen
 class TiktokenCounter:
-    """Count tokens with the vocabulary of gpt-4o and later (`o200k_base`) or gpt-4 (`cl100k_base`).
+    """Count tokens with the vocabulary of gpt-4o and later (`o200k_base`) or gpt-4 (`cl100k_base`), by its name or that of a model that has it.
 
     Cheap to make and to pickle: the vocabulary is loaded when the first text is
     counted (about 0.3 seconds, once in a process) and shared by all counters.
@@ -73,16 +80,17 @@ class TiktokenCounter:
     is False; `allow_download` lets it be fetched over the network instead.
 
     Raises:
-        UnknownNameError: a name other than those two, when it is made.
+        UnknownNameError: a name of neither an encoding nor a model, when it is made.
+        InvalidOptionError: a model whose tokenizer is not published, as Claude's.
 
-    >>> TiktokenCounter("o200k_base").count("hello, how are you today?")
-    7
+    >>> TiktokenCounter("o200k_base").count("hello, how are you today?"), TiktokenCounter("gpt-5").encoding
+    (7, 'o200k_base')
     >>> TiktokenCounter("klingon")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base
+    polycontext.linearity.errors.UnknownNameError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base, the name of a model
     """
 
-    encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check(v))
+    encoding: str = field(default="o200k_base", converter=_encoding)
     allow_download: bool = field(default=False, kw_only=True)
 
     @property

@@ -1,12 +1,16 @@
 """Whatever is wrong with the input: one clear line that names file, line and field, exit code 2, no traceback."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from attrs import frozen
 
+from polycontext.nodes.commands.app import app
 from tests.nodes.command import EXAMPLE, Command, as_lines, assistant, result, saved, spawn, user
 
 
@@ -63,7 +67,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("command", [("replay",), ("project", "--budget", "1000")], ids=["replay", "project"])
+@pytest.mark.parametrize("command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"])
 @pytest.mark.parametrize("bad", FAULTS, ids=[bad.name for bad in FAULTS])
 def test_a_fault_is_named(polycontext: Command, tmp_path: Path, bad: Bad, command: tuple[str, ...]) -> None:
     """The complaint names the file, the line and the field, says what is wrong there and what would be legal."""
@@ -76,7 +80,80 @@ def test_a_fault_is_named(polycontext: Command, tmp_path: Path, bad: Bad, comman
     assert "; legal: " in complaint
 
 
-@pytest.mark.parametrize("command", [("replay",), ("project", "--budget", "1000")], ids=["replay", "project"])
+USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
+    "replay": (("--dance",), (), (EXAMPLE, "--max-tokens", "many"), ("gone.json",), (EXAMPLE, "--low", "2"), (EXAMPLE, "--model", "x")),
+    "project": (
+        ("--dance",),
+        (),
+        (EXAMPLE,),
+        ("gone.json", "--max-tokens", "9"),
+        (EXAMPLE, "--model", "gpt5"),
+        (__file__, "--model", "o3"),
+    ),
+    "check": (("--dance",), (), ("gone.json",), (EXAMPLE, "--provider", "x"), (__file__,)),
+    "diagram": (("--dance",), ("--format", "x"), ("--into", "gone.md"), ("--output", "/gone/x.dot")),
+    "laws": (("--dance",), ("--room", "x"), ("--law", "x"), ("--subject", "x"), ("--examples", "0")),
+    "pills complete": (("--dance",), (), ("x", "--root", "/gone"), ("x", "--type", "y")),
+    "pills resolve": (
+        ("--dance",),
+        (),
+        ("x", "--root", "/gone"),
+        ("x", "--limit", "0"),
+        ("x", "--model", "y"),
+        ("x", "--max-tokens", "-1"),
+    ),
+    "pills": (("--dance",), ("dance",)),
+    "": (("--dance",), ("dance",)),
+}
+
+
+@pytest.mark.parametrize("command", USAGE, ids=lambda command: command or "polycontext")
+def test_a_mistake_points_to_the_help_of_its_command(polycontext: Command, command: str) -> None:
+    """Whatever is wrong with what a command was given, its complaint ends on where its options are explained."""
+    path = " ".join(filter(None, ("polycontext", command)))
+    for arguments in USAGE[command]:
+        ran = polycontext(*command.split(), *arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.complaint.endswith(f"; see {path} --help")
+    assert f"Usage: {path}" in polycontext(*command.split(), "--help").out
+
+
+def test_a_no_points_to_nothing(polycontext: Command) -> None:
+    """Where the input is fine and the answer is no, the help would not tell more."""
+    ran = polycontext("project", EXAMPLE, "--max-tokens", "20")
+    assert ran.code == 1
+    assert "--help" not in ran.complaint
+
+
+def options(command: Any, path: str = "polycontext") -> Iterator[tuple[str, str, Any]]:
+    """Yield command, name and option of everything that the command line takes."""
+    for each in command.params:
+        yield from ((path, name, each) for name in each.opts if name.startswith("--"))
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from options(inner, f"{path} {name}")
+
+
+def test_the_same_option_has_the_same_name_everywhere() -> None:
+    """What limits tokens is --max-tokens, beside --model, wherever there is something to limit; each option is explained."""
+    taken: dict[str, set[str]] = {}
+    for command, name, option in options(typer.main.get_command(app)):
+        taken.setdefault(name, set()).add(command)
+        assert option.help
+        assert not re.search(r"\b(atom|gist|ledger|yield|fidelity|budget)s?\b", option.help)
+    assert taken["--max-tokens"] == taken["--model"] == {"polycontext replay", "polycontext project", "polycontext pills resolve"}
+    assert "--budget" not in taken
+    assert len(taken["--json"]) == 6
+    assert taken["--provider"] == {"polycontext replay", "polycontext project", "polycontext check", "polycontext pills resolve"}
+
+
+def test_the_help_speaks_no_inside_word(polycontext: Command) -> None:
+    """What a stranger reads of a command says nothing that is explained only in the docs."""
+    for command in USAGE:
+        text = polycontext(*command.split(), "--help").out
+        assert not re.search(r"\b(atom|gist|ledger|comonad|eigenvector|seed \d|design)s?\b|§", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"])
 def test_a_file_that_cannot_be_read_is_named(polycontext: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
     """A missing file, a directory and an impossible name are refused by name."""
     missing = polycontext(*command, tmp_path / "missing.json")
@@ -109,10 +186,10 @@ def test_what_came_before_the_fault_is_shown(polycontext: Command, tmp_path: Pat
 
 
 OPTIONS = [
-    (("project", EXAMPLE, "--budget", "0"), "--budget"),
-    (("project", EXAMPLE, "--budget", "-5"), "--budget"),
-    (("project", EXAMPLE, "--budget", "many"), "--budget"),
-    (("project", EXAMPLE), "--budget"),
+    (("project", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
+    (("project", EXAMPLE, "--max-tokens", "-5"), "--max-tokens"),
+    (("project", EXAMPLE, "--max-tokens", "many"), "--max-tokens"),
+    (("project", EXAMPLE), "--max-tokens"),
     (("replay", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
     (("replay", EXAMPLE, "--provider", "poet"), "'poet' is not one of 'auto', 'openai', 'anthropic'"),
     (("replay", EXAMPLE, "--engine", "steam"), "'steam' is not one of"),

@@ -273,7 +273,7 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     ran = polycontext("laws")
     assert ran.code == 2
-    assert ran.complaint == "no hypothesis for polycontext laws; legal: install polycontext[laws]"
+    assert ran.complaint == "no hypothesis for polycontext laws; legal: install polycontext[laws]; see polycontext laws --help"
 
 
 def test_strategies_without_hypothesis_name_the_extra() -> None:

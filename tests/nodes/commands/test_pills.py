@@ -99,7 +99,7 @@ def test_what_had_to_yield_is_told(polycontext: Command, root: Path) -> None:
     arguments = ("resolve", "[@notes.md] [@long.txt]", "--root", root, "--max-tokens", 500)
     ran = polycontext("pills", *arguments)
     assert ran.code == 0
-    assert ran.err.splitlines()[2:] == ["yielded notes.md: the window has room for its gist only"]
+    assert ran.err.splitlines()[2:] == ["shortened notes.md: there is room for a summary of it only"]
     assert polycontext("pills", *arguments, "--json").json()["yielded"] == [{"name": "notes.md"}]
 
 

@@ -1,5 +1,6 @@
 """`polycontext replay`, as a user sees it."""
 
+import io
 import json
 import os
 import re
@@ -10,12 +11,18 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from attrs import evolve
+from rich.console import Console
 from rich.progress import Progress
 
 from polycontext.nodes.commands import replay as cli_replay
 from polycontext.nodes.commands.replay import marks
-from polycontext.nodes.commands.tables import MOST_STEPS
+from polycontext.nodes.commands.tables import MOST_STEPS, replay_table
+from polycontext.nodes.recordings.conversation import read_conversations
+from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
+from polycontext.nodes.recordings.report import Compressed
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from tests.house import ROOT
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
 
 
@@ -27,11 +34,129 @@ def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
         range(1, 40)
     )
     assert re.search(r"^   1  system +PRESERVED +\d+  [█░]{10} +\d+ %  ACCUMULATING  You are the stock", ran.out, re.MULTILINE)
-    assert re.search(r"^ +compress +-\d+  [█░]{10} +\d+ %  COMPRESSED +gisted [\d, -]+(; dropped [\d, -]+)?", ran.out, re.MULTILINE)
-    for name in ("states", "compressions", "prefix kept", "message lists", "refused", "pressure"):
+    assert re.search(r"^ +compress +-\d+  [█░]{10} +\d+ %  COMPRESSED +summarised [\d, -]+(; dropped [\d, -]+)?", ran.out, re.MULTILINE)
+    for name in ("now", "states", "compressions", "prefix kept", "requests", "refused", "pressure"):
         assert re.search(rf"^{name} +\S", ran.out, re.MULTILINE)
     assert "EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 110
+
+
+def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
+    """Every line that the docs show of the replay is one that it prints."""
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    shown = [block.splitlines() for block in re.findall(r"```text\n(.+?)```", page.partition("## Project")[0], re.DOTALL)]
+    printed = [line.rstrip() for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()]
+    assert [len(block) for block in shown] == [6, 10, 15]
+    assert [line for block in shown for line in block if line not in printed] == ["      ..."]
+
+
+def test_a_result_names_its_tool(polycontext: Command, tmp_path: Path) -> None:
+    """The tool that answers stands before what it says, also where ids of calls are used again and where it says nothing."""
+    ran = polycontext("replay", EXAMPLE, "--max-tokens", "8000")
+    assert re.search(r"^ +4  tool .*  find_stock: \{", ran.out, re.MULTILINE)
+    assert re.search(r"^ +21  tool .*  add_note: nothing", ran.out, re.MULTILINE)
+    first, second = assistant(None, "x"), assistant(None, "x")
+    second["tool_calls"][0]["function"]["name"] = "listen"
+    again = [user("a"), first, result("x", "seen"), second, result("x", "heard")]
+    shown = polycontext("replay", saved(tmp_path, "chat.json", again)).out
+    assert "look: seen" in shown
+    assert "listen: heard" in shown
+
+
+def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
+    """Below the steps stands what the model sees: each turn by itself, in the summary (whose words are shown), or dropped."""
+    ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
+    report = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()
+    seen = ran.out.partition("what the model sees now\n")[2].partition("\nnow ")[0]
+    places = re.findall(r"^  (?:dropped: )?((?:\d+(?:-\d+)?(?:, )?)+)", seen, re.MULTILINE)
+    assert sorted(number for place in places for number in numbers_of(place)) == list(range(1, 40))
+    (summary,) = [each for each in report["seen"] if each["summary"]]
+    assert " ".join(summary["text"].split()) in " ".join(seen.split())
+    assert sorted([*report["dropped"], *(number for each in report["seen"] for number in each["turns"])]) == list(range(1, 40))
+
+
+def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
+    """What was summarised before is not told again where the summary is written anew; the new summary's words are in the JSON."""
+    steps = [
+        step for step in polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()["steps"] if step["step"] == "compress"
+    ]
+    told = [number for step in steps for number in step["gisted"]]
+    assert len(steps) > 2
+    assert len(told) == len(set(told))
+    assert steps[0]["gisted"] == [3, 4, 5, 6, 7, 9, 10, 11, 12] == steps[0]["summaries"][0]["turns"]
+    assert all(each["text"] for step in steps for each in step["summaries"])
+
+
+def test_a_shortened_answer_is_called_one(polycontext: Command) -> None:
+    """A result whose call stands is shortened by itself, and called so."""
+    ran = polycontext("replay", ANTHROPIC_EXAMPLE, "--max-tokens", "600", "--only", "1", "--json").json()
+    short = [each for each in ran["seen"] if each["summary"] and each["role"] == "tool"]
+    shown = polycontext("replay", ANTHROPIC_EXAMPLE, "--max-tokens", "600").out
+    assert len(re.findall(r"'s answer, shortened", shown)) == len(short)
+
+
+def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
+    """Of messages that stand word for word the first and last are shown; a long summary is cut; with --all nothing is."""
+    path = saved(tmp_path, "chat.json", chat(40))
+    seen = polycontext("replay", path, "--max-tokens", "20000").out.partition("what the model sees now")[2]
+    assert "  7-34: word for word; --all shows them" in seen
+    everything = polycontext("replay", path, "--max-tokens", "20000", "--all").out.partition("what the model sees now")[2]
+    assert "word for word; --all" not in everything
+    assert "  20 assistant Fact 19:" in everything
+    long = saved(tmp_path, "long.json", [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(120)), *chat(40)])
+    cut = polycontext("replay", long, "--max-tokens", "3500").out
+    assert re.search(r"^ +⋯ \d+ more lines; --all shows them", cut, re.MULTILINE)
+    assert "more lines; --all" not in polycontext("replay", long, "--max-tokens", "3500", "--all").out
+
+
+def test_a_state_is_said_to_be_fine_or_not(polycontext: Command, tmp_path: Path) -> None:
+    """The last state means something to who goes on: fine, or that nothing may be shortened any more."""
+    assert re.search(r"^now +ACCUMULATING: fine, there is room", polycontext("replay", EXAMPLE).out, re.MULTILINE)
+    tight = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--threshold", "0.2", "--low", "0.1").out
+    assert re.search(r"^now +(PRESSURED|COMPRESSED|ACCUMULATING): fine", tight, re.MULTILINE)
+    rules = [user(f"From now on, never say word{n}, and never say {'very ' * 12}.") for n in range(3)]
+    full = polycontext(
+        "replay", saved(tmp_path, "chat.json", [*rules, user("word " * 90)]), "--max-tokens", "200", "--threshold", "0.5"
+    ).out
+    assert re.search(r"^now +\w+: ", full, re.MULTILINE)
+    assert "how to read this" in full
+    for word in ("PRESERVED stays word for word", "REQUIRED may be summarised", "DROPPABLE may go", "ACCUMULATING: there is room"):
+        assert word in " ".join(full.split())
+
+
+def test_who_is_stuck_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a compression found nothing to shorten and room is wanted still, the state is not called fine."""
+    (conversation,) = read_conversations([str(EXAMPLE)])
+    report = replay_conversation(conversation, ReplaySettings(max_tokens=1200))
+    assert not report.is_stuck
+    nothing = Compressed(10, 10, (), (), ContextState.PRESSURED, 0.9)
+    monkeypatch.setattr(type(report.session), "state", ContextState.PRESSURED)
+    stuck = evolve(report, steps=(*report.steps, nothing))
+    assert stuck.is_stuck
+    assert not evolve(report, steps=(*report.steps, evolve(nothing, tokens_after=9))).is_stuck
+    console = Console(width=110, record=True, file=io.StringIO())
+    console.print(replay_table(stuck, show_all=False, width=110))
+    shown = console.export_text()
+    assert "PRESSURED and tight: nothing may be shortened any more" in shown
+    assert "nothing may be shortened any more" in shown.splitlines()[len(report.steps) + 1]
+
+
+def test_a_model_sets_window_and_counting(polycontext: Command) -> None:
+    """--model takes the window but for the reply, the counting and the format; --max-tokens goes before it."""
+    claude = polycontext("replay", EXAMPLE, "--model", "claude-sonnet-4-5", "--json").json()["summary"]
+    plain = polycontext("replay", EXAMPLE, "--json").json()["summary"]
+    assert (claude["max_tokens"], plain["max_tokens"]) == (136_000, 8_000)
+    assert claude["tokens_logged"] > plain["tokens_logged"]
+    assert polycontext("replay", EXAMPLE, "--model", "gpt-5", "--max-tokens", "1200", "--json").json()["summary"]["max_tokens"] == 1_200
+    unknown = polycontext("replay", EXAMPLE, "--model", "claude-sonet-4-5")
+    assert unknown.code == 2
+    assert "did you mean 'claude-sonnet-4-5'" in unknown.complaint
+
+
+def numbers_of(place: str) -> list[int]:
+    """Return the numbers that ``3-5, 9`` stands for."""
+    ends = [[int(end) for end in run.split("-")] for run in place.split(", ") if run]
+    return [number for run in ends for number in range(run[0], run[-1] + 1)]
 
 
 def test_the_table_fits_a_narrow_terminal(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +203,10 @@ def test_several_conversations_are_an_overview(polycontext: Command) -> None:
     """One row each and the sums; a list of files is read in order."""
     ran = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, EXAMPLE)
     lines = ran.out.splitlines()
-    assert len(lines) == 5
-    assert lines[0].split() == ["conversation", "turns", "refused", "compr.", "saved", "lists", "kept", "pressure", "state"]
+    assert lines[0].split() == ["conversation", "turns", "refused", "compr.", "saved", "requests", "kept", "pressure", "state"]
     assert lines[2].split()[1] == "22"
-    assert lines[-1].split()[:4] == ["3", "in", "all", "100"]
+    assert lines[4].split()[:4] == ["3", "in", "all", "100"]
+    assert all(f"{name}: " in " ".join(lines[5:]) for name in ("compr.", "saved", "requests", "kept", "pressure"))
     with_tables = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--all")
     assert with_tables.out.count("prefix kept") == 2
     assert "2 in all" in with_tables.out
@@ -164,8 +289,8 @@ def test_a_list_that_is_refused_is_shown_with_the_reason(polycontext: Command, m
 
     monkeypatch.setattr(ContextSession, "request", refuse)
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
-    assert "no message list: the view needs" in " ".join(ran.out.split())
-    assert re.search(r"^message lists +0 handed out, \d+ refused *$", ran.out, re.MULTILINE)
+    assert "no request: the view needs" in " ".join(ran.out.split())
+    assert re.search(r"^requests +0 handed out, \d+ refused *$", ran.out, re.MULTILINE)
     assert " 0/" in polycontext("replay", EXAMPLE, EXAMPLE).out.splitlines()[1]
 
 

@@ -13,7 +13,7 @@ from polycontext.linearity import DemotionError, InvalidDataError, InvalidOption
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, FixedThreshold
-from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, OrderError, Part
+from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, OrderError, Part, TiktokenCounter
 
 Mistake = Callable[[ContextSession], Any]
 
@@ -97,14 +97,22 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "extending by a text": (InvalidMessagesError, "list", lambda s: s.extend("hi")),  # type: ignore[arg-type]
     "extending by a list of nothing": (InvalidMessagesError, "object", lambda s: s.extend([any_])),
     "a provider that is none": (UnknownNameError, "anthropic", lambda s: s.messages("gpt")),
-    "no provider": (UnknownNameError, "openai", lambda s: s.request(any_)),
+    "a provider that is nothing": (UnknownNameError, "openai", lambda s: s.request("")),
+    "a provider to go out to that is none": (UnknownNameError, "openai", made(provider="gpt")),
+    "a model that is none": (UnknownNameError, "did you mean 'gpt-5'", lambda _: ContextSession("gpt5")),
+    "tokens as a text, first": (InvalidOptionError, "max_tokens", lambda _: ContextSession("4000")),
+    "a list for a model": (InvalidOptionError, "name of a model", lambda _: ContextSession([1])),  # type: ignore[arg-type]
+    "tokens twice": (InvalidOptionError, "one number", lambda _: ContextSession(4000, max_tokens=4000)),
+    "a number of Claude's encoding": (InvalidOptionError, "estimates", lambda _: TiktokenCounter("claude-sonnet-4-5")),
+    "projecting for a model that is none": (UnknownNameError, "claude-sonnet-4-5", lambda _: project(ONE, "claude-sonet-4-5")),
+    "projecting into nothing said": (InvalidOptionError, "max_tokens", lambda _: project(ONE)),
     "another provider's list": (InvalidMessagesError, "anthropic", lambda s: s.extend(ANTHROPIC, "openai")),
     "another provider's list, projected": (InvalidMessagesError, "anthropic", lambda _: project(ANTHROPIC, 1000, provider="openai")),
     "saved text that is none": (InvalidDataError, "schema", lambda _: ContextSession.from_json("{}")),
     "nothing saved": (InvalidDataError, "JSON", lambda _: ContextSession.from_json(any_)),
     "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
     "projecting a text": (InvalidMessagesError, "list", lambda _: project("hi", 100)),  # type: ignore[arg-type]
-    "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),  # type: ignore[arg-type]
+    "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),
     "projecting into less than nothing": (InvalidOptionError, "max_tokens", lambda _: project(ONE, -5)),
     "keeping a text": (InvalidOptionError, "keep_recent", lambda _: project(ONE, 100, keep_recent="5")),  # type: ignore[arg-type]
     "projecting with a negative reserve": (InvalidOptionError, "reserve", lambda _: project(ONE, 100, reserve=-1)),
@@ -118,6 +126,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
 }
 WORKING: dict[str, Mistake] = {
     "recalling nothing": lambda s: s.recall([]),
+    "no provider": lambda s: s.request(None),
     "extending by an empty list": lambda s: s.extend([], "openai"),
     "no calls": lambda s: s.add_assistant_turn("ok", None),
     "an SDK's call": lambda s: s.add_assistant_turn(None, [CALL]),

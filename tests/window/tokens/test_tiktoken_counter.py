@@ -159,7 +159,7 @@ def test_an_unknown_encoding_is_refused_by_name() -> None:
         TiktokenCounter("p50k_base")
     assert isinstance(caught.value, CallerError)
     assert isinstance(caught.value, LookupError)
-    assert caught.value.legal == NAMES
+    assert caught.value.legal == (*NAMES, "the name of a model")
     with pytest.raises(UnknownNameError):
         TiktokenCounter(["o200k_base"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 

@@ -1,0 +1,146 @@
+"""A session of a model takes window, reserve, counter and provider from its profile; what is said beside it goes before."""
+
+from typing import Any
+
+import pytest
+
+from polycontext import ContextSession, project
+from polycontext.linearity import InvalidDataError
+from polycontext.polynomial import ContextOverflowError
+from polycontext.window import EstimatingCounter, TiktokenCounter
+from polycontext.window import model_profiles as module
+from polycontext.window.model_profiles import ModelProfile, find_model, register_model
+from polycontext.window.providers import Provider, check
+from tests.polynomial.conversations import WORDS
+
+MINE = ModelProfile("mine", "anthropic", window=1_000, output=200, factor=2.0)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> ModelProfile:
+    """Register a profile for one test."""
+    monkeypatch.setattr(module, "_REGISTERED", {})
+    return register_model(MINE)
+
+
+def talk(session: ContextSession) -> ContextSession:
+    """Let a session have a system text and a question."""
+    session.add_system("Be brief.")
+    session.add_user_turn("Where is my parcel?")
+    return session
+
+
+def test_a_session_is_made_of_a_models_name() -> None:
+    """Its window is the model's without the longest reply, its counter the model's, its requests the provider's."""
+    session = talk(ContextSession("claude-sonnet-4-5"))
+    assert (session.window.max_tokens, session.provider) == (200_000 - 64_000, Provider.ANTHROPIC)
+    assert session.window.counter == find_model("claude-sonnet-4-5").counter()
+    assert session.request() == session.request("anthropic")
+    assert session.request().system == ({"type": "text", "text": "Be brief."},)
+    check(session.messages(), "anthropic")
+    assert session.messages("openai")[0]["role"] == "system"
+
+
+@pytest.mark.parametrize(
+    ("options", "room", "provider"),
+    [
+        ({"max_tokens": 50_000}, 50_000, "anthropic"),
+        ({"reserve": 1_000}, 199_000, "anthropic"),
+        ({"max_tokens": 150_000, "reserve": 0}, 150_000, "anthropic"),
+        ({"provider": "openai"}, 136_000, "openai"),
+    ],
+)
+def test_what_is_said_goes_before_the_profile(options: dict[str, Any], room: int, provider: str) -> None:
+    """Window, reserve and provider may each be said."""
+    session = ContextSession("claude-sonnet-4-5", **options)
+    assert (session.window.max_tokens, session.provider) == (room, provider)
+
+
+def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
+    """It is asked, the window stays the model's."""
+    session = ContextSession(model="gpt-5", counter=WORDS)
+    assert (session.window.counter, session.window.max_tokens) == (WORDS, 272_000)
+
+
+def test_without_a_model_nothing_changes() -> None:
+    """A number, first or by name, is the window; without any it is 8000; OpenAI's counting and format."""
+    for session, room in ((ContextSession(500), 500), (ContextSession(max_tokens=500), 500), (ContextSession(), 8_000)):
+        assert (session.window.max_tokens, session.provider) == (room, Provider.OPENAI)
+        assert session.window.counter == TiktokenCounter()
+    assert talk(ContextSession(500, provider="anthropic")).request().system
+
+
+def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None:
+    """By its name or itself, with all that it says."""
+    for session in (ContextSession("mine"), ContextSession(registered), ContextSession.from_messages([], "mine")):
+        assert (session.window.max_tokens, session.provider) == (800, Provider.ANTHROPIC)
+        assert session.window.counter.count("hello there") == 2 * TiktokenCounter().count("hello there")
+
+
+def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> None:
+    """Loaded, it is the same session for the same model."""
+    session = talk(ContextSession("mine", provider="openai-responses"))
+    restored = ContextSession.from_json(session.to_json())
+    assert restored.conversation == session.conversation
+    assert (restored.provider, restored.window.counter) == (Provider.RESPONSES, session.window.counter)
+    assert restored.to_json() == session.to_json()
+
+
+def test_a_saved_session_of_a_model_that_is_not_known_says_so(registered: ModelProfile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a profile was not registered, its name and both ways out are told; with a counter it loads."""
+    text = talk(ContextSession("mine")).to_json()
+    monkeypatch.setattr(module, "_REGISTERED", {})
+    with pytest.raises(InvalidDataError, match=r"\$\.counter: unknown model 'mine'.*register_model"):
+        ContextSession.from_json(text)
+    assert ContextSession.from_json(text, counter=EstimatingCounter()).provider == Provider.ANTHROPIC
+
+
+def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
+    """What was learnt of usage is no data of the profile: it is passed again."""
+    counter = registered.counter().calibrate(120, 100)
+    text = talk(ContextSession("mine", counter=counter)).to_json()
+    with pytest.raises(InvalidDataError, match="counter of the caller's own"):
+        ContextSession.from_json(text)
+
+
+@pytest.mark.parametrize("text", ['"provider":"gemini"', '"provider":5'])
+def test_a_saved_provider_that_is_none_is_refused(text: str) -> None:
+    """By the path of it, or as what makes no session."""
+    saved = talk(ContextSession()).to_json().replace('"provider":"openai"', text)
+    with pytest.raises(InvalidDataError, match="provider"):
+        ContextSession.from_json(saved)
+
+
+def test_a_copy_keeps_its_provider() -> None:
+    """A session of a model is pickled and copied with it."""
+    import copy  # noqa: PLC0415
+    import pickle  # noqa: PLC0415
+
+    session = talk(ContextSession("claude-sonnet-4-5"))
+    for other in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - our own
+        assert other.request() == session.request()
+
+
+def messages(count: int) -> list[dict[str, Any]]:
+    """Return a chat of that many messages of about a hundred tokens."""
+    return [{"role": ("user", "assistant")[n % 2], "content": f"Fact {n}: " + "word " * 100} for n in range(count)]
+
+
+def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
+    """Into the model's window without the reply, by its counter, in its format where the list does not tell another."""
+    projection = project(messages(20), "mine")
+    assert (projection.max_tokens, projection.reached) == (1_000, True)
+    check(projection.messages, "anthropic")
+    assert project(messages(20), model=registered) == projection
+    smaller = project(messages(20), "mine", max_tokens=700, reserve=0)
+    assert (smaller.max_tokens, smaller.reached) == (700, True)
+    assert len(smaller.messages) < len(projection.messages) or smaller.tokens_after < projection.tokens_after
+    with pytest.raises(ContextOverflowError):
+        project(messages(3), "mine", max_tokens=50)
+
+
+def test_a_greeting_is_projected_as_its_model_wants_it() -> None:
+    """Claude wants the user to begin, and a list of plain words does not say whom it is for: the model does."""
+    greeted = [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}]
+    assert project(greeted, "claude-sonnet-4-5").repaired == ("opening",)
+    assert project(greeted, "gpt-5").repaired == ()

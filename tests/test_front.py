@@ -1,0 +1,61 @@
+"""The front door: what is handed out, lazily, and how the package runs as a program."""
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+
+import pytest
+
+import polycontext
+from polycontext.window import TiktokenCounter
+from tests.house import ROOT
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run this Python with these arguments, away from the tree."""
+    return subprocess.run([sys.executable, *arguments], cwd="/", capture_output=True, text=True, check=False)
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    """It is read out of the metadata when it is asked for, and is what pyproject.toml says."""
+    assert polycontext.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def test_importing_reads_no_metadata() -> None:
+    """The version costs those who ask for it."""
+    code = "import sys, polycontext; print('importlib.metadata' in sys.modules); polycontext.__version__; print('importlib.metadata' in sys.modules)"
+    assert run("-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}").stdout.split() == ["False", "True"]
+
+
+def test_every_name_of_the_front_door_is_there() -> None:
+    """Each is loaded when it is asked for; one that is none is an attribute error."""
+    for name in polycontext.__all__:
+        assert getattr(polycontext, name).__name__ == name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = polycontext.nothing  # type: ignore[attr-defined]
+    assert TiktokenCounter.__module__.startswith("polycontext.")
+
+
+MODULE = "python -m polycontext"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--help"], 0, f"Usage: {MODULE} [OPTIONS] COMMAND"),
+        (["replay", "--help"], 0, f"Usage: {MODULE} replay [OPTIONS]"),
+        (["replay", "--help"], 0, f"{MODULE} replay chat.json --max-tokens 4000"),
+        (["pills", "resolve", "--help"], 0, f"{MODULE} pills resolve 'explain"),
+        (["--version"], 0, f"polycontext {polycontext.__version__}"),
+        (["dance"], 2, f"see {MODULE} --help"),
+        (["replay", "gone.json"], 2, f"see {MODULE} replay --help"),
+        (["pills", "complete"], 2, f"see {MODULE} pills complete --help"),
+    ],
+)
+def test_the_package_runs_as_a_program(arguments: Sequence[str], code: int, said: str) -> None:
+    """`python -m polycontext` is the command line, and calls itself what its user called it."""
+    done = run("-m", "polycontext", *arguments)
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert "\n polycontext " not in done.stdout

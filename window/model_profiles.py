@@ -1,0 +1,267 @@
+"""What is known of a model: how much its window holds, how long it may answer, in whose format it is asked, and how it counts.
+
+Every row of the table names the page that its numbers were read on (docs/models.md shows them all). A name that
+is not there is refused rather than guessed, since a window that is believed too large fails in the middle
+of a conversation; `register_model` adds a profile, or puts another in the place of one that is known.
+"""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cached_property
+
+from attrs import field, frozen
+
+from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.window.providers.wire import Provider, as_provider
+from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
+from polycontext.window.tokens.counting import TokenCounter, is_exact
+from polycontext.window.tokens.media_rules import ImageRule, Patches, Tiles
+from polycontext.window.tokens.tiktoken_counter import SHA256, TiktokenCounter
+
+_ROUTE = re.compile(r"^(?:.*/)?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
+"""What stands before a model's name where another service passes requests on: `anthropic/`, `us.anthropic.`."""
+
+_DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+)?)?$")
+"""What stands behind it: the day of a snapshot, `-latest`, the version of a service (`-v1:0`)."""
+
+
+def _whole(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidOptionError(option, value, "a whole number of tokens, at least 1")
+
+
+def _check_encoding(value: object) -> None:
+    if value not in tuple(SHA256):
+        raise UnknownNameError("encoding", str(value), tuple(SHA256))
+
+
+def _check_factor(value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise InvalidOptionError("factor", value, "a finite number above 0")
+
+
+@frozen
+class ModelProfile:
+    """Hold what a session takes from a model's name.
+
+    Args:
+        name: what the provider calls the model; `find_model` knows its dated snapshots too.
+        provider: in whose message format it is asked.
+        window: tokens that request and reply may have together.
+        output: tokens that a reply has at most, reasoning among them.
+        encoding: the published vocabulary that its texts are counted with.
+        factor: tokens of the model for each of that vocabulary; 1 where it is the model's own or nothing is known.
+        exact: whether the encoding is the model's own, so that counts are no estimates.
+        image: what it charges for a picture; without a rule, the most that any provider charges.
+        source: where the numbers were read.
+
+    Raises:
+        InvalidOptionError: a number that cannot be. UnknownNameError: no such provider or encoding.
+
+    >>> mine = ModelProfile("my-model", "openai", window=32_000, output=4_000, factor=1.1)
+    >>> mine.reserve(), mine.counter().count("hello, how are you today?")
+    (4000, 8)
+    """
+
+    name: str = field()
+    provider: Provider = field(converter=as_provider)
+    window: int = field(validator=lambda _, a, v: _whole(a.name, v))
+    output: int = field(validator=lambda _, a, v: _whole(a.name, v))
+    encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check_encoding(v))
+    factor: float = field(default=1.0, validator=lambda _, a, v: _check_factor(v))
+    exact: bool = field(default=False, kw_only=True)
+    image: ImageRule | None = field(default=None, kw_only=True)
+    source: str = field(default="", kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or self.name in SHA256:
+            raise InvalidOptionError("name", self.name, "what the provider calls the model")
+        if self.exact and self.factor != 1:
+            raise InvalidOptionError("factor", self.factor, "1, where the encoding is the model's own (exact=True)")
+
+    def reserve(self, max_tokens: int | None = None) -> int:
+        """Return the tokens to keep free so that the longest reply fits behind a request, at most half of what there is.
+
+        `max_tokens` is what the request and its reserve may take together, the whole window unless said: one
+        that leaves the reply enough room in the model's window needs no reserve.
+        """
+        budget = self.window if max_tokens is None else max_tokens
+        return max(0, min(self.output + budget - self.window, budget // 2))
+
+    def counter(self) -> "ModelCounter":
+        """Return what counts tokens as this model does, or nearly."""
+        return ModelCounter(self)
+
+
+@frozen
+class ModelCounter:
+    """Count the tokens of a model: its vocabulary, or a published one scaled by a factor, and its own price of pictures.
+
+    >>> find_model("gpt-5").counter().exact, find_model("claude-sonnet-4-5").counter().exact
+    (True, False)
+    """
+
+    profile: ModelProfile
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether the counts are the model's own tokenizer's rather than an estimate."""
+        return is_exact(self._words)
+
+    @property
+    def image_rule(self) -> ImageRule | None:
+        """Return what the model charges for a picture, None where that is not known."""
+        return self.profile.image
+
+    def count(self, text: str) -> int:
+        """Return the tokens of `text`, or an estimate."""
+        return self._words.count(text)
+
+    def calibrate(self, provider_reported_tokens: float, counted: float) -> CalibratedCounter:
+        """Return this counter corrected by one request; see `calibrate`."""
+        return calibrate(self, counted, provider_reported_tokens)
+
+    @cached_property
+    def _words(self) -> TokenCounter:
+        words = TiktokenCounter(self.profile.encoding)
+        return words if self.profile.exact else CalibratedCounter(words, self.profile.factor)
+
+
+def find_model(name: "str | ModelProfile") -> ModelProfile:
+    """Return the profile of a model; a profile is its own.
+
+    Dated snapshots, `-latest`, and the names under which other services pass a model on are taken for the model itself.
+
+    Raises:
+        UnknownNameError: no model of that name is known; names those that look like it.
+
+    >>> find_model("claude-sonnet-4-5-20250929").window, find_model("openai/gpt-5").window
+    (200000, 400000)
+    >>> find_model("claude-sonet-4-5")
+    Traceback (most recent call last):
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: a name out of known_models() in polycontext.window.model_profiles, a ModelProfile
+    """
+    if isinstance(name, ModelProfile):
+        return name
+    known = known_models()
+    plain = _plain(str(name))
+    for tried in (str(name), plain, _DATED.sub("", plain)):
+        if tried in known:
+            return known[tried]
+    legal = ("a name out of known_models() in polycontext.window.model_profiles", "a ModelProfile")
+    raise UnknownNameError("model", str(name), legal, tuple(get_close_matches(_DATED.sub("", plain), known, 3)))
+
+
+def register_model(profile: ModelProfile) -> ModelProfile:
+    """Add a profile to those that `find_model` knows, in this process; it goes before one of the same name.
+
+    >>> register_model(ModelProfile("my-model", "openai", window=32_000, output=4_000)).window == find_model("my-model").window
+    True
+    """
+    if not isinstance(profile, ModelProfile):
+        raise InvalidOptionError("profile", profile, "a ModelProfile")
+    _REGISTERED[profile.name] = profile
+    return profile
+
+
+def known_models() -> Mapping[str, ModelProfile]:
+    """Return every profile that is known, by name: those of the table, and those that were registered."""
+    return {**_TABLE, **_REGISTERED}
+
+
+def encoding_of(name: str) -> str:
+    """Return the encoding that is a model's own.
+
+    Raises:
+        UnknownNameError: no such encoding or model. InvalidOptionError: the model's tokenizer is not published.
+
+    >>> encoding_of("gpt-4o-2024-08-06")
+    'o200k_base'
+    """
+    try:
+        profile = find_model(name)
+    except UnknownNameError as error:
+        raise UnknownNameError("encoding", name, (*SHA256, "the name of a model"), error.near) from None
+    if not profile.exact:
+        legal = f'{", ".join(SHA256)}, or a model that has one of them; for this one find_model("{profile.name}").counter() estimates'
+        raise InvalidOptionError("encoding", name, legal)
+    return profile.encoding
+
+
+def _plain(name: str) -> str:
+    """Return a model's name as its maker writes it: in small letters, without the way that leads to it."""
+    name = _ROUTE.sub("", name.strip().lower())
+    return name.replace(".", "-") if name.startswith("claude") else name
+
+
+# --- the table --------------------------------------------------------------------
+
+_EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
+"""Tokens of Claude up to 4.6, and from 4.7 on, for each of o200k_base: recorded usage says 1.23 and 1.64 (docs/models.md)."""
+
+_SMALL_PICTURES, _LARGE_PICTURES = Patches(28, 1_568), Patches(28, 4_784)
+_CLAUDE_PAGE = "platform.claude.com, models/{}/overview"
+_OPENAI_PAGE = "developers.openai.com, api/docs/models/{}"
+_LISTED = "github.com/anomalyco/models.dev, providers/{}/models/{}.toml"
+_RESOLD = "vercel.com, ai-gateway/models/{}"
+
+
+def _claude(name: str, window: int, output: int, *, late: bool, source: str = "") -> ModelProfile:
+    factor, image = (_LATE_CLAUDE, _LARGE_PICTURES) if late else (_EARLY_CLAUDE, _SMALL_PICTURES)
+    page = source or _CLAUDE_PAGE.format(name.removeprefix("claude-"))
+    return ModelProfile(name, Provider.ANTHROPIC, window, output, factor=factor, image=image, source=page)
+
+
+def _gpt(  # noqa: PLR0917 - a row of a table
+    name: str, window: int, output: int, source: str, image: ImageRule | None = None, encoding: str = "o200k_base", *, exact: bool = True
+) -> ModelProfile:
+    return ModelProfile(name, Provider.OPENAI, window, output, encoding, exact=exact, image=image, source=source.format(name))
+
+
+def _listed(name: str) -> str:
+    return _LISTED.format("openai", name)
+
+
+_ROWS = (
+    _claude("claude-haiku-4-5", 200_000, 64_000, late=False),
+    _claude("claude-sonnet-4-5", 200_000, 64_000, late=False),
+    _claude("claude-opus-4-5", 200_000, 64_000, late=False),
+    _claude("claude-sonnet-4-6", 1_000_000, 64_000, late=False, source=_LISTED.format("anthropic", "claude-sonnet-4-6")),
+    _claude("claude-opus-4-6", 1_000_000, 128_000, late=False),
+    _claude("claude-opus-4-7", 1_000_000, 128_000, late=True, source=_LISTED.format("anthropic", "claude-opus-4-7")),
+    _claude("claude-opus-4-8", 1_000_000, 128_000, late=True),
+    _claude("claude-sonnet-5", 1_000_000, 128_000, late=True),
+    _claude("claude-opus-5", 1_000_000, 128_000, late=True),
+    _claude("claude-haiku-5-5", 1_000_000, 128_000, late=True),
+    _claude("claude-sonnet-5-5", 1_000_000, 128_000, late=True),
+    _claude("claude-opus-5-5", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
+    _claude("claude-fable-5-1", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
+    _gpt("gpt-3.5-turbo", 16_385, 4_096, _listed("gpt-3.5-turbo"), encoding="cl100k_base"),
+    _gpt("gpt-4", 8_192, 8_192, _OPENAI_PAGE, encoding="cl100k_base"),
+    _gpt("gpt-4-turbo", 128_000, 4_096, _listed("gpt-4-turbo"), Tiles(85, 170), "cl100k_base"),
+    _gpt("gpt-4o", 128_000, 16_384, _listed("gpt-4o"), Tiles(85, 170)),
+    _gpt("gpt-4o-mini", 128_000, 16_384, "learn.microsoft.com, ai-foundry, fine-tune-models", Tiles(2_833, 5_667)),
+    _gpt("gpt-4.1", 1_047_576, 32_768, _RESOLD.format("gpt-4.1-fast"), Tiles(85, 170)),
+    _gpt("gpt-4.1-mini", 1_047_576, 32_768, _RESOLD.format("gpt-4.1-mini-fast"), Patches(32, 1_536, 1.62)),
+    _gpt("o1", 200_000, 100_000, _listed("o1"), Tiles(75, 150)),
+    _gpt("o3", 200_000, 100_000, _listed("o3"), Tiles(75, 150)),
+    _gpt("o3-mini", 200_000, 100_000, _listed("o3-mini")),
+    _gpt("o4-mini", 200_000, 100_000, _listed("o4-mini"), Patches(32, 1_536, 1.72)),
+    _gpt("gpt-5", 400_000, 128_000, _RESOLD.format("gpt-5-fast"), Tiles(70, 140)),
+    _gpt("gpt-5-mini", 400_000, 128_000, _listed("gpt-5-mini"), Patches(32, 1_536, 1.62)),
+    _gpt("gpt-5-nano", 400_000, 128_000, _listed("gpt-5-nano"), Patches(32, 1_536, 2.46)),
+    _gpt("gpt-5.1", 400_000, 128_000, _listed("gpt-5.1")),
+    _gpt("gpt-5.2", 400_000, 128_000, _listed("gpt-5.2")),
+    _gpt("gpt-5.4", 1_050_000, 128_000, _listed("gpt-5.4"), Patches(32, 10_000)),
+    _gpt("gpt-5.5", 1_050_000, 128_000, _OPENAI_PAGE.format("compare"), Patches(32, 10_000)),
+    _gpt("gpt-5.6-sol", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
+    _gpt("gpt-5.6-terra", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
+    _gpt("gpt-5.6-luna", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
+    _gpt("gpt-6-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
+    _gpt("gpt-6.2-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
+)
+"""What was read in November 2026. The encodings are those of tiktoken's own table (tiktoken/model.py)."""
+
+_TABLE: Mapping[str, ModelProfile] = {profile.name: profile for profile in _ROWS}
+_REGISTERED: dict[str, ModelProfile] = {}
