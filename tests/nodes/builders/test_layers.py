@@ -21,12 +21,36 @@ from polycontext.nodes.builders import (
     get_own_decision_history,
     get_recent_conversation,
 )
+from polycontext.nodes.entities import EntityContext, EntitySnapshot
+from polycontext.nodes.history import ConversationHistory, ConversationTurn, PendingState
 from polycontext.nodes.history.reading import Depth
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn
+from polycontext.nodes.reasoning import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 from polycontext.polynomial import ContextSession
 from tests.nodes.builders.material import lived
 
+RECORDS: dict[type, str] = {
+    EntityContext: "active generated retained",
+    EntitySnapshot: "ref type label status turn_created turn_last_ref retention_reason",
+    ConversationHistory: "recent_turns history_summary engagement_summary pending",
+    ConversationTurn: "user assistant_summary routing timestamp",
+    PendingState: "type context questions",
+    ReasoningTrace: "recent_summaries reasoning_summary",
+    TurnExecutionSummary: "turn_num think_decision think_goal steps entity_curation conversation_phase user_expressed blocked_reason",
+    StepSummary: "step_num type subdomain description outcome entities_involved note",
+    CurationSummary: "retained demoted reasons",
+    ConversationContext: "recent_turns history_summary engagement_summary id_registry turn_summaries reasoning_summary content_archive "
+    "understand_decision_log",
+}
+"""The fields that the contract of the three layers names; docs/decisions/2026-11-22-names-of-the-layers.md lists what is other here."""
+
 OUTPUT, CONVERSATION, TURN = (LIVED := lived()).output, LIVED.conversation, LIVED.turn
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_a_record_has_the_fields_that_its_contract_names(record: type) -> None:
+    """Under the same names."""
+    assert not [name for name in RECORDS[record].split() if not hasattr(record, name)]
 
 
 def test_act_s_layers() -> None:
