@@ -71,7 +71,8 @@ def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
     _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is no list")
     nowhere = 0 if recover else None
     placed = [_placed(pill, f"$.pills[{index}]", nowhere) for index, pill in enumerate(pills)]
-    return (PillDocument.recover if recover else PillDocument)(fields.get("text"), placed)
+    text: Any = fields.get("text")
+    return PillDocument.recover(text, placed) if recover else PillDocument(text, placed)
 
 
 def _placed(data: Any, path: str, nowhere: int | None) -> Pill:

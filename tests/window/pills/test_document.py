@@ -1,5 +1,7 @@
 """The pill document: making, removing, editing, visiting, and every row of the seed's error table."""
 
+from typing import Any
+
 import pytest
 
 from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
@@ -233,14 +235,15 @@ def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
     updated = damaged.insert_pill("a", 0, "symbol", duplicate="update")
     assert (updated.to_text(), updated.pills) == ("see [@a] now", (Pill("a", PillType.SYMBOL, 4),))
     assert updated.insert_pill("b", 0, duplicate="update").to_text() == "[@b]see [@a] now"
-    for refused, options in [
-        (PositionError, {"at": 5}),
-        (InvalidPillNameError, {"type": "poem"}),
+    refusals: list[tuple[type[Exception], dict[str, Any]]] = [
+        (PositionError, {"at": 5, "duplicate": "update"}),
+        (InvalidPillNameError, {"type": "poem", "duplicate": "update"}),
         (InvalidOptionError, {"duplicate": "ignore"}),
         (InvalidOptionError, {"duplicate": None}),
-    ]:
+    ]
+    for refused, options in refusals:
         with pytest.raises(refused):
-            updated.insert_pill("a", **{"duplicate": "update", **options})  # type: ignore[arg-type]
+            updated.insert_pill("a", **options)
 
 
 def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
