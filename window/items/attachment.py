@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _KEY = "context_item"
 _LONGEST_NAME = 80
+_TYPES = frozenset(ItemType)
 _FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
 
 
@@ -66,7 +67,7 @@ def attachment_of(turn: Turn) -> Attachment | None:
     """Return which item `turn` holds; None if it holds none."""
     entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
     match entry:
-        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in set(ItemType):
+        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in _TYPES:
             return Attachment(item_id, ItemType(kind), source, label)
         case _:
             return None
