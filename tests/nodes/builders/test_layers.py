@@ -62,7 +62,8 @@ def test_act_s_layers() -> None:
     text = format_entity_context(build_act_entity_context(CONVERSATION, TURN), "full_data")
     assert "ACTIVE-DATA" in text
     assert "RETAINED" not in text
-    assert not build_act_entity_context(CONVERSATION, CurrentTurn(12), active_turns=0).active
+    assert build_act_entity_context(CONVERSATION, CurrentTurn(11)).active
+    assert not build_act_entity_context(CONVERSATION, CurrentTurn(11), active_turns=1).active
 
 
 def test_reply_s_layers() -> None:

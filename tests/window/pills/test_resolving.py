@@ -160,7 +160,7 @@ def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_pa
         ({}, "see [@src/agent.py]"),
         ({"a/agent.py": "", "b/agent.py": ""}, "see [@src/agent.py]"),
         ({"a/agent.py": ""}, "see [@src/agent.py], not [@a/agent.py]"),
-        ({"a/agent.py": "", "src/agent.py": b"\0"}, "see [@src/agent.py]"),
+        ({"a/agent.py": "", "src/agent.py": "", ".gitignore": "/src"}, "see [@src/agent.py]"),
         ({"a/agent.py": ""}, "see [@../agent.py]"),
     ],
     ids=["nowhere", "two places", "attached already", "there, but refused", "a name that is never looked for"],
