@@ -36,13 +36,16 @@ def item_of(resolved: Resolved) -> ContextItem:
     return ContextItem(resolved.attached_text, _ITEM_TYPES[resolved.type], metadata)
 
 
-def send_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
+def send_message(
+    session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver], items: Iterable[tuple[ContextItem, str]] = ()
+) -> SentMessage:
     """Attach what the pills of `document` name, as it is now, and add the user turn behind it.
 
     What stands in the view word for word is not attached again; content that changed
     since supersedes the earlier one. A pill that cannot be resolved is a problem of
     the message, which is sent all the same: show `problems`, and let the user remove
-    or update the pill, before or after; `resolve_document` alone finds them without sending.
+    or update the pill, before or after; `resolve_document` alone finds them without sending. `items`, each with its
+    source, are attached before what the pills name, such as `ContextManagers.attachments`.
 
     Attachments and the user's words are one commit.
 
@@ -51,14 +54,16 @@ def send_message(session: ContextSession, document: PillDocument, resolvers: Ite
     """
     message = resolve_document(document, resolvers)
     before = session.window
-    return _sent(message, before, session.send_message(message.text, _items(message)))
+    return _sent(message, before, session.send_message(message.text, [*items, *_items(message)]))
 
 
-async def asend_message(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
+async def asend_message(
+    session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver], items: Iterable[tuple[ContextItem, str]] = ()
+) -> SentMessage:
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
     message = await asyncio.to_thread(resolve_document, document, resolvers)
     before = session.window
-    return _sent(message, before, await session.asend_message(message.text, _items(message)))
+    return _sent(message, before, await session.asend_message(message.text, [*items, *_items(message)]))
 
 
 def _items(message: ResolvedMessage) -> list[tuple[ContextItem, str | None]]:

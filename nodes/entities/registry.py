@@ -17,7 +17,7 @@ from polycontext.nodes.entities.codec import decode, encode, restored
 from polycontext.nodes.entities.hiding import HiddenIds
 from polycontext.nodes.entities.naming import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from polycontext.nodes.entities.records import REMEMBERED, Live, Records, Report, generated, saved, seen
-from polycontext.nodes.entities.showing import Tier
+from polycontext.nodes.entities.showing import EntityMode, Tier, visible_entities
 from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from polycontext.nodes.entities.translation import Fields
 
@@ -285,18 +285,25 @@ class SessionIdRegistry:
 
 
 def get_entity_context(
-    registry: SessionIdRegistry | Mapping[str, Any], current_turn: int, *, active_turns: int = ACTIVE_TURNS
+    registry: SessionIdRegistry | Mapping[str, Any],
+    current_turn: int,
+    mode: EntityMode | str | None = None,
+    *,
+    active_turns: int = ACTIVE_TURNS,
 ) -> EntityContext:
     """Return what exists at an exchange, in its tiers, from a registry or its stored dict (seed 003 layer 1).
 
     Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
-    generated those that are not saved, whatever their age; retained the others that have a reason.
+    generated those that are not saved, whatever their age; retained the others that have a reason. With a `mode`, what
+    that mode sees of it alone, as `visible_entities`.
 
     Raises:
         InvalidDataError: a dict that `to_dict` did not write, an exchange below 0.
+        InvalidOptionError: no such mode.
     """
     live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
-    return live.context(current_turn, active_turns=active_turns)
+    context = live.context(current_turn, active_turns=active_turns)
+    return context if mode is None else visible_entities(context, mode)
 
 
 def _tier_of(entry: Live, oldest: int) -> Tier | None:

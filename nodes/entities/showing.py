@@ -39,7 +39,7 @@ class EntityMode(StrEnum):
     """Name the ways to show an entity context, each made for one reader."""
 
     FULL = "full"
-    """Act: full data of the work at hand."""
+    """Act: full data of the work at hand; ``full_data`` is the same."""
     REFS_AND_LABELS = "refs_and_labels"
     """Think: what is there to plan with."""
     LABELS_ONLY = "labels_only"
@@ -50,6 +50,11 @@ class EntityMode(StrEnum):
     """Think: one line of refs that need no reading."""
     CURATION = "curation"
     """Understand: everything, with ages and reasons."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "EntityMode | None":
+        """Return the mode that goes by another name as well."""
+        return cls.FULL if value == "full_data" else None
 
     @classmethod
     def of(cls, mode: "EntityMode | str") -> "EntityMode":

@@ -1,6 +1,7 @@
 """What is remembered of the closed exchanges: the seed's ``ConversationContext``, with its archive and its theme (seed 003, "Storage Schema Update")."""
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import InvalidDataError
+from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.linearity.json_data import freeze, thawed
 from polycontext.nodes.checks import are_texts, is_a, is_text, texts, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
@@ -208,3 +209,19 @@ class ConversationContext(Stored):
             InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
+
+    def retrieve(self, key: str, type: str = "") -> Any:  # noqa: A002 - as in `SessionIdRegistry.hide_ids`
+        """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
+
+        Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids as well.
+
+        Raises:
+            UnknownNameError: nothing is archived under `key`, or not any more; names keys that are like it.
+
+        >>> memory = ConversationContext().archive("turn_1_step_1", [{"name": "Miso soup"}])
+        >>> memory.retrieve("turn_1_step_1")
+        [{'name': 'Miso soup'}]
+        """
+        if key not in self.content_archive:
+            raise UnknownNameError("archived content", str(key), near=tuple(get_close_matches(str(key), self.content_archive)))
+        return self.id_registry.hide_ids(self.content_archive[key], type)

@@ -233,11 +233,12 @@ def _stamped(turn: Turn, at: datetime) -> Turn:
 def held_attachment(window: ContextWindow, item: ContextItem, source: str | None) -> Turn | None:
     """Return the turn of `window` that holds `item` word for word; None where its source has another text since."""
     wanted = item_turn(item, source)
+    sought = _source(wanted)
     for turn in reversed(window.all_turns()):
-        if _source(turn) == _source(wanted):
+        if _source(turn) == sought:
             if turn.text == wanted.text:
                 return turn
-            if _source(turn)[1] is not None:
+            if sought[1] is not None:
                 return None
     return None
 

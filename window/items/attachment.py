@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _KEY = "context_item"
 _LONGEST_NAME = 80
+_TYPES = frozenset(ItemType)
 _FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
 _ITEM = re.compile(r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3")
 _BROUGHT_BACK = "earlier"
@@ -73,7 +74,7 @@ def attachment_of(turn: Turn) -> Attachment | None:
     """Return which item `turn` holds; None if it holds none."""
     entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
     match entry:
-        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in set(ItemType):
+        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in _TYPES:
             return Attachment(item_id, ItemType(kind), source, label)
         case _:
             return None

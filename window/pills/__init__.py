@@ -8,7 +8,15 @@ from polycontext.window.pills.file_resolver import FileResolver
 from polycontext.window.pills.keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
 from polycontext.window.pills.pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
 from polycontext.window.pills.resolved import Candidate, Resolved, Resolver, Source
-from polycontext.window.pills.resolving import BufferResolver, FunctionResolver, PillProblem, ResolvedMessage, Resolvers, resolve_document
+from polycontext.window.pills.resolving import (
+    BufferResolver,
+    FunctionResolver,
+    PillProblem,
+    ResolvedMessage,
+    Resolvers,
+    resolve_document,
+    update_moved,
+)
 from polycontext.window.pills.symbol_resolver import SymbolResolver
 
 __all__ = [
@@ -45,4 +53,5 @@ __all__ = [
     "pill_schema",
     "pill_to_json",
     "resolve_document",
+    "update_moved",
 ]

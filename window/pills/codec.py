@@ -57,8 +57,11 @@ def document_to_json(document: PillDocument) -> dict[str, Any]:
     return {"text": document.text, "pills": [{**pill_to_json(pill), "start": pill.start} for pill in document.pills]}
 
 
-def document_from_json(data: Any) -> PillDocument:
+def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
     """Return the document that `data` shows.
+
+    With `recover`, pills that are not where they say, or say nothing of it, stand twice or have lost properties are made anew from
+    the text (see `PillDocument.recover`); what is no pill is refused all the same.
 
     Raises:
         InvalidDataError: no document, with the place of the fault. DuplicatePillError: two pills of one name.
@@ -66,11 +69,14 @@ def document_from_json(data: Any) -> PillDocument:
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])
     _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is no list")
-    return PillDocument(fields.get("text"), [_placed(pill, f"$.pills[{index}]") for index, pill in enumerate(pills)])
+    nowhere = 0 if recover else None
+    placed = [_placed(pill, f"$.pills[{index}]", nowhere) for index, pill in enumerate(pills)]
+    text: Any = fields.get("text")
+    return PillDocument.recover(text, placed) if recover else PillDocument(text, placed)
 
 
-def _placed(data: Any, path: str) -> Pill:
-    start = _mapping(data, path).get("start")
+def _placed(data: Any, path: str, nowhere: int | None) -> Pill:
+    start = _mapping(data, path).get("start", nowhere)
     return pill_from_json(data, _of_kind(start, int, "a whole number of characters", f"{path}.start", f"{start!r} is no position"), path)
 
 

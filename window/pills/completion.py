@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
+from itertools import takewhile
 from unicodedata import normalize
 
-from polycontext.window.pills.pill import PillType, as_type
+from polycontext.window.pills.pill import Pill, PillType, as_type
 from polycontext.window.pills.resolved import Candidate, Source
 
 _BOUNDARY = re.compile(r"[/.]")
@@ -39,14 +40,31 @@ class Completer:
 
         Law: every candidate for ``prefix + c`` is one for `prefix`, if `limit` is large enough.
         """
-        wanted = frozenset(map(as_type, PillType if types is None else [types] if isinstance(types, str) else types))
-        if wanted not in self._rankings:
-            self._rankings[wanted] = _Ranking(each for source in self._sources if source.type in wanted for each in source.entries())
-        return self._rankings[wanted].best(prefix.removeprefix("[").removeprefix("@"), limit)
+        wanted = map(as_type, PillType if types is None else [types] if isinstance(types, str) else types)
+        return self._ranking(wanted).best(prefix.removeprefix("[").removeprefix("@"), limit)
+
+    def namesakes(self, pill: Pill, limit: int = 5) -> Sequence[Candidate]:
+        """Return where what `pill` names may be now: at most `limit` names of its type with the same last part.
+
+        Best is what ends most as the pill's name does; among equals the shortest, then by the alphabet. A name that
+        is there still is the best of its own namesakes. Upper and lower case are the same, as in completion.
+
+        >>> from polycontext.window.pills import BufferResolver
+        >>> completer = Completer([BufferResolver({"src/new/agent.py": "", "src/agents.py": ""})])
+        >>> [candidate.name for candidate in completer.namesakes(Pill("src/agent.py", "buffer"))]
+        ['src/new/agent.py']
+        """
+        return self._ranking([pill.type]).namesakes(pill, limit)
 
     def refresh(self) -> None:
         """Forget what the sources said; the next completion asks them again."""
         self._rankings.clear()
+
+    def _ranking(self, types: Iterable[PillType]) -> "_Ranking":
+        wanted = frozenset(types)
+        if wanted not in self._rankings:
+            self._rankings[wanted] = _Ranking(each for source in self._sources if source.type in wanted for each in source.entries())
+        return self._rankings[wanted]
 
 
 class _Ranking:
@@ -72,6 +90,15 @@ class _Ranking:
         keys = (_tier(query, name, last, holds, parts) * count + place for place, (name, last) in rows if holds(name))
         return tuple(self._candidates[key % count] for key in nsmallest(limit, keys))
 
+    def namesakes(self, pill: Pill, limit: int) -> tuple[Candidate, ...]:
+        """Return at most `limit` candidates with the last part of a pill's name, best first (see `Completer.namesakes`)."""
+        separator = _SEPARATOR[pill.type]
+        parts = _folded(pill.name).split(separator)
+        rows = zip(self._candidates, self._names, self._lasts, strict=True)
+        alike = [(-_shared(parts, name.split(separator)), each) for each, name, last in rows if last == parts[-1]]
+        # Stable: what shares as much keeps the order of length and alphabet.
+        return tuple(each for _, each in sorted(alike, key=lambda pair: pair[0])[: max(limit, 0)])
+
 
 def _tier(query: str, name: str, last: str, holds: Callable[[str], object], parts: Callable[[str], object]) -> int:
     if name.startswith(query):
@@ -83,6 +110,11 @@ def _tier(query: str, name: str, last: str, holds: Callable[[str], object], part
     if query in name:
         return 4
     return 5 if holds(last) else 6
+
+
+def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many parts both end with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(parts), reversed(others), strict=False)))
 
 
 def _in_order(query: str) -> re.Pattern[str]:

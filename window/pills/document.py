@@ -3,17 +3,17 @@
 Four invariants hold after any sequence of edits: every pill carries its name and
 properties, every pill stands in its brackets, what is typed behind a pill does not
 join it, and a name is in `context` exactly while its pill is in the text. Only
-`insert_pill`, `parse` and `repair` make pills: ``[@name]`` typed by hand is text.
+`insert_pill`, `parse`, `repair` and `recover` make pills: ``[@name]`` typed by hand is text.
 Positions count characters.
 """
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.json_data import check_text
 from polycontext.window.errors import PositionError
 from polycontext.window.pills.errors import DuplicatePillError
@@ -21,6 +21,9 @@ from polycontext.window.pills.keymap import Keymap, PillAction, keymap_of
 from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type, find_pills
 
 T = TypeVar("T")
+
+Duplicate = Literal["error", "update"]
+"""What to do with a pill whose name is attached: refuse it, or update the one that is there."""
 
 
 def _storable(text: object) -> str:
@@ -67,6 +70,30 @@ class PillDocument:
         ('a.py', 'b.py')
         """
         return cls(text)._with_found(type_of)  # noqa: SLF001 - of the same class
+
+    @classmethod
+    def recover(cls, text: str, pills: Iterable[Pill]) -> "PillDocument":
+        """Return the document of `text` with every one of `pills` made anew that is still written in it.
+
+        Where a pill says it starts is believed as far as it goes: of several places where its name is written, the
+        nearest is it. Properties are made anew, a pill that is written nowhere is gone, and the first of a name counts.
+
+        Laws: ``recover(d.text, d.pills) == d`` for a sound document; every pill of what is recovered is sound.
+
+        Raises:
+            InvalidDataError: the text is not storable.
+
+        >>> PillDocument.recover("look at [@a.py]", [Pill("a.py", start=3), Pill("gone.py")]).context
+        ('a.py',)
+        """
+        written: dict[str, list[int]] = {}
+        for start, name in find_pills(_storable(text)):
+            written.setdefault(name, []).append(start)
+        found: dict[str, Pill] = {}
+        for pill in pills:
+            if pill.name in written and pill.name not in found:
+                found[pill.name] = evolve(pill.repaired(), start=_nearest(written[pill.name], pill.start))
+        return cls(text, sorted(found.values(), key=lambda pill: pill.start))
 
     # --- reading ---------------------------------------------------------
 
@@ -118,17 +145,35 @@ class PillDocument:
         """
         return self._replaced(self._check_gap(at), at, _storable(text))
 
-    def insert_pill(self, name: str, at: int | None = None, type: PillType | str = PillType.FILE) -> "PillDocument":  # noqa: A002 - the seed's word
+    def insert_pill(
+        self,
+        name: str,
+        at: int | None = None,
+        type: PillType | str = PillType.FILE,  # noqa: A002 - the seed's word
+        *,
+        duplicate: Duplicate = "error",
+    ) -> "PillDocument":
         """Return the document with the pill ``[@name]`` at `at`, by default at the end.
+
+        With ``duplicate="update"`` a name that is attached stays where it is, and its pill is made anew, of this type.
 
         Raises:
             InvalidPillNameError: the name cannot stand in a pill, or the type is unknown.
-            DuplicatePillError: the name is attached; `update_pill` changes the pill that is there.
+            DuplicatePillError: the name is attached, and not to be updated.
             PositionError: outside of the text, or inside of another pill.
+            InvalidOptionError: `duplicate` is neither of both.
+
+        >>> document = PillDocument("see ").insert_pill("Agent").insert_pill("Agent", type="symbol", duplicate="update")
+        >>> document.to_text(), document.pill("Agent").type.value
+        ('see [@Agent]', 'symbol')
         """
+        if duplicate not in ("error", "update"):
+            raise InvalidOptionError("duplicate", duplicate, "'error' or 'update'")
         start = self._check_gap(len(self.text) if at is None else at)
         pill = Pill(name, as_type(type, name), start)
         if name in self.context:
+            if duplicate == "update":
+                return self.update_pill(name, type=pill.type)
             raise _duplicate(pill)
         return self._replaced(start, start, pill.text, pill)
 
@@ -233,6 +278,10 @@ class PillDocument:
         if pill and position > pill.start:
             raise PositionError(position, f"is inside of the pill {pill.text}", f"up to {pill.start} or from {pill.end} on")
         return position
+
+
+def _nearest(places: Iterable[int], place: int) -> int:
+    return min(places, key=lambda each: abs(each - place))
 
 
 def _duplicate(pill: Pill) -> DuplicatePillError:

@@ -6,6 +6,7 @@ from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
 from polycontext.window.errors import PluginError
+from polycontext.window.pills.completion import Completer
 from polycontext.window.pills.document import PillDocument
 from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, PillError, Reason
 from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
@@ -143,3 +144,20 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
         except PolycontextError as error:
             problems.append(PillProblem(pill, error))
     return ResolvedMessage(document.to_text(), tuple(attachments.values()), tuple(problems))
+
+
+def update_moved(document: PillDocument, problems: Iterable[PillProblem], completer: Completer) -> PillDocument:
+    """Return `document` in which each pill that could not be found names where it is now, if that is one place alone.
+
+    Where several names of its type end as the pill's does, or none, or the one is attached already, the pill stays as it
+    is: offer `Completer.namesakes` to the user, who updates or removes it. The completer asks its sources anew.
+    """
+    completer.refresh()
+    for problem in problems:
+        if not (isinstance(problem.error, CannotAttachError) and problem.error.is_missing):
+            continue
+        # Two are enough to know that there is not one alone.
+        places = completer.namesakes(problem.pill, limit=2)
+        if len(places) == 1 and places[0].name not in document.context:
+            document = document.update_pill(problem.pill.name, new_name=places[0].name)
+    return document

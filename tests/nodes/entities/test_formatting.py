@@ -53,6 +53,25 @@ def test_the_table_is_the_seeds(mode: EntityMode) -> None:
     assert tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)) == EXPECTED[mode]
 
 
+def test_full_data_is_another_name_of_full() -> None:
+    """As Act's builder calls it; wherever a mode may stand, and no mode of its own."""
+    ctx = get_entity_context(kitchen(), NOW)
+    assert EntityMode.of("full_data") is EntityMode("full_data") is EntityMode.FULL
+    assert format_entity_context(ctx, "full_data") == format_entity_context(ctx, "full")
+    assert "full_data" not in [*EntityMode]
+
+
+@pytest.mark.parametrize("mode", [*EntityMode, "full_data", "labels_only"])
+def test_a_context_may_be_asked_for_in_a_mode(mode: str) -> None:
+    """It holds what the mode sees alone; a mode that there is not is refused."""
+    assert get_entity_context(kitchen(), NOW, mode) == visible_entities(get_entity_context(kitchen(), NOW), mode)
+    assert get_entity_context(kitchen(), NOW, mode=mode, active_turns=0) == visible_entities(
+        get_entity_context(kitchen(), NOW, active_turns=0), mode
+    )
+    with pytest.raises(InvalidOptionError, match="mode = 'poem'"):
+        get_entity_context(kitchen(), NOW, "poem")
+
+
 def one_in(tier: Tier) -> EntityContext:
     """Return a context with one entity, in this tier, all of whose texts can be told apart."""
     if tier is Tier.TOMBSTONES:

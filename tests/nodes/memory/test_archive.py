@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
-from polycontext.nodes.memory import ArchivedContent, ContentArchive
+from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity.json_data import thawed
+from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.memory import ArchivedContent, ContentArchive, ConversationContext
 from tests.nodes.memory.records import JSON, WORDS
 
 
@@ -54,3 +56,25 @@ def test_a_key_stands_once() -> None:
     """Entries that repeat a key are no archive."""
     with pytest.raises(InvalidDataError, match="every key once"):
         ContentArchive(entries=[ArchivedContent("a", 1), ArchivedContent("a", 2)])
+
+
+def test_archived_content_is_retrieved_as_a_node_may_read_it() -> None:
+    """Refs stand for ids, short ones where the type is said; what is archived stays as it came, and is retrieved as often as one likes."""
+    registry, _ = SessionIdRegistry().read("recipes", 17, "Miso soup", turn=1)
+    registry, _ = registry.read("recipes", "81b7d3c4-55", "Minestrone", turn=1)
+    result = [{"id": 17, "minutes": 17}, {"id": "81b7d3c4-55", "url": "/recipes/81b7d3c4-55"}]
+    memory = ConversationContext().with_registry(registry).archive("turn_1_step_1", result)
+    shown = [{"id": "recipe_1", "minutes": 17}, {"id": "recipe_2", "url": "/recipes/recipe_2"}]
+    assert memory.retrieve("turn_1_step_1", "recipes") == memory.retrieve("turn_1_step_1", type="recipes") == shown
+    assert memory.retrieve("turn_1_step_1")[0]["id"] == 17
+    assert thawed(memory.content_archive["turn_1_step_1"]) == result
+
+
+@pytest.mark.parametrize("key", ["turn_1_step_2", "", None, "nobody"])
+def test_what_is_not_archived_cannot_be_retrieved(key: str) -> None:
+    """A typed error names keys that are like it, as a model mistypes them."""
+    memory = ConversationContext().archive("turn_1_step_1", None)
+    assert memory.retrieve("turn_1_step_1") is None
+    with pytest.raises(UnknownNameError, match="unknown archived content") as caught:
+        memory.retrieve(key)
+    assert caught.value.near == (("turn_1_step_1",) if key == "turn_1_step_2" else ())

@@ -1,7 +1,9 @@
 """The manager holds a bounded number of items, the oldest leave first, and nothing stands twice."""
 
-from collections.abc import Iterable
+import pickle
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -173,6 +175,64 @@ def test_a_notice_may_use_the_manager() -> None:
     manager.add(first)
     manager.add(second)
     assert seen == [(second,)]
+
+
+@pytest.mark.parametrize("what", [None, "text", {"content": "x"}])
+def test_what_is_no_item_is_refused(what: Any) -> None:
+    """Neither taken in nor put in the place of another."""
+    manager = ContextManager()
+    for act in (manager.add, manager.update):
+        with pytest.raises(InvalidDataError, match="is no ContextItem; legal: a ContextItem"):
+            act(what)
+    assert len(manager) == 0
+
+
+def test_an_item_is_updated_where_it_stands() -> None:
+    """Items have no setters: a changed one takes the place of the one with its id, and the time at which that was made."""
+    first, held, last = (ContextItem(f"item {number}", "text", timestamp=number) for number in range(3))
+    manager = filled([first, held, last])
+    changed = manager.update(ContextItem("new", "code", {"filename": "a.py"}, id=held.id, timestamp=99))
+    assert manager.get() == (first, changed, last)
+    assert (changed.id, changed.content, changed.type, changed.universal_time) == (held.id, "new", ItemType.CODE, 1)
+    assert manager.update(changed) == changed
+
+
+def test_an_update_that_is_refused_changes_nothing() -> None:
+    """An id that is not held, what another item says already, and what is too large alone."""
+    gone: list[ContextItem] = []
+    first, second = numbered(2)
+    manager = filled([first, second], max_tokens=14, counter=Words(), on_evict=gone.append)
+    with pytest.raises(UnknownNameError, match="unknown item"):
+        manager.update(ContextItem("new"))
+    with pytest.raises(DuplicateItemError, match="has the type, content and metadata of") as caught:
+        manager.update(evolve(second, content=first.content))
+    assert caught.value.existing is first
+    with pytest.raises(InvalidDataError, match="legal: at most 14"):
+        manager.update(evolve(first, content=" ".join(map(str, range(12)))))
+    assert (manager.get(), manager.tokens, gone) == ((first, second), 12, [])
+
+
+def test_an_update_that_grows_pushes_the_oldest_others_out() -> None:
+    """Never itself, although it is the oldest; one that shrinks makes room."""
+    gone: list[ContextItem] = []
+    first, second, third = numbered(3)
+    manager = filled([first, second, third], max_tokens=20, counter=Words(), on_evict=gone.append)
+    grown = manager.update(evolve(first, content=" ".join(map(str, range(8)))))
+    assert (manager.get(), gone, manager.tokens) == ((grown, third), [second], 18)
+    manager.update(first)
+    assert (manager.get(), manager.tokens) == ((first, third), 12)
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda manager: pickle.loads(pickle.dumps(manager))], ids=["copied", "pickled"])  # noqa: S301 - our own
+def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextManager]) -> None:
+    """It holds what was held, keeps the bounds, and tells nobody of the first one's what leaves it."""
+    gone: list[ContextItem] = []
+    first, second, third = numbered(3)
+    manager = filled([first, second], max_items=2, max_tokens=50, counter=Words(), on_evict=gone.append)
+    other = copied(manager)
+    other.add(third)
+    assert (other.get(), other.tokens, gone) == ((second, third), 12, [])
+    assert (manager.get(), manager.tokens) == ((first, second), 12)
 
 
 @given(st.lists(st.text(max_size=8).map(ContextItem), max_size=12), st.integers(1, 5), st.integers(12, 30))

@@ -130,3 +130,24 @@ def test_a_document_is_text_and_pills_with_their_places() -> None:
         check(pill)
     assert document_from_json(data) == document
     assert document_from_json({"text": "[@a]"}) == PillDocument("[@a]")
+
+
+def test_a_damaged_document_is_recovered_when_it_is_asked_for() -> None:
+    """Places that are wrong or missing, a pill said twice, lost properties: the text says what stands; what is no pill is refused all the same."""
+    data: dict[str, Any] = {
+        "text": "🙂 [@a] and [@b]",
+        "pills": [
+            {"name": "a", "type": "symbol", "start": 3, "text_properties": {"face": "plain"}},
+            {"name": "b", "type": "buffer"},
+            {"name": "a", "type": "file", "start": 2},
+            {"name": "gone", "type": "file", "start": 0},
+        ],
+    }
+    with pytest.raises(InvalidDataError):
+        document_from_json(data)
+    recovered = document_from_json(data, recover=True)
+    assert recovered.pills == (Pill("a", PillType.SYMBOL, 2), Pill("b", PillType.BUFFER, 11))
+    assert document_from_json(document_to_json(recovered), recover=True) == recovered
+    for broken in ({"name": "a", "start": 0}, {"name": "a", "type": "file", "start": "2"}, "a"):
+        with pytest.raises(InvalidDataError, match=r"^\$\.pills\[0\]"):
+            document_from_json({"text": "[@a]", "pills": [broken]}, recover=True)

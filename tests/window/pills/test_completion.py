@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.window.pills import BufferResolver, Candidate, Completer, FileResolver, InvalidPillNameError, PillType, SymbolResolver
+from polycontext.window.pills import (
+    BufferResolver,
+    Candidate,
+    Completer,
+    FileResolver,
+    InvalidPillNameError,
+    Pill,
+    PillType,
+    SymbolResolver,
+)
 from tests.window.pills.trees import planted
 
 NAMES = st.from_regex(r"[abA/._]{1,8}", fullmatch=True)
@@ -234,3 +243,21 @@ def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 def test_a_candidate_is_ordered_by_its_name() -> None:
     """Then by type and place."""
     assert Candidate("a", PillType.SYMBOL) < Candidate("b", PillType.FILE)
+
+
+def test_namesakes_are_the_places_that_a_reference_may_have_moved_to(tmp_path: Path) -> None:
+    """Names of the pill's type with its last part; what ends most as the old name does is first, what only begins so is none of them."""
+    sources = {"lib/core/agent.py": "", "agent.py": "", "other/AGENT.py": "", "src/agent.pyi": "", "src/sub/my_agent.py": ""}
+    completer = Completer([FileResolver([planted(tmp_path, sources)]), BufferResolver({"agent.py": ""})])
+    moved = Pill("src/core/agent.py")
+    assert [each.name for each in completer.namesakes(moved)] == ["lib/core/agent.py", "agent.py", "other/AGENT.py"]
+    assert [len(completer.namesakes(moved, limit)) for limit in (-1, 0, 1, 9)] == [0, 0, 1, 3]
+    assert completer.namesakes(Pill("agent.py", "buffer")) == (Candidate("agent.py", PillType.BUFFER),)
+    assert completer.namesakes(Pill("gone.py")) == completer.namesakes(Pill("agent", "symbol")) == ()
+
+
+def test_a_symbol_is_looked_for_by_the_end_of_its_dotted_name(tmp_path: Path) -> None:
+    """A method of a class of that name comes before a function of that name."""
+    planted(tmp_path, {"new.py": "class Agent:\n    def run(self): ...\n", "a.py": "def run(): ...\n"})
+    completer = Completer([SymbolResolver([tmp_path])])
+    assert [each.name for each in completer.namesakes(Pill("old.Agent.run", "symbol"))] == ["new.Agent.run", "a.run"]

@@ -1,8 +1,10 @@
 """The pill document: making, removing, editing, visiting, and every row of the seed's error table."""
 
+from typing import Any
+
 import pytest
 
-from polycontext.linearity import CallerError, InvalidDataError, UnknownNameError
+from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.window import PillDocument, PositionError
 from polycontext.window.pills import (
     PILL_FACE,
@@ -225,3 +227,36 @@ def test_a_document_that_contradicts_itself_is_refused(text: str, pills: list[Pi
     with pytest.raises(InvalidDataError) as caught:
         PillDocument(text, pills)
     assert str(caught.value).startswith(place)
+
+
+def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
+    """It stays where it stands, sound and of the type that was asked for; nothing goes in at the other place, and what is refused stays refused."""
+    damaged = PillDocument("see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())])
+    updated = damaged.insert_pill("a", 0, "symbol", duplicate="update")
+    assert (updated.to_text(), updated.pills) == ("see [@a] now", (Pill("a", PillType.SYMBOL, 4),))
+    assert updated.insert_pill("b", 0, duplicate="update").to_text() == "[@b]see [@a] now"
+    refusals: list[tuple[type[Exception], dict[str, Any]]] = [
+        (PositionError, {"at": 5, "duplicate": "update"}),
+        (InvalidPillNameError, {"type": "poem", "duplicate": "update"}),
+        (InvalidOptionError, {"duplicate": "ignore"}),
+        (InvalidOptionError, {"duplicate": None}),
+    ]
+    for refused, options in refusals:
+        with pytest.raises(refused):
+            updated.insert_pill("a", **options)
+
+
+def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
+    """Wrong places, lost properties, a pill said twice, one whose text is gone: what is written is a pill again, what was typed by hand is not."""
+    text = "🙂 [@a] and [@typed] and [@a] [@b]"
+    pills = [
+        Pill("b", PillType.BUFFER, 99, text_properties=TextProperties(pill="c")),
+        Pill("a", PillType.SYMBOL, 25),  # an editor that counts UTF-16 units says one more than stands there
+        Pill("a", PillType.FILE, 2),
+        Pill("gone", PillType.FILE, 0),
+    ]
+    recovered = PillDocument.recover(text, pills)
+    assert recovered == PillDocument(text, [Pill("a", PillType.SYMBOL, 24), Pill("b", PillType.BUFFER, 29)])
+    assert PillDocument.recover(text, []) == PillDocument(text)
+    with pytest.raises(InvalidDataError, match="NoneType is not text"):
+        PillDocument.recover(None, pills)  # type: ignore[arg-type]

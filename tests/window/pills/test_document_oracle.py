@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from polycontext.window import PillDocument, PositionError
-from polycontext.window.pills import DuplicatePillError, PillType, TextProperties, document_from_json, document_to_json
+from polycontext.window.pills import DuplicatePillError, Pill, PillType, TextProperties, document_from_json, document_to_json
 
 NAMES = st.sampled_from(["a", "b.py", "src/c.py", "*scratch*", "app/[id]/x", "é日"])
 TEXTS = st.text(st.sampled_from("ab [@]\né日"), max_size=6)
@@ -119,6 +119,21 @@ class DocumentAgainstCells(RuleBasedStateMachine):
             assert self.document.text_properties(at) == (TextProperties.of(pill[0]) if pill else None)
         for each in self.document.pills:
             assert self.document.text[each.start : each.end] == f"[@{each.name}]"
+
+    @rule(shifts=st.lists(st.integers(-3, 3), max_size=6), lost=st.booleans())
+    def damage_and_recover(self, shifts: list[int], *, lost: bool) -> None:
+        """Let an editor get places and properties wrong: the same pills stand there, each where its name is written once, else at one such place."""
+        wrong = [*shifts, *([0] * len(self.document.pills))]
+        damaged = [
+            Pill(pill.name, pill.type, pill.start + shift, text_properties=TextProperties() if lost else pill.text_properties)
+            for pill, shift in zip(self.document.pills, wrong, strict=False)
+        ]
+        recovered = PillDocument.recover(self.document.text, reversed(damaged))
+        assert {pill.name: pill.type for pill in recovered.pills} == {pill.name: pill.type for pill in self.document.pills}
+        assert recovered == recovered.recover(recovered.text, recovered.pills)
+        assert all(pill.is_sound for pill in recovered.pills)
+        if not any(wrong[: len(damaged)]):
+            assert recovered == self.document
 
     @invariant()
     def presence_is_membership(self) -> None:

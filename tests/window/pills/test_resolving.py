@@ -11,6 +11,7 @@ from polycontext.window import FileResolver, PillDocument, PluginError
 from polycontext.window.pills import (
     BufferResolver,
     CannotAttachError,
+    Completer,
     DuplicatePillError,
     FunctionResolver,
     InvalidPillNameError,
@@ -19,6 +20,7 @@ from polycontext.window.pills import (
     Resolved,
     Resolvers,
     resolve_document,
+    update_moved,
 )
 from tests.window.pills.trees import planted
 
@@ -135,3 +137,46 @@ def test_every_pill_is_attached_or_a_problem(names: list[str], known: set[str]) 
     assert message.text == document.text
     assert [each.name for each in message.attachments] == [name for name in names if name in known]
     assert [each.pill.name for each in message.problems] == [name for name in names if name not in known]
+
+
+def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_path: Path) -> None:
+    """The pill names the new place and is attached from there; it stands where it stood, and the rest of the text is as it was."""
+    resolvers = [FileResolver([planted(tmp_path, {"src/agent.py": "a", "b.py": "b"})])]
+    completer = Completer(resolvers)
+    document = PillDocument.parse("compare [@src/agent.py] with [@b.py]")
+    assert [each.name for each in completer.namesakes(document.pills[0])] == ["src/agent.py"]
+    (tmp_path / "src/agent.py").rename(tmp_path / "agent.py")
+    message = resolve_document(document, resolvers)
+    updated = update_moved(document, message.problems, completer)
+    assert updated.to_text() == "compare [@agent.py] with [@b.py]"
+    again = resolve_document(updated, resolvers)
+    assert ([each.content for each in again.attachments], again.problems) == (["a", "b"], ())
+    assert update_moved(updated, again.problems, completer) == updated
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ({}, "see [@src/agent.py]"),
+        ({"a/agent.py": "", "b/agent.py": ""}, "see [@src/agent.py]"),
+        ({"a/agent.py": ""}, "see [@src/agent.py], not [@a/agent.py]"),
+        ({"a/agent.py": "", "src/agent.py": "", ".gitignore": "/src"}, "see [@src/agent.py]"),
+        ({"a/agent.py": ""}, "see [@../agent.py]"),
+    ],
+    ids=["nowhere", "two places", "attached already", "there, but refused", "a name that is never looked for"],
+)
+def test_a_reference_that_may_be_elsewhere_is_left_to_the_user(tmp_path: Path, files: dict[str, str | bytes], text: str) -> None:
+    """Nothing is guessed: the document stays as it is, and the problem says what may be done."""
+    resolvers = [FileResolver([planted(tmp_path, files)])]
+    document = PillDocument.parse(text)
+    problems = resolve_document(document, resolvers).problems
+    assert len(problems) == 1
+    assert update_moved(document, problems, Completer(resolvers)) == document
+
+
+def test_two_references_to_one_new_place_do_not_both_go_there(tmp_path: Path) -> None:
+    """The first is updated, the second stays: no name stands in two pills."""
+    resolvers = [FileResolver([planted(tmp_path, {"new/agent.py": "a"})])]
+    document = PillDocument.parse("[@old/agent.py] and [@older/agent.py]")
+    updated = update_moved(document, resolve_document(document, resolvers).problems, Completer(resolvers))
+    assert updated.to_text() == "[@new/agent.py] and [@older/agent.py]"

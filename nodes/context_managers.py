@@ -1,0 +1,159 @@
+"""The context managers of one conversation: what is at hand there, by name, saved with it, and sent along with what the user says."""
+
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
+from typing import Any, Literal
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity.codec import strict_converter, structured
+from polycontext.nodes.checks import check_said, checked
+from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.window import ContextItem, ContextManager
+from polycontext.window.items import item_from_dict, item_to_dict, source_of
+
+COMPANION = "context_managers"
+"""The name under which a session saves them."""
+
+MAX_ITEMS = 50
+
+OnEvict = Callable[[str, ContextItem], object]
+
+
+@frozen
+class _Manager:
+    """Hold what is saved of one manager."""
+
+    max_items: int
+    max_tokens: int | None
+    items: tuple[Mapping[str, Any], ...]
+
+
+@frozen
+class _Managers:
+    """Hold what is saved of all of them, by name, in their order."""
+
+    schema: Literal[1]
+    managers: Mapping[str, _Manager]
+
+
+_CONVERTER = strict_converter(complete=True)
+
+
+class ContextManagers(Mapping[str, ContextManager]):
+    """Map names to the context managers of `session`, in the order in which they were opened (see docs/items.md).
+
+    They are saved with the session, in the commit of whatever is written next; those it was saved with are there again.
+    Make it once for a session: a second one begins with what was saved last, and is saved from then on. `on_evict` is told the
+    manager's name and the item of everything that a bound pushes out. Safe under threads.
+
+    Raises:
+        InvalidDataError: no session, or what was saved with it are no managers.
+
+    >>> session = ContextSession(max_tokens=8000)
+    >>> gone = []
+    >>> files = ContextManagers(session, lambda name, item: gone.append((name, item.content))).open("files", max_items=1)
+    >>> _ = files.add(ContextItem("a = 1")), files.add(ContextItem("b = 2"))
+    >>> gone, [item.content for item in files]
+    ([('files', 'a = 1')], ['b = 2'])
+    """
+
+    def __init__(self, session: ContextSession, on_evict: OnEvict | None = None) -> None:
+        self._session = checked(session, ContextSession, "session")
+        self._on_evict = on_evict
+        self._managers: dict[str, ContextManager] = {}
+        self._lock = Lock()
+        saved = session.companion(COMPANION)
+        if saved is not None:
+            self._restore(saved)
+        session.accompany(COMPANION, self)
+
+    def open(self, name: str, *, max_items: int | None = None, max_tokens: int | None = None) -> ContextManager:
+        """Return the manager of that name, made where there is none: with up to 50 items, or `max_items`, within `max_tokens`.
+
+        Raises:
+            InvalidOptionError: a bound out of its range, or another one than the manager has that is there.
+            InvalidDataError: a name that is blank or cannot be stored.
+        """
+        check_said(name, "name")
+        with self._lock:
+            there = self._managers.get(name)
+            if there is None:
+                there = self._managers[name] = self._made(name, MAX_ITEMS if max_items is None else max_items, max_tokens)
+        for option, asked, bound in (("max_items", max_items, there.max_items), ("max_tokens", max_tokens, there.max_tokens)):
+            if asked is not None and asked != bound:
+                raise InvalidOptionError(option, asked, f"{bound}, the bound of the manager {name!r}")
+        return there
+
+    def remove(self, name: str) -> ContextManager:
+        """Take a manager out with all that it holds, and return it; raise `UnknownNameError` if there is none of that name."""
+        with self._lock:
+            if name not in self._managers:
+                raise UnknownNameError("context manager", str(name), tuple(self._managers))
+            return self._managers.pop(name)
+
+    # --- into turns ------------------------------------------------------------------
+
+    def attachments(self) -> list[tuple[ContextItem, str]]:
+        """Return every item at hand with its source: file and lines, or its own id, so that an updated item supersedes itself."""
+        return [(item, source_of(item) or item.id) for _, manager in self._all() for item in manager]
+
+    def add_user_turn(self, content: str, *, expected_revision: int | None = None) -> ContextOutput:
+        """Attach what is at hand and does not stand in the view, and add what the user says behind it, as one commit.
+
+        Raises:
+            Whatever `ContextSession.send_message` raises; nothing was attached then.
+        """
+        return self._session.send_message(content, self.attachments(), expected_revision=expected_revision)
+
+    async def aadd_user_turn(self, content: str, *, expected_revision: int | None = None) -> ContextOutput:
+        """Attach what is at hand and add what the user says, without blocking; see `add_user_turn`."""
+        return await self._session.asend_message(content, self.attachments(), expected_revision=expected_revision)
+
+    # --- as a mapping, and as what is saved ------------------------------------------------
+
+    def __getitem__(self, name: str) -> ContextManager:
+        return self._managers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._all())
+
+    def __len__(self) -> int:
+        return len(self._managers)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return all of them as JSON data, for the session to save."""
+        saved = {
+            name: {"max_items": each.max_items, "max_tokens": each.max_tokens, "items": [item_to_dict(item) for item in each]}
+            for name, each in self._all()
+        }
+        return {"schema": 1, "managers": saved}
+
+    def _all(self) -> list[tuple[str, ContextManager]]:
+        """Return all of them as they are now, whoever opens or removes one meanwhile."""
+        with self._lock:
+            return [*self._managers.items()]
+
+    def _made(self, name: str, max_items: int, max_tokens: int | None) -> ContextManager:
+        on_evict = self._on_evict
+        tell = None if on_evict is None else lambda item: on_evict(name, item)
+        return ContextManager(max_items, max_tokens=max_tokens, counter=self._session.window.counter, on_evict=tell)
+
+    def _restore(self, saved: object) -> None:
+        path = f"companions.{COMPANION}"
+        for name, manager in structured(_CONVERTER, saved, _Managers, path=path).managers.items():
+            made = self._managers[name] = self._made(name, manager.max_items, manager.max_tokens)
+            for index, item in enumerate(manager.items):
+                try:
+                    made.add(item_from_dict(item))
+                except InvalidDataError as error:
+                    place = error.path.replace("$", f"{path}.managers.{name}.items[{index}]", 1)
+                    raise InvalidDataError(place, error.what, error.legal) from None
+
+    # A lock cannot travel, and a copy tells nobody.
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_managers": dict(self._managers), "_lock": None, "_on_evict": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())

@@ -1,0 +1,265 @@
+"""A conversation has its context managers: bounded, told of evictions, saved with it, and sent along with what the user says."""
+
+import asyncio
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.nodes.context_managers import COMPANION, ContextManagers
+from polycontext.nodes.sending import asend_message, send_message
+from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.pressure import ConflictError
+from polycontext.window import ContextItem, PillDocument, context_to_string
+from polycontext.window.items import DuplicateItemError, attachment_of
+from polycontext.window.pills import FileResolver
+from polycontext.window.providers import Provider, get_format
+
+Say = Callable[[ContextManagers, str], ContextOutput]
+
+
+def asaid(managers: ContextManagers, text: str) -> ContextOutput:
+    """Add a user turn by the async twin."""
+    return asyncio.run(managers.aadd_user_turn(text))
+
+
+BOTH = pytest.mark.parametrize("say", [ContextManagers.add_user_turn, asaid], ids=["sync", "async"])
+
+CODE = ContextItem("x = 1", metadata={"filename": "a.py"})
+NOTE = ContextItem("Be brief.", "text")
+
+
+def texts(session: ContextSession) -> list[str]:
+    """Return the texts of the view."""
+    return [turn.text for turn in session.window.all_turns()]
+
+
+def answered(session: ContextSession) -> None:
+    """Let the assistant speak."""
+    session.add_assistant_turn("Well.")
+
+
+@BOTH
+def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
+    """In front of the user's words, as attachments of one commit, in a list that every provider accepts."""
+    session = ContextSession(max_tokens=8000)
+    managers = ContextManagers(session)
+    managers.open("files").add(CODE)
+    managers.open("notes").add(NOTE)
+    say(managers, "What is x?")
+    assert texts(session) == [context_to_string([CODE]), context_to_string([NOTE]), "What is x?"]
+    attached = [attachment_of(turn) for turn in session.window.all_turns()]
+    assert [(each.id, each.source) for each in attached if each] == [(CODE.id, "a.py"), (NOTE.id, NOTE.id)]
+    for provider in Provider:
+        get_format(provider).check(session.messages(provider))
+
+
+@BOTH
+def test_what_stands_in_the_view_is_not_said_again(say: Say) -> None:
+    """Until it has changed, or is no longer there word for word; what was removed is not sent any more."""
+    session = ContextSession(max_tokens=8000)
+    managers = ContextManagers(session)
+    notes = managers.open("notes")
+    notes.add(NOTE)
+    notes.add(CODE)
+    say(managers, "one")
+    answered(session)
+    say(managers, "two")
+    assert texts(session)[-3:] == ["one", "Well.", "two"]
+    answered(session)
+    changed = notes.update(evolve(NOTE, content="Be long."))
+    say(managers, "three")
+    assert texts(session)[-2:] == [context_to_string([changed]), "three"]
+    answered(session)
+    session.compress(0.0)
+    session.clear()
+    notes.remove(NOTE.id)
+    say(managers, "four")
+    assert texts(session) == [context_to_string([CODE]), "four"]
+
+
+def test_a_bound_pushes_the_oldest_out_and_the_caller_is_told() -> None:
+    """By the manager's name and the item, once the new one is in; removing is no eviction."""
+    gone: list[tuple[str, ContextItem]] = []
+    managers = ContextManagers(ContextSession(max_tokens=8000), lambda name, item: gone.append((name, item)))
+    files, notes = managers.open("files", max_items=1), managers.open("notes", max_tokens=60)
+    files.add(CODE)
+    other = files.add(ContextItem("y = 2", metadata={"filename": "b.py"}))
+    long = [notes.add(ContextItem(f"{number} " * 20, "text")) for number in range(2)]
+    files.remove(other.id)
+    assert gone == [("files", CODE), ("notes", long[0])]
+    assert [item for item, _ in managers.attachments()] == [long[1]]
+
+
+def test_managers_are_listed_opened_and_removed_by_name() -> None:
+    """Opening again gives the one that is there; a bound that it has not is refused, and so is a name that nobody has."""
+    managers = ContextManagers(ContextSession(max_tokens=8000))
+    files = managers.open("files", max_items=2)
+    assert managers.open("files") is managers.open("files", max_items=2) is managers["files"] is files
+    assert managers.open("notes").max_items == 50
+    assert (list(managers), len(managers), "files" in managers) == (["files", "notes"], 2, True)
+    for bounds in ({"max_items": 3}, {"max_tokens": 10}):
+        with pytest.raises(InvalidOptionError, match=f"{next(iter(bounds))} = .*the bound of the manager 'files'"):
+            managers.open("files", **bounds)
+    for name, bounds in (("new", {"max_items": 0}), ("new", {"max_tokens": 0})):
+        with pytest.raises(InvalidOptionError):
+            managers.open(name, **bounds)
+    for broken in ("", " ", None, "\ud800"):
+        with pytest.raises(InvalidDataError):
+            managers.open(broken)  # type: ignore[arg-type]
+    assert managers.remove("notes").get() == ()
+    with pytest.raises(UnknownNameError, match="unknown context manager 'notes'; legal: files"):
+        managers.remove("notes")
+    with pytest.raises(KeyError):
+        _ = managers["notes"]
+    assert list(managers) == ["files"]
+
+
+def test_managers_are_saved_with_their_session() -> None:
+    """Names, bounds, items, ids and times; a session that is opened again has them at hand, and its ids go on behind theirs."""
+    store = InMemoryStore()
+    session = ContextSession(max_tokens=8000, store=store)
+    managers = ContextManagers(session)
+    managers.open("files", max_items=2).add(CODE)
+    managers.open("notes", max_tokens=900).add(NOTE)
+    managers.open("empty")
+    session.save()
+    again = ContextManagers(ContextSession(max_tokens=8000, store=store))
+    assert again.to_data() == managers.to_data()
+    assert [(name, each.max_items, each.max_tokens) for name, each in again.items()] == [
+        ("files", 2, None),
+        ("notes", 50, 900),
+        ("empty", 50, None),
+    ]
+    assert again.attachments() == [(CODE, "a.py"), (NOTE, NOTE.id)]
+    with pytest.raises(DuplicateItemError):
+        again["files"].add(CODE)
+    restored = ContextSession.from_json(session.to_json())
+    assert ContextManagers(restored).attachments() == again.attachments()
+
+
+def test_whoever_opens_them_again_is_told_of_evictions() -> None:
+    """The notice is no data: it is given anew with the session."""
+    session = ContextSession(max_tokens=8000)
+    ContextManagers(session).open("files", max_items=1).add(CODE)
+    session.save()
+    gone: list[str] = []
+    ContextManagers(session, lambda name, item: gone.append(f"{name}: {item.content}"))["files"].add(NOTE)
+    assert gone == ["files: x = 1"]
+
+
+@BOTH
+def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
+    """An item that the window cannot hold, and a writer who was late: the session is as it was."""
+    session = ContextSession(max_tokens=200)
+    managers = ContextManagers(session)
+    managers.open("files").add(ContextItem("word " * 500, "text"))
+    before = session.to_json()
+    with pytest.raises(ContextOverflowError):
+        say(managers, "Well?")
+    managers.remove("files")
+    assert session.to_json() == before
+    with pytest.raises(ConflictError):
+        managers.add_user_turn("Well?", expected_revision=7)
+    assert session.to_json() == before
+
+
+def test_many_items_at_hand_yield_to_what_the_user_says() -> None:
+    """Fifty in a window that holds a few: the message is sent, the list is within budget, and the newest is there."""
+    session = ContextSession(max_tokens=600)
+    managers = ContextManagers(session)
+    notes = managers.open("notes")
+    for number in range(50):
+        notes.add(ContextItem(f"Note {number} says shade-{number}. " * 3, "text"))
+    for number in range(3):
+        managers.add_user_turn(f"And now, {number}?")
+        answered(session)
+    assert session.window.total_tokens <= 600
+    assert any(text == "And now, 2?" for text in texts(session))
+    assert "shade-49" in str(session.messages())
+
+
+def test_pills_and_what_is_at_hand_go_in_one_message(tmp_path: Path) -> None:
+    """Items first; a file that is at hand and named by a pill stands there once."""
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    document, resolvers = PillDocument.parse("What is [@a.py]?"), [FileResolver([tmp_path])]
+    same = ContextItem("x = 1\n", "file", {"filename": "a.py"})
+    for send in (send_message, lambda *arguments: asyncio.run(asend_message(*arguments))):
+        session = ContextSession(max_tokens=8000)
+        managers = ContextManagers(session)
+        managers.open("files").add(same)
+        managers.open("notes").add(NOTE)
+        sent = send(session, document, resolvers, managers.attachments())
+        assert [each.name for each in sent.attached] == ["a.py"]
+        assert texts(session) == [context_to_string([same]), context_to_string([NOTE]), "What is [@a.py]?"]
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda session: pickle.loads(pickle.dumps(session))], ids=["copied", "pickled"])  # noqa: S301 - our own
+def test_a_session_with_managers_can_be_copied(copied: Callable[[ContextSession], ContextSession]) -> None:
+    """The copy has what was at hand and goes on by itself."""
+    session = ContextSession(max_tokens=8000)
+    files = ContextManagers(session, lambda *_: None).open("files")
+    files.add(CODE)
+    other = copied(session)
+    files.add(NOTE)
+    other.add_user_turn("Hello")
+    assert [item for item, _ in ContextManagers(other).attachments()] == [CODE]
+    assert session.log() == ()
+
+
+SAVED = ContextManagers(ContextSession(max_tokens=100)).to_data()
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ([], "companions.context_managers"),
+        ({**SAVED, "schema": 2}, "companions.context_managers.schema"),
+        ({**SAVED, "managers": {"files": {"max_items": 1, "max_tokens": None}}}, "companions.context_managers.managers.files.items"),
+        (
+            {**SAVED, "managers": {"files": {"max_items": 1, "max_tokens": None, "items": [{"id": "1"}]}}},
+            "companions.context_managers.managers.files.items[0]",
+        ),
+    ],
+)
+def test_what_is_saved_and_is_no_managers_is_refused(data: Any, place: str) -> None:
+    """With its place; and what is no session has none."""
+
+    class Broken:
+        def to_data(self) -> Any:
+            return data
+
+    session = ContextSession(max_tokens=100)
+    session.accompany(COMPANION, Broken())
+    session.save()
+    with pytest.raises(InvalidDataError) as caught:
+        ContextManagers(session)
+    assert caught.value.path.startswith(place)
+    with pytest.raises(InvalidDataError, match="NoneType is no ContextSession"):
+        ContextManagers(None)  # type: ignore[arg-type]
+
+
+def test_managers_are_safe_under_threads() -> None:
+    """Eight writers open, add and remove while the session commits: nothing is lost of what stays."""
+    session = ContextSession(max_tokens=100_000)
+    managers = ContextManagers(session)
+
+    def work(writer: int) -> None:
+        for number in range(20):
+            managers.open(f"{writer}-{number}").add(ContextItem(f"{writer} {number}", "text"))
+            session.save()
+            if number % 2:
+                managers.remove(f"{writer}-{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    session.save()
+    assert len(managers) == len(managers.attachments()) == 80
+    assert session.companion(COMPANION) == managers.to_data()
