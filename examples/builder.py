@@ -1,4 +1,4 @@
-"""A builder of a workshop that is handed a conversation, and builds its prompts from it (seed 004 §5.2).
+"""A builder of a workshop that is handed a conversation, and builds its prompts from it.
 
 Prints::
 

@@ -1,4 +1,4 @@
-"""Four agents answer one question: they share an AgentContext, and what the user sees is a session (seed 002).
+"""Four agents answer one question: they share an AgentContext, and what the user sees is a session.
 
 Prints::
 

@@ -193,7 +193,7 @@ def seen(registry: SessionIdRegistry, kind: str, rows: list[dict[str, Any]], tur
 
 
 def check(context: NodeContext, database: Tables) -> None:
-    """Fail where a node's context holds what the tables of seed 003 keep from it."""
+    """Fail where a node's context holds what must be kept from it."""
     text, node = str(context), context.node.name
     ids = [row["id"] for table in database.values() for row in table]
     assert not [each for each in ids if each in text], f"{node} sees a database id"

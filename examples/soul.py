@@ -1,4 +1,4 @@
-"""A soul that talks: the context owns the prompt, the model completes it, the browser gets props (seed 004 §5.1).
+"""A soul that talks: the context owns the prompt, the model completes it, the browser gets props.
 
 Prints::
 

@@ -31,5 +31,5 @@ def test_an_example_prints_what_it_says(example: Path) -> None:
 
 
 def test_there_are_examples() -> None:
-    """The soul and the builder of seed 004 §5 are among them."""
+    """The soul and the builder are among them."""
     assert {"soul.py", "builder.py"} <= {example.name for example in EXAMPLES}

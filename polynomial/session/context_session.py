@@ -52,7 +52,7 @@ def utc_now() -> datetime:
 
 
 class ContextSession(ReadableSession):
-    """Hold one conversation: its machine, its log, and everything that readers may ask of it (seed 004 §3, §5.1).
+    """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
         max_tokens: what the model's window holds, in tokens.
@@ -412,7 +412,7 @@ class ContextSession(ReadableSession):
         return self._delivery.deliver(self.window, provider, allow_open=allow_open)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (seed 004 §3.4)."""
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/session.md)."""
         from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
 
         props: dict[str, Any] = load_renderer()().render_chat(self)
@@ -429,7 +429,7 @@ class ContextSession(ReadableSession):
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (seed 004 §5.1, §5.2).
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/session.md).
 
         It goes to the model and never to a browser; within budget as `messages` is, and
         without a word on classes. `system_only` leaves the conversation out, for use beside

@@ -52,7 +52,7 @@ class CalibratedCounter:
 
 
 def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: float) -> CalibratedCounter:
-    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (design §5).
+    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (docs/window.md, "Tokens").
 
     `counted` is what this very counter says about the request, so a calibrated
     counter is given its own, already scaled count. Evidence adds up: the factor is
