@@ -49,7 +49,7 @@ def headings(page: Path) -> set[str]:
 @pytest.mark.parametrize("name", [*module_names()])
 def test_help_cites_nothing_that_is_not_here(name: str) -> None:
     """What `help()` prints of a module names no paper of its makers."""
-    assert ABSENT.findall(pydoc.plaintext.document(importlib.import_module(name))) == []
+    assert ABSENT.findall(pydoc.plain(pydoc.render_doc(importlib.import_module(name)))) == []
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=_name)
