@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from polycontext import project
+from polycontext.nodes.commands.app import main
 from polycontext.window.providers import get_format
 from tests.house import ROOT, module_names
 
@@ -57,9 +59,10 @@ def test_the_examples_of_a_docstring_run(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    """A relative link names a file or folder of the repository."""
+    """A relative link, or a picture, names a file or folder of the repository."""
     inline = (token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type == "inline")
-    targets = [str(child.attrGet("href")) for token in inline for child in token.children or () if child.type == "link_open"]
+    parts = [child for token in inline for child in token.children or ()]
+    targets = [str(child.attrGet("src" if child.type == "image" else "href")) for child in parts if child.type in {"image", "link_open"}]
     local = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [target for target in local if not (page.parent / target).exists()] == []
 
@@ -84,6 +87,37 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert printed == shown
     assert "readme demo\n" in run
     assert "readme test\n" in run
+
+
+def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
+    """The second list of messages is what `project` makes of the first, and the counts above them are its own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- before -->(.+?)<!-- after: (\d+) -->(.+?\n]\n```)", text, re.DOTALL)
+    assert found
+    (_, before), (_, after) = examples(found[1], "json") + examples(found[3], "json")
+    projection = project(json.loads(before), max_tokens=int(found[2]))
+    assert projection.messages == json.loads(after)
+    assert f"A conversation of {len(json.loads(before))} messages, {projection.tokens_before} tokens" in text
+    assert f"max_tokens={found[2]})` makes {len(projection.messages)} messages of it, {projection.tokens_after} tokens:" in text
+
+
+def test_the_picture_of_the_readme_is_what_its_command_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn anew, the picture has the same words and as many steps and compressions (another matplotlib may draw the letters otherwise)."""
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"`polycontext (replay examples.+?)`", " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()))
+    *words, shown = command.split()
+    assert main([*words, str(tmp_path / "now.svg")]) == 0
+    drawn = [(path.read_text(encoding="utf-8")) for path in (ROOT / shown, tmp_path / "now.svg")]
+    words_of, shapes_of = ([re.findall(what, picture) for picture in drawn] for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\""))
+    assert "examples/conversation.json" in words_of[0]
+    assert words_of[0] == words_of[1]
+    assert shapes_of[0] == shapes_of[1]
+
+
+def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
+    """A stranger meets none of the project's own words there; `docs/concepts.md` says each in plain words."""
+    prose = re.sub(r"```.+?```|`[^`]+`|\]\([^)]+\)", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(r"(?i)\b(?:rooms?|house|ledgers?|atoms?|gists?|comonads?|props|pills?|eigenvectors?)\b", prose) == []
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)
