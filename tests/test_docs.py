@@ -15,7 +15,8 @@ from markdown_it import MarkdownIt
 from polycontext import project
 from polycontext.nodes.commands.app import main
 from polycontext.window.providers import get_format
-from tests.house import ROOT, module_names
+from tests import quickstart
+from tests.house import ROOT, examples, module_names
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
@@ -24,12 +25,6 @@ FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 def page_name(page: Path) -> str:
     """Return the path of a page from the root, to name a test by it."""
     return page.relative_to(ROOT).as_posix()
-
-
-def examples(text: str, language: str) -> list[tuple[int, str]]:
-    """Return the fenced blocks of a language, each with the number of lines above its code."""
-    fences = (token for token in MarkdownIt().parse(text) if token.type == "fence" and token.map)
-    return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
 
 
 def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> None:
@@ -44,11 +39,14 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run from the repository's root, in order, as one program."""
+    """The Python blocks of a page run from the repository's root, in order, as one program; SDKs find a strict provider."""
     monkeypatch.chdir(ROOT)
     namespace: dict[str, Any] = {"__name__": page_name(page)}
-    for line, code in examples(page.read_text(encoding="utf-8"), "python"):
-        run_example(code, line, page, namespace)
+    with quickstart.providers() as (environment, *_):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        for line, code in examples(page.read_text(encoding="utf-8"), "python"):
+            run_example(code, line, page, namespace)
 
 
 @pytest.mark.parametrize("name", [*module_names(), "tests.house"])
