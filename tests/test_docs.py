@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from polycontext import project
+from polycontext import ContextSession, project
 from polycontext.nodes.commands.app import main
 from polycontext.window.providers import get_format
 from tests import quickstart
@@ -116,6 +116,13 @@ def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
     """A stranger meets none of the project's own words there; `docs/concepts.md` says each in plain words."""
     prose = re.sub(r"```.+?```|`[^`]+`|\]\([^)]+\)", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert re.findall(r"(?i)\b(?:rooms?|house|ledgers?|atoms?|gists?|comonads?|props|pills?|eigenvectors?)\b", prose) == []
+
+
+@pytest.mark.parametrize("name", [name for name in dir(ContextSession) if not name.startswith("_")])
+def test_the_page_of_the_session_tells_of_every_method(name: str) -> None:
+    """Every public name of a session stands in its table, the twins for tasks as well."""
+    tables = [line for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert re.search(rf"`{name}[`(]", "\n".join(tables))
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)

@@ -1,6 +1,6 @@
 """The prompt builder: templates, persona, constraints and the conversation's view, made one text.
 
-What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/prompts.md).
+What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/props.md).
 """
 
 import os

@@ -412,7 +412,7 @@ class ContextSession(ReadableSession):
         return self._delivery.deliver(self.window, provider, allow_open=allow_open)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/session.md)."""
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
         from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
 
         props: dict[str, Any] = load_renderer()().render_chat(self)
@@ -429,7 +429,7 @@ class ContextSession(ReadableSession):
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/session.md).
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
 
         It goes to the model and never to a browser; within budget as `messages` is, and
         without a word on classes. `system_only` leaves the conversation out, for use beside
@@ -448,7 +448,7 @@ class ContextSession(ReadableSession):
     # --- keeping ------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""
+        """Return the session as JSON text, with a schema version; `from_json` restores the identical session (docs/saving.md)."""
         from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
 
         return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken).to_text()

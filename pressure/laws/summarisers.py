@@ -7,7 +7,7 @@ from polycontext.pressure.fulfilment import Summariser
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
 _ENOUGH = 40
-_SUMMARISER = 'docs/pressure.md, "A summariser of your own"'
+_SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 
 
 @law(_SUMMARISER)
