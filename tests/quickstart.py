@@ -1,6 +1,6 @@
 """What the two programs of `docs/quickstart.md` talk to in tests: strict providers over HTTP, with a model that looks at files for a while."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,7 +44,7 @@ class Looking:
 
 
 @contextmanager
-def providers() -> Iterator[tuple[dict[str, str], Looking, Looking]]:
+def providers() -> Generator[tuple[dict[str, str], Looking, Looking]]:
     """Serve both providers; yield the environment that leads a program to them, and the models behind them."""
     chat, anthropic = Looking(), Looking()
     with StrictServer((StrictChat(chat.chat), StrictAnthropic(anthropic.anthropic))) as server:

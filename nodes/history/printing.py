@@ -54,7 +54,7 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
 
     The summary goes first where room is short, line by line, the oldest first: it was condensed once.
 
-    Law: no line starts with anything that was said; what was said goes on behind ``> ``.
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
     """
     return filled(
         (
@@ -87,7 +87,7 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     earlier ones, ``'full'`` everything, engagement and pending state included. A part that is
     empty is left out.
 
-    Law: no line starts with anything that was said; what was said goes on behind ``> ``.
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
 
     Raises:
         InvalidOptionError: another depth.
