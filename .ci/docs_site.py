@@ -57,7 +57,7 @@ def reference(package: str, doors: Sequence[str]) -> str:
     """Return the page of a package: its own names in full, and where those stand that it hands on."""
     handed = {name: home for name, module in imported(package).items() if (home := door_of(module, doors)) != package}
     text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :exclude-members: {', '.join(handed)}\n```\n"
-    links = "\n".join(f"- `{name}`: see [{home}]({home}.md)" for name, home in sorted(handed.items()))
+    links = "\n".join(f"- {{py:obj}}`{name} <{home}.{name}>`: see [{home}]({home}.md)" for name, home in sorted(handed.items()))
     return f"{text}\n## Handed on\n\n{links}\n" if links else text
 
 

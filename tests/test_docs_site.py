@@ -23,7 +23,7 @@ def test_a_name_is_told_of_once(package: str) -> None:
     page = site.reference(package, doors)
     for name, module in site.imported(package).items():
         home = site.door_of(module, doors)
-        assert (f"- `{name}`: see [{home}]({home}.md)" in page) == (home != package)
+        assert (f"<{home}.{name}>`: see [{home}]({home}.md)" in page) == (home != package)
         assert name in import_module(home).__all__
 
 

@@ -24,13 +24,17 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "imported-members": True, "inherited-members": False}
 
 
-def without_labels(*told: Any) -> None:
-    """Take the links out of what python-statemachine says of itself: they lead into its own manual."""
+def mend_links(*told: Any) -> None:
+    """Link the pages that a docstring cites; take out the links of python-statemachine's own docstrings, which lead into its manual."""
     lines: list[str] = told[-1]
-    lines[:] = [re.sub(r":ref:`([^`]+)`", r"``\1``", line) for line in lines]
+    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _linked(line) for line in lines]
+
+
+def _linked(line: str) -> str:
+    return re.sub(r"\bdocs/([a-z-]+)\.md\b", r":doc:`docs/\1.md </docs/\1>`", re.sub(r":ref:`([^`]+)`", r"``\1``", line))
 
 
 def setup(app: Any) -> None:
     """Show diagrams as the text that they are: drawing them would need a script from the network."""
     app.add_lexer("mermaid", TextLexer)
-    app.connect("autodoc-process-docstring", without_labels)
+    app.connect("autodoc-process-docstring", mend_links)
