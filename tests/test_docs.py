@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,14 @@ def test_the_page_of_the_session_tells_of_every_method(name: str) -> None:
     """Every public name of a session stands in its table, the twins for tasks as well."""
     tables = [line for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     assert re.search(rf"`{name}[`(]", "\n".join(tables))
+
+
+def test_the_page_of_the_session_tells_of_every_option() -> None:
+    """Every parameter of `ContextSession` stands in the first column of its table."""
+    text = (ROOT / "docs" / "session.md").read_text(encoding="utf-8")
+    rows = text.partition("## Options\n")[2].partition("\n## ")[0].splitlines()
+    told = re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in rows[3:] if row))
+    assert sorted(told) == sorted(signature(ContextSession).parameters)
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)

@@ -60,7 +60,7 @@ class ContextSession(ReadableSession):
             turn alone takes the window over its budget. ``False`` leaves it to the caller.
         reserve: tokens kept free for the reply.
         tools: tool definitions sent with every request; their tokens are taken off the window.
-        projector, threshold, cooldown: how, when and how often it yields.
+        projector, threshold, cooldown: how and when it yields; for how many turns behind a compression the state stays COMPRESSED.
         counter, classifier, preserved_share: how turns are counted and classified.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
