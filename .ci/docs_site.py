@@ -91,16 +91,18 @@ def lay_out(source: Path) -> None:
     for name in doors:
         (source / "reference" / f"{name}.md").write_text(reference(name, doors), encoding="utf-8")
     grouped = {page for pages in CONTENTS.values() for page in pages}
-    rest = sorted(page.relative_to(source).with_suffix("").as_posix() for page in (source / "docs").rglob("*.md"))
+    rest = sorted(page.relative_to(source).with_suffix("").as_posix() for page in (source / "docs").glob("*.md"))
     groups = {
         **CONTENTS,
         "Reference": [f"reference/{name}" for name in doors],
-        "More": [*(page for page in rest if page not in grouped), "CONTRIBUTING", "CHANGELOG"],
+        "More": [*(page for page in rest if page not in grouped), "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"],
     }
     trees = (
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n:titlesonly:\n\n" + "\n".join(pages) + "\n```\n"
         for caption, pages in groups.items()
     )
+    with (source / "docs" / "decisions" / "README.md").open("a", encoding="utf-8") as decisions:
+        decisions.write("\n```{toctree}\n:glob:\n:titlesonly:\n\n2*\n```\n")
     (source / "index.md").write_text("```{include} README.md\n```\n\n" + "\n".join(trees), encoding="utf-8")
 
 
