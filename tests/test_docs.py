@@ -134,6 +134,16 @@ def test_the_page_of_the_session_tells_of_every_option() -> None:
     assert sorted(told) == sorted(signature(ContextSession).parameters)
 
 
+@pytest.mark.parametrize(
+    "word",
+    "log,view,turn,exchange,atom,window,pressure,plan,gist,epoch,bound part,class,ledger,recall,machine,journal,node,item,pill,props,eigenvector,"
+    "AgentContext,law,comonad,Galois connection,rooms,the house".split(","),
+)
+def test_every_word_of_the_project_is_said_in_plain_words(word: str) -> None:
+    """The page of concepts has each word, in bold where it is explained."""
+    assert f"**{word}**" in (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)
 def test_a_news_fragment_is_one_sentence(fragment: Path) -> None:
     """A news fragment has a known type and is one line that ends as a sentence does."""
