@@ -136,8 +136,35 @@ def test_the_page_of_the_session_tells_of_every_option() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    "log,view,turn,exchange,atom,window,pressure,plan,gist,epoch,bound part,class,ledger,recall,machine,journal,node,item,pill,props,eigenvector,"
-    "AgentContext,law,comonad,Galois connection,rooms,the house".split(","),
+    [
+        "log",
+        "view",
+        "turn",
+        "exchange",
+        "atom",
+        "window",
+        "pressure",
+        "plan",
+        "gist",
+        "epoch",
+        "bound part",
+        "class",
+        "ledger",
+        "recall",
+        "machine",
+        "journal",
+        "node",
+        "item",
+        "pill",
+        "props",
+        "eigenvector",
+        "AgentContext",
+        "law",
+        "comonad",
+        "Galois connection",
+        "rooms",
+        "the house",
+    ],
 )
 def test_every_word_of_the_project_is_said_in_plain_words(word: str) -> None:
     """The page of concepts has each word, in bold where it is explained."""
