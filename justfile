@@ -74,6 +74,10 @@ fuzz *arguments:
 docs:
     uv run pytest tests/test_docs.py
 
+# Build the site with its API reference under build/site/html; a warning or a link that leads nowhere fails it.
+docs-site:
+    uv run --all-extras --group docs python .ci/docs_site.py
+
 # Build the wheel, install it into an empty environment and look at it.
 wheel:
     uv run pytest -m wheel tests/test_packaging.py

@@ -48,7 +48,7 @@ class Law:
 
 
 def law(source: str) -> Callable[[F], F]:
-    """Mark a function as a law, with the paper, seed or design section it is from."""
+    """Mark a function as a law, with the paper, library or page of our docs that it is from."""
 
     def mark(function: F) -> F:
         function.__law_source__ = source  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ _NEAR_MISS_LENGTH = 100
 
 @frozen(eq=False, repr=False)
 class LinearityMap:
-    """Map resource ids to tags; immutable and structurally shared (design §4, seed 004 §2.3).
+    """Map resource ids to tags; immutable and structurally shared (docs/linearity.md).
 
     `tag`, `promote` and `drop` return new maps, amortised O(1) on any map, the
     newest or an older one. Lookups and `stats` are O(1).

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 
 
 class ResourceClass(IntEnum):
-    """Order the resource classes by how much of a turn must survive (seed 004 §2.3).
+    """Order the resource classes by how much of a turn must survive (docs/linearity.md, "Three classes").
 
     >>> ResourceClass.DROPPABLE < ResourceClass.REQUIRED < ResourceClass.PRESERVED
     True
@@ -25,7 +25,7 @@ class ResourceClass(IntEnum):
 
 @frozen
 class LinearityStats:
-    """Count resources a class, promotions and drops, kept up to date and never counted again (design §4, seed 004 §4.1 `self.context.linearity.stats`).
+    """Count resources a class, promotions and drops, kept up to date and never counted again; the path is `self.context.linearity.stats`.
 
     `drops` counts departures from the view: a resource that was recalled and
     dropped again counts twice.

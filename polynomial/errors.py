@@ -28,7 +28,7 @@ class IllegalDirectionError(CallerError, RuntimeError):
 
 @define(slots=False, eq=False)
 class ContextPressureError(IllegalDirectionError):
-    """Refuse a turn while the context is pressured (seed 004 §3.2)."""
+    """Refuse a turn while the context is pressured (docs/machine.md)."""
 
     def __str__(self) -> str:
         return f"context pressured, input {self.kind} must wait; legal: {self._listed()}"

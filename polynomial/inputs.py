@@ -37,7 +37,7 @@ Payload = Turn | str | float | Fulfilment | Edit | Promotion | None
 
 @frozen
 class ContextInput:
-    """Hold one input: a direction of the polynomial and what comes with it (seed 004 §3.2).
+    """Hold one input: a direction of the polynomial and what comes with it (docs/machine.md).
 
     Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
     pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a

@@ -80,7 +80,7 @@ def project(
 ) -> Projection:
     """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
 
-    System messages and the first user message stay; calls and results are never parted; the last
+    System messages and the first user message stay (docs/project.md); calls and results are never parted; the last
     `keep_recent` turns yield last. A list that fits comes back as it is. The input is never changed.
 
     Args:

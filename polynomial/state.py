@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ContextState(StrEnum):
-    """Name the positions of the context polynomial (seed 004 §3.2)."""
+    """Name the positions of the context polynomial (docs/machine.md)."""
 
     EMPTY = "EMPTY"
     """No turns yet."""

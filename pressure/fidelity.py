@@ -21,7 +21,7 @@ _FLOORS = {
 
 
 def floor_of(resource_class: ResourceClass) -> Fidelity:
-    """Return the lowest fidelity a class allows (design §3).
+    """Return the lowest fidelity a class allows (docs/pressure.md, "Fidelity, floors and ceilings").
 
     Law: monotone in the class.
 

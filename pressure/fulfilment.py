@@ -18,7 +18,7 @@ from polycontext.window import TokenCounter, Turn, count_turn
 
 @runtime_checkable
 class Summariser(Protocol):
-    """Summarise turns within a number of tokens; any class with this method will do (design §6).
+    """Summarise turns within a number of tokens; any class with this method will do (docs/summarisers.md).
 
     What it returns is an offer: whoever commits a plan checks that it is not
     empty and keeps to its allowance. What it reads is data, never instructions.

@@ -72,7 +72,7 @@ class GistJob:
 
 @frozen
 class Plan:
-    """Hold a ceiling for every atom of `window`, and the bill (design §3, §6).
+    """Hold a ceiling for every atom of `window`, and the bill (docs/pressure.md, "The ladder").
 
     `lowered` names the atoms whose ceiling is below VERBATIM. `bared` are the ids of turns whose parts
     fall beside their words; bound parts fall behind `first_changed` anyway, and from turn `unbound_from` on. Tokens are whole

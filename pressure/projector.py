@@ -39,7 +39,7 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice
 
 @frozen(repr=False)
 class CompressionResult:
-    """Report a compression: the window it made, and what it cost (design §6).
+    """Report a compression: the window it made, and what it cost (docs/pressure.md).
 
     Token counts are whole windows. `dropped` and `gisted` are resource ids of turns;
     what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell. `rejections` name summaries that were not taken.
@@ -118,7 +118,7 @@ class CompressionResult:
 
 @frozen
 class ContextProjector:
-    """Compress windows: the lower adjoint of a Galois connection (seed 004 §2.2, design §6).
+    """Compress windows: the lower adjoint of a Galois connection (docs/pressure.md).
 
     Laws, on the views of real windows: monotone; deflationary; idempotent;
     ``compress(expand(v)) == v``; PRESERVED turns are byte-identical afterwards;

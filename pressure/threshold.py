@@ -77,7 +77,7 @@ class FixedThreshold:
 
 @frozen
 class AdaptiveThreshold(FixedThreshold):
-    """Move the high mark within [minimum, maximum] by what the agent reports (design §6).
+    """Move the high mark within [minimum, maximum] by what the agent reports (docs/pressure.md, "Thresholds").
 
     Near the end of a task compressing is not worth it any more: progress raises the
     mark by up to 0.2. Errors and loops are signs of a cluttered context: an error

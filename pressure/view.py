@@ -4,7 +4,7 @@ Views over one log are ordered pointwise and have meets. Compressing under a
 ceiling c is the meet with c; expanding embeds a compressed view among all
 views. That gives, for nothing: compressing is monotone, deflationary and
 idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
-``v <= compress(w)`` (seed 004 §2.2).
+``v <= compress(w)`` (Ore, Galois Connexions).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ def compress_view(ceiling: View, view: View) -> View:
 
 
 def expand_view(view: View) -> View:
-    """Embed a compressed view among all views; it holds no more than it held (the Lens Fallacy, seed 004 Part VIII)."""
+    """Embed a compressed view among all views; it holds no more than it held."""
     return view
 
 

@@ -6,6 +6,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from markdown_it import MarkdownIt
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
@@ -40,6 +42,12 @@ def module_names() -> Iterator[str]:
     for path in shipped_files():
         if path.suffix == ".py":
             yield installed_path(path.with_suffix("")).removesuffix("/__init__").replace("/", ".")
+
+
+def examples(text: str, language: str) -> list[tuple[int, str]]:
+    """Return the fenced blocks of a language, each with the number of lines above its code."""
+    fences = (token for token in MarkdownIt().parse(text) if token.type == "fence" and token.map)
+    return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
 
 
 def script(name: str) -> ModuleType:

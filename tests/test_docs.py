@@ -6,14 +6,18 @@ import json
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
+from polycontext import ContextSession, project
+from polycontext.nodes.commands.app import main
 from polycontext.window.providers import get_format
-from tests.house import ROOT, module_names
+from tests import quickstart
+from tests.house import ROOT, examples, module_names
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
@@ -22,12 +26,6 @@ FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 def page_name(page: Path) -> str:
     """Return the path of a page from the root, to name a test by it."""
     return page.relative_to(ROOT).as_posix()
-
-
-def examples(text: str, language: str) -> list[tuple[int, str]]:
-    """Return the fenced blocks of a language, each with the number of lines above its code."""
-    fences = (token for token in MarkdownIt().parse(text) if token.type == "fence" and token.map)
-    return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
 
 
 def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> None:
@@ -42,11 +40,14 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run from the repository's root, in order, as one program."""
+    """The Python blocks of a page run from the repository's root, in order, as one program; SDKs find a strict provider."""
     monkeypatch.chdir(ROOT)
     namespace: dict[str, Any] = {"__name__": page_name(page)}
-    for line, code in examples(page.read_text(encoding="utf-8"), "python"):
-        run_example(code, line, page, namespace)
+    with quickstart.providers() as (environment, *_):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        for line, code in examples(page.read_text(encoding="utf-8"), "python"):
+            run_example(code, line, page, namespace)
 
 
 @pytest.mark.parametrize("name", [*module_names(), "tests.house"])
@@ -57,9 +58,10 @@ def test_the_examples_of_a_docstring_run(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    """A relative link names a file or folder of the repository."""
+    """A relative link, or a picture, names a file or folder of the repository."""
     inline = (token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type == "inline")
-    targets = [str(child.attrGet("href")) for token in inline for child in token.children or () if child.type == "link_open"]
+    parts = [child for token in inline for child in token.children or ()]
+    targets = [str(child.attrGet("src" if child.type == "image" else "href")) for child in parts if child.type in {"image", "link_open"}]
     local = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [target for target in local if not (page.parent / target).exists()] == []
 
@@ -84,6 +86,89 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert printed == shown
     assert "readme demo\n" in run
     assert "readme test\n" in run
+
+
+def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
+    """The second list of messages is what `project` makes of the first, and the counts above them are its own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- before -->(.+?)<!-- after: (\d+) -->(.+?\n]\n```)", text, re.DOTALL)
+    assert found
+    (_, before), (_, after) = examples(found[1], "json") + examples(found[3], "json")
+    projection = project(json.loads(before), max_tokens=int(found[2]))
+    assert projection.messages == json.loads(after)
+    assert f"A conversation of {len(json.loads(before))} messages, {projection.tokens_before} tokens" in text
+    assert f"max_tokens={found[2]})` makes {len(projection.messages)} messages of it, {projection.tokens_after} tokens:" in text
+
+
+def test_the_picture_of_the_readme_is_what_its_command_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn anew, the picture has the same words and as many steps and compressions (another matplotlib may draw the letters otherwise)."""
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"`polycontext (replay examples.+?)`", " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()))
+    *words, shown = command.split()
+    assert main([*words, str(tmp_path / "now.svg")]) == 0
+    drawn = [(path.read_text(encoding="utf-8")) for path in (ROOT / shown, tmp_path / "now.svg")]
+    words_of, shapes_of = ([re.findall(what, picture) for picture in drawn] for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\""))
+    assert "examples/conversation.json" in words_of[0]
+    assert words_of[0] == words_of[1]
+    assert shapes_of[0] == shapes_of[1]
+
+
+def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
+    """A stranger meets none of the project's own words there; `docs/concepts.md` says each in plain words."""
+    prose = re.sub(r"```.+?```|`[^`]+`|\]\([^)]+\)", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(r"(?i)\b(?:rooms?|house|ledgers?|atoms?|gists?|comonads?|props|pills?|eigenvectors?)\b", prose) == []
+
+
+@pytest.mark.parametrize("name", [name for name in dir(ContextSession) if not name.startswith("_")])
+def test_the_page_of_the_session_tells_of_every_method(name: str) -> None:
+    """Every public name of a session stands in its table, the twins for tasks as well."""
+    tables = [line for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert re.search(rf"`{name}[`(]", "\n".join(tables))
+
+
+def test_the_page_of_the_session_tells_of_every_option() -> None:
+    """Every parameter of `ContextSession` stands in the first column of its table."""
+    text = (ROOT / "docs" / "session.md").read_text(encoding="utf-8")
+    rows = text.partition("## Options\n")[2].partition("\n## ")[0].splitlines()
+    told = re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in rows[3:] if row))
+    assert sorted(told) == sorted(signature(ContextSession).parameters)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "log",
+        "view",
+        "turn",
+        "exchange",
+        "atom",
+        "window",
+        "pressure",
+        "plan",
+        "gist",
+        "epoch",
+        "bound part",
+        "class",
+        "ledger",
+        "recall",
+        "machine",
+        "journal",
+        "node",
+        "item",
+        "pill",
+        "props",
+        "eigenvector",
+        "AgentContext",
+        "law",
+        "comonad",
+        "Galois connection",
+        "rooms",
+        "the house",
+    ],
+)
+def test_every_word_of_the_project_is_said_in_plain_words(word: str) -> None:
+    """The page of concepts has each word, in bold where it is explained."""
+    assert f"**{word}**" in (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("+*")), ids=lambda path: path.name)

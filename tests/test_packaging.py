@@ -6,21 +6,23 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.house import ROOT, installed_path, module_names, shipped_files
+from tests import quickstart
+from tests.house import ROOT, examples, installed_path, module_names, shipped_files
 from tests.test_examples import EXAMPLES
 
 pytestmark = pytest.mark.wheel
 HEAVY = ("matplotlib", "rich", "typer")
 
 
-def run(command: Sequence[str | Path], **environment: str) -> str:
+def run(command: Sequence[str | Path], folder: str | Path = "/", **environment: str) -> str:
     """Run a command away from the source tree and return what it prints; fail with its words where it fails."""
     clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}} | environment
-    done = subprocess.run(list(map(str, command)), cwd="/", env=clean, capture_output=True, text=True, check=False)
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=clean, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -49,6 +51,15 @@ def python(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     place = tmp_path_factory.mktemp("env") / "env"
     run([uv, "venv", "--quiet", "--python", sys.executable, place])
     run([uv, "pip", "install", "--quiet", "--python", place, wheel])
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+@pytest.fixture(scope="module")
+def with_sdks(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel and both vendors' SDKs into an environment of their own and return its interpreter."""
+    place = tmp_path_factory.mktemp("sdks") / "env"
+    run([uv, "venv", "--quiet", "--python", sys.executable, place])
+    run([uv, "pip", "install", "--quiet", "--python", place, wheel, "openai", "anthropic"])
     return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -103,3 +114,18 @@ def test_the_command_helps(python: Path) -> None:
     assert "project" in printed
     assert "diagram" in printed
     assert "laws" in printed
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["openai", "anthropic"])
+def test_the_quickstart_runs_where_nothing_but_the_wheel_is(with_sdks: Path, tmp_path: Path, number: int) -> None:
+    """Copied out of its page into an empty folder, each agent talks to a strict provider over HTTP, beyond its window, and no request is refused."""
+    programs = [code for _, code in examples(quickstart.PAGE.read_text(encoding="utf-8"), "python")]
+    assert len(programs) == 3  # the third starts the stand-in
+    (tmp_path / "agent.py").write_text(programs[number], encoding="utf-8")
+    with quickstart.providers() as (environment, *models):
+        printed = run([with_sdks, "-W", "error", "agent.py"], tmp_path, **environment).splitlines()
+    assert printed[0] == quickstart.ANSWER
+    assert printed[1].endswith(f" {2 * quickstart.STEPS + 3} in the log)")
+    asked, other = models[number].messages, models[1 - number].messages
+    assert (len(asked), other) == (quickstart.STEPS + 1, [])
+    assert any(later < earlier for earlier, later in pairwise(asked)), "the conversation never outgrew its window"

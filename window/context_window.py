@@ -65,7 +65,7 @@ class _Contents(NamedTuple):
 
 
 class ContextWindow(StoreComonad[Turn | None]):
-    """Hold what the model sees: the ``Store[Turn | None]`` of a conversation (seed 004 §2.1).
+    """Hold what the model sees: the ``Store[Turn | None]`` of a conversation (docs/window.md, "A comonad with a focus").
 
     `max_tokens` is the budget in tokens, `counter` counts each turn once, when
     it is appended, `classifier` gives its resource class, `preserved_share` bounds

@@ -101,7 +101,7 @@ def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
 # One for every turn there ever was: each slot counts.
 @frozen(weakref_slot=False)
 class Turn:
-    """Hold one message: role, content, tool calls; immutable (design §5).
+    """Hold one message: role, content, tool calls; immutable (docs/window.md, "Turns and atoms").
 
     `tokens` is counted once, when the turn enters a window (None before).
     `sources` are the resource ids that a gist stands for, a tuple or what reads and compares as one (`Sources`); `level` is how

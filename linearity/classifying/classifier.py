@@ -33,7 +33,7 @@ class Classifier(Protocol):
 
 
 def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
-    """Return the class of a turn by the default rule (design §4).
+    """Return the class of a turn by the default rule (docs/linearity.md, "The rule that classifies").
 
     Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
     turns that state a standing constraint while their share lasts. DROPPABLE, unless they have

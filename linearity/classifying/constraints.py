@@ -110,7 +110,7 @@ POLITE_OPENERS = frozenset(opener for (opener,) in phrases(_POLITE_OPENERS))
 
 
 def states_constraint(content: str) -> bool:
-    """Tell whether `content` states a standing constraint: "from now on", "never", "must" and their like (design §4).
+    """Tell whether `content` states a standing constraint: "from now on", "never", "must" and their like (docs/linearity.md, "The rule that classifies").
 
     Whole words count, in English, German, French, Spanish, Chinese and
     Japanese; code does not, questions only when they are polite orders. Linear in the length of `content`.

@@ -30,8 +30,8 @@ def sentences(text: str) -> Iterator[str]:
 def words(sentence: str) -> list[str]:
     """Return the words of a sentence in lower case, numbering and punctuation removed.
 
-    >>> words("2. Don't run `rm` -- see docs/never.md, ever!")
-    ["don't", 'run', 'see', 'docs/never.md', 'ever']
+    >>> words("2. Don't run `rm` -- see notes/never.md, ever!")
+    ["don't", 'run', 'see', 'notes/never.md', 'ever']
     """
     found = [word.rstrip("./-'`").strip("_") for word in _WORD.findall(sentence.lower().replace("’", "'"))]
     return found[1:] if found and found[0].isdigit() else found

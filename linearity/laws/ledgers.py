@@ -21,8 +21,8 @@ from polycontext.linearity.law import agree, holds, law, outcome
 from polycontext.linearity.ledger import LinearityMap
 from polycontext.linearity.resource_class import ResourceClass
 
-_LEDGER = "design §4; seed 004 §2.3"
-_JOIN = "design §4, read as a join-semilattice"
+_LEDGER = 'docs/linearity.md, "The ledger"'
+_JOIN = "Davey and Priestley, Introduction to Lattices and Order, on semilattices"
 
 
 def _class_of(ledger: LinearityMap, resource_id: str) -> ResourceClass | None:
@@ -130,7 +130,7 @@ def raising_is_monotone(ledger: LinearityMap, resource_id: str, resource_class: 
     holds(ordered, f"at most {above}", below, low=low, high=high)
 
 
-@law("design §4")
+@law(_LEDGER)
 def no_change_shows_in_an_older_ledger(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
     """A ledger reads the same after others were made from it by tagging, promoting and dropping."""
     before = _reading(ledger)
@@ -139,7 +139,7 @@ def no_change_shows_in_an_older_ledger(ledger: LinearityMap, resource_id: str, r
     agree(_reading(ledger), before)
 
 
-@law("design §4")
+@law(_LEDGER)
 def forks_are_independent(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
     """Two ledgers made from one never see each other's changes."""
     before = _class_of(ledger, resource_id)
@@ -165,7 +165,7 @@ def stats_count_the_parts(ledger: LinearityMap) -> None:
     agree(stats.droppable_ratio, sizes[ResourceClass.DROPPABLE] / len(ledger) if len(ledger) else 0.0)
 
 
-@law("design §4")
+@law(_LEDGER)
 def all_lookups_agree(ledger: LinearityMap) -> None:
     """`get`, `tag_of`, `classes_of`, `items`, iteration, membership and length tell the same story."""
     ids, items = list(ledger), dict(ledger.items())
@@ -196,7 +196,7 @@ def the_ledger_survives_json(ledger: LinearityMap) -> None:
     agree((_reading(again), again == ledger), (_reading(ledger), True))
 
 
-@law("design §4")
+@law('docs/linearity.md, "The rule that classifies"')
 def classification_repeats(classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]) -> None:
     """A classifier gives the same turn the same resource class again, and leaves the metadata as they were."""
     before = dict(metadata)
@@ -206,7 +206,7 @@ def classification_repeats(classifier: Classifier, role: str, content: str, meta
     agree((again, dict(metadata)), (first, before), metadata=before)
 
 
-@law("design §4")
+@law('docs/linearity.md, "The rule that classifies"')
 def a_constraint_can_be_quoted(content: str) -> None:
     """A text states a constraint exactly if some of its sentences do, and each of those stands in it, white space aside."""
     quotes, text = constraint_sentences(content), "".join(content.split())

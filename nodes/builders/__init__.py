@@ -1,4 +1,4 @@
-"""The node builders: what each node of an agent gets to read (seed 003)."""
+"""The node builders: what each node of an agent gets to read (docs/nodes.md)."""
 
 from polycontext.nodes.builders.build import (
     NodeContext,

@@ -1,4 +1,4 @@
-"""Build the context of a node from the machine's output and what is remembered (seed 003, "Context Builder Functions")."""
+"""Build the context of a node from the machine's output and what is remembered (docs/nodes.md)."""
 
 from collections.abc import Callable, Iterable
 from typing import TypedDict, Unpack
@@ -22,7 +22,7 @@ from polycontext.polynomial import ContextOutput
 class NodeContext:
     """Hold what one node reads: the layers, restricted to what it names, and their text within its budget.
 
-    `str` of it is the prompt (seed 003, "Prompt Injection Pattern").
+    `str` of it is the prompt (docs/nodes.md).
     """
 
     node: Node
@@ -130,26 +130,26 @@ def _entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Entry]:
 def build_understand_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Understand reads: all entities with ages and reasons, the whole history, its own decisions (seed 003)."""
+    """Build what Understand reads: all entities with ages and reasons, the whole history, its own decisions (docs/nodes.md)."""
     return build_context(UNDERSTAND, output, conversation, turn, **options)
 
 
 def build_think_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Think reads: refs and labels, the history, the last exchanges in full, and what needs no reading again (seed 003)."""
+    """Build what Think reads: refs and labels, the history, the last exchanges in full, and what needs no reading again (docs/nodes.md)."""
     return build_context(THINK, output, conversation, turn, **options)
 
 
 def build_act_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Act reads: full data of the work at hand, the last exchanges, this exchange's steps, results and note (seed 003)."""
+    """Build what Act reads: full data of the work at hand, the last exchanges, this exchange's steps, results and note (docs/nodes.md)."""
     return build_context(ACT, output, conversation, turn, **options)
 
 
 def build_reply_context(
     output: ContextOutput, conversation: ConversationContext, turn: CurrentTurn, **options: Unpack[BuildOptions]
 ) -> NodeContext:
-    """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (seed 003)."""
+    """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (docs/nodes.md)."""
     return build_context(REPLY, output, conversation, turn, **options)

@@ -1,4 +1,4 @@
-"""The four nodes of seed 003, each declared in one place, and what each must be told beside its layers ("CRITICAL ADDITIONS")."""
+"""The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md)."""
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.builders.node import Addition, Material, Node, Section
@@ -103,4 +103,4 @@ REPLY = Node(
 )
 
 NODES = {node.name: node for node in (UNDERSTAND, THINK, ACT, REPLY)}
-"""The nodes of the seed by name."""
+"""The four nodes by name."""

@@ -15,7 +15,7 @@ from polycontext.polynomial import ContextOutput
 
 
 class Section(StrEnum):
-    """The parts of a node's prompt, in their order; the value is the heading (seed 003, prompt injection pattern)."""
+    """The parts of a node's prompt, in their order; the value is the heading (docs/nodes.md)."""
 
     ENTITIES = "Entity Context"
     CONVERSATION = "Conversation History"
@@ -43,7 +43,7 @@ def _section(section: Section | str) -> Section:
 
 @frozen
 class Addition:
-    """Declare what a node must be told beside its layers (seed 003, "CRITICAL ADDITIONS").
+    """Declare what a node must be told beside its layers (docs/nodes.md).
 
     `write` returns one entry a text, quoted where it holds what others said; where none says
     anything it is left out. It stands word for word however short the room, unless `resource_class` lets it yield.
@@ -74,7 +74,7 @@ def _mode(mode: EntityMode | str | None) -> EntityMode | None:
 
 @frozen
 class Node:
-    """Declare a node: what it reads is what it names here (seed 003, "Combined: Node Context Requirements").
+    """Declare a node: what it reads is what it names here (docs/nodes.md).
 
     `entities` is the mode in which it sees what exists, None for not at all. `task` are its
     instructions, `budget` the tokens its context may take.

@@ -1,4 +1,4 @@
-"""Layer 1: what things exist, and their status (seed 003). What the seed calls a turn (`turn=`, `current_turn`) is the number of an exchange."""
+"""Layer 1: what things exist, and their status (docs/entities.md). `turn=` and `current_turn` are numbers of exchanges."""
 
 from polycontext.nodes.entities.naming import EntityId, RefRefusedError, UnknownRefError, singular
 from polycontext.nodes.entities.registry import SessionIdRegistry, get_entity_context

@@ -36,7 +36,7 @@ _ENDINGS = ((r"(?<=\w{2})ies$", "y"), (r"(?<=ss|sh|ch)es$", ""), (r"(?<=x)es$", 
 
 
 def singular(word: str) -> str:
-    """Return the singular of an English plural by its ending, its last word alone; source: seed 003 layer 1.
+    """Return the singular of an English plural by its ending, its last word alone (docs/entities.md).
 
     ``-ies`` becomes ``-y``; ``-sses -shes -ches -xes`` lose ``-es``; any other
     ``-s`` goes, unless it stands in ``-ss -us -is``. A few irregular words are known; for the
@@ -54,7 +54,7 @@ def singular(word: str) -> str:
     return word
 
 
-def ref_name(type: str, ref_names: Mapping[str, str]) -> str:  # noqa: A002  the seed's word
+def ref_name(type: str, ref_names: Mapping[str, str]) -> str:  # noqa: A002  callers say it so
     """Return what stands before the number in refs of `type`: the caller's name for it, or its singular.
 
     >>> ref_name("public.meal-plans", {}), ref_name("octopi", {"octopi": "octopus"})

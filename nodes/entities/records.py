@@ -151,7 +151,7 @@ class Report:
         return Live(evolve(known, label=label, status=self.status or known.status, turn_last_ref=last, data=data), entry.id)
 
 
-def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  callers say it so
     """Return records that know an entity of the database, and its ref: the one it has, or a new one after `name`."""
     known = records.find((check_type(kind), check_id(id)))
     if known is not None:
@@ -166,7 +166,7 @@ def generated(records: Records, name: str, kind: str, report: Report) -> tuple[R
     return records.put(Live(report.first(ref, kind, name))), ref
 
 
-def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  the seed's word
+def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  callers say it so
     """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
     old = records.entity(ref)
     if old.is_saved:

@@ -27,7 +27,7 @@ ACTIVE_TURNS = 2
 
 @frozen(repr=False)
 class SessionIdRegistry:
-    """Know every entity of a session by its ref; immutable (seed 003 layer 1, design §8).
+    """Know every entity of a session by its ref; immutable (docs/entities.md).
 
     Every method that reports or decides takes the number of its exchange, `turn`, and returns a new registry;
     those that may give out a ref return it as well. `ref_names` names types whose singular the rule
@@ -51,7 +51,7 @@ class SessionIdRegistry:
 
     # --- what Act reports ---------------------------------------------------
 
-    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
         """Report that an entity was read; return its ref, the one it had if it was known.
 
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
@@ -61,16 +61,16 @@ class SessionIdRegistry:
         """
         return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
-    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
         """Report that an entity was created in the database; otherwise as `read`."""
         return self._seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
 
-    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
         """Report that another entity points at this one; it is LINKED unless more is known; otherwise as `read`."""
         known = self._records.find((check_type(type), check_id(id)))
         return self._seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
 
-    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raise `InvalidDataError` as `read`.
@@ -79,7 +79,7 @@ class SessionIdRegistry:
         records, ref = generated(self._records, name, type, Report(turn, None, label, data))
         return evolve(self, _records=records), ref
 
-    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
         """Report that the database took a generated entity; return the ref by which it goes from now on.
 
         That is a new one, as for any created entity, or the one of the entity with this id. The
@@ -189,7 +189,7 @@ class SessionIdRegistry:
         """
         return translation.id_of(self._records, ref)
 
-    def ref_of(self, id: EntityId, type: str | None = None) -> str:  # noqa: A002  the seed's words
+    def ref_of(self, id: EntityId, type: str | None = None) -> str:  # noqa: A002  callers say it so
         """Return the ref by which an id is known, or was last known.
 
         Raises:
@@ -228,7 +228,7 @@ class SessionIdRegistry:
         """
         return translation.to_refs(self._records, payload, fields)
 
-    def hide_ids(self, payload: Any, type: str = "") -> Any:  # noqa: A002  the seed's words
+    def hide_ids(self, payload: Any, type: str = "") -> Any:  # noqa: A002  callers say it so
         """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
 
         Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in fields named for ids, and in
@@ -263,7 +263,7 @@ class SessionIdRegistry:
     def _hidden_ids(self) -> HiddenIds:
         return HiddenIds.over(self._records, self.ref_names)
 
-    def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  the seed's words
+    def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  callers say it so
         name = ref_name(check_type(kind), self.ref_names)
         records, ref = seen(self._records, name, kind, id, report)
         return evolve(self, _records=records), ref
@@ -291,7 +291,7 @@ def get_entity_context(
     *,
     active_turns: int = ACTIVE_TURNS,
 ) -> EntityContext:
-    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (seed 003 layer 1).
+    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (docs/entities.md).
 
     Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
     generated those that are not saved, whatever their age; retained the others that have a reason. With a `mode`, what

@@ -1,4 +1,4 @@
-"""Who is shown what of layer 1, and how it is printed (seed 003 layer 1, "Who Consumes What").
+"""Who is shown what of layer 1, and how it is printed (docs/entities.md).
 
 Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
 so that none can pose as a heading, a fence or an instruction of the prompt around it.
@@ -81,7 +81,7 @@ ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
         EntityMode.CURATION: _row(Detail.FULL, Detail.FULL, Detail.FULL, Detail.FULL),
     }
 )
-"""What each mode shows (seed 003 layer 1, "Who Consumes What"); tombstones, of which the seed is silent, to those who plan and curate."""
+"""What each mode shows (docs/entities.md, "Modes"); tombstones are for those who plan and curate."""
 
 _HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 
@@ -174,7 +174,7 @@ def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
 
 
 def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
-    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (seed 003 layer 1).
+    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (docs/entities.md).
 
     Raises:
         InvalidOptionError: no such mode; names the legal ones.

@@ -1,4 +1,4 @@
-"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (seed 003 layer 1)."""
+"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (docs/entities.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ from polycontext.nodes.entities.naming import is_ref, is_type
 
 
 class EntityStatus(StrEnum):
-    """Say what happened to an entity last (seed 003 layer 1)."""
+    """Say what happened to an entity last (docs/entities.md)."""
 
     READ = "read"
     CREATED = "created"
@@ -78,7 +78,7 @@ class Tombstone:
 
 @frozen
 class EntityContext:
-    """Hold what exists in its tiers (seed 003 layer 1), each in the order in which refs were given out.
+    """Hold what exists in its tiers (docs/entities.md), each in the order in which refs were given out.
 
     The tiers share no ref. `tombstones` are those as recent as the active tier; ages are
     counted from `current_turn`.

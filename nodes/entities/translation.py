@@ -29,7 +29,7 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
     return entry.id
 
 
-def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  the seed's word
+def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  callers say it so
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
     kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
     if len(kinds) > 1:

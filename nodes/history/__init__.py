@@ -1,4 +1,4 @@
-"""Layer 2: what user and assistant said (seed 003)."""
+"""Layer 2: what user and assistant said (docs/memory.md)."""
 
 from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
 from polycontext.nodes.history.printing import ConversationPart, conversation_parts, format_conversation_for_prompt, visible_conversation

@@ -1,4 +1,4 @@
-"""The records of layer 2: exchanges, and what the assistant waits for (seed 003 layer 2)."""
+"""The records of layer 2: exchanges, and what the assistant waits for (docs/memory.md)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -45,7 +45,7 @@ def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> Non
 
 @frozen
 class ConversationTurn:
-    """Hold one exchange: what the user said and what the assistant answered, condensed (seed 003 layer 2).
+    """Hold one exchange: what the user said and what the assistant answered, condensed (docs/memory.md).
 
     `assistant_summary` is empty while there is no answer. `routing` is what a router
     decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
@@ -71,7 +71,7 @@ class ConversationTurn:
 
 @frozen
 class PendingState:
-    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (seed 003 layer 2).
+    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (docs/memory.md).
 
     Raises:
         InvalidDataError: an unknown kind, text that cannot be stored.
@@ -87,7 +87,7 @@ class PendingState:
 
 @frozen
 class ConversationHistory:
-    """Hold layer 2 as a node reads it (seed 003): recent exchanges, what came earlier, the theme, what is pending.
+    """Hold layer 2 as a node reads it (docs/memory.md): recent exchanges, what came earlier, the theme, what is pending.
 
     `recent_turns` stand oldest first; one under way is the last of them.
     """

@@ -1,4 +1,4 @@
-"""Who reads what of layer 2, and how it is printed: what is said there is data, and cannot pose as a part of the prompt (seed 003 layer 2)."""
+"""Who reads what of layer 2, and how it is printed: what is said there is data, and cannot pose as a part of the prompt (docs/memory.md)."""
 
 from enum import StrEnum
 
@@ -54,7 +54,7 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
 
     The summary goes first where room is short, line by line, the oldest first: it was condensed once.
 
-    Law: no line starts with anything that was said; what was said goes on behind ``> ``.
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
     """
     return filled(
         (
@@ -81,13 +81,13 @@ def _pending(pending: PendingState) -> str:
 
 
 def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = "full") -> str:
-    r"""Print `history` for injection into a prompt (seed 003 layer 2).
+    r"""Print `history` for injection into a prompt (docs/memory.md).
 
     `depth` 2 prints the last two exchanges only, 5 the last five and the summary of
     earlier ones, ``'full'`` everything, engagement and pending state included. A part that is
     empty is left out.
 
-    Law: no line starts with anything that was said; what was said goes on behind ``> ``.
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
 
     Raises:
         InvalidOptionError: another depth.

@@ -1,4 +1,4 @@
-"""Build layer 2 from the machine's output and what is remembered (seed 003 layer 2)."""
+"""Build layer 2 from the machine's output and what is remembered (docs/memory.md)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def check_depth(depth: object) -> None:
 def get_conversation_history(
     output: ContextOutput, conversation: "ConversationContext", depth: Depth = "full", *, recent: int | None = None
 ) -> ConversationHistory:
-    """Build conversation history from the machine's output and the memory of closed exchanges (seed 003 layer 2).
+    """Build conversation history from the machine's output and the memory of closed exchanges (docs/memory.md).
 
     `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
     ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under

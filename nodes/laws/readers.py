@@ -1,6 +1,6 @@
 """The laws of the readers: what leaves is valid, and nothing private reaches the props.
 
-Private is what a browser must never see (seed 004 §1.2, §7.3): system turns, the calls of tools with
+Private is what a browser must never see: system turns, the calls of tools with
 their arguments, their results, what attachments hold, the texts of gists. Public is what user and assistant said,
 and what attachments are called.
 """
@@ -18,8 +18,8 @@ from polycontext.window.items import attachment_of
 from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
 
-_OUTSIDE = "design §1, promise 1"
-_PROPS = "seed 004 §3.4, §7.3; design §8"
+_OUTSIDE = 'docs/session.md, "Asking a model"'
+_PROPS = "docs/props.md"
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 _WORD = re.compile(r"\w{6,}")

@@ -1,6 +1,6 @@
 """What an agent remembers beside the session: the exchange under way, and the exchanges that are closed.
 
-`CurrentTurn`, `close_turn` and `turn_num` keep the seed's word for an exchange (seed 003).
+In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/memory.md).
 """
 
 from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize

@@ -1,4 +1,4 @@
-"""Close an exchange: what happened in it becomes what is remembered (seed 003, "Summarize")."""
+"""Close an exchange: what happened in it becomes what is remembered (docs/memory.md)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ class ClosedTurnError(CallerError, ValueError):
 
 
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Build the summary of an exchange (seed 003 layer 3).
+    """Build the summary of an exchange (docs/memory.md).
 
     A step's outcome is the model's own word, else a count.
 

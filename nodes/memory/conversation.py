@@ -1,4 +1,4 @@
-"""What is remembered of the closed exchanges: the seed's ``ConversationContext``, with its archive and its theme (seed 003, "Storage Schema Update")."""
+"""What is remembered of the closed exchanges: ``ConversationContext``, with its archive and its theme (docs/memory.md)."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches

@@ -27,7 +27,7 @@ _DONE = {StepKind.READ: "read", StepKind.ANALYZE: "analyzed", StepKind.GENERATE:
 
 
 def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()) -> str:
-    """Return the outcome of a step as a count (seed 003 layer 3); of its result's items, else of the refs it touched.
+    """Return the outcome of a step as a count (docs/memory.md); of its result's items, else of the refs it touched.
 
     >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
     'read 5 recipes'
@@ -115,7 +115,7 @@ class CurrentTurn(Stored):
 
     def step(
         self,
-        type: StepKind | str,  # noqa: A002 - the seed's word
+        type: StepKind | str,  # noqa: A002 - callers say it so
         subdomain: str,
         description: str,
         result: Any = None,
@@ -141,7 +141,7 @@ class CurrentTurn(Stored):
 
     @property
     def prev_step_note(self) -> str | None:
-        """Return Act's note of the last step for the next one (seed 003, Act node)."""
+        """Return Act's note of the last step for the next one (docs/memory.md)."""
         return self.steps[-1].note if self.steps else None
 
     @property

@@ -1,7 +1,7 @@
 """A digest: text that only grows, kept under a bound of tokens.
 
 Entries stand word for word while there is room, the oldest yield first. Gists are log-structured
-(design §6): one is made when room runs out, stays as it is while later ones are added,
+(docs/pressure.md): one is made when room runs out, stays as it is while later ones are added,
 and folds with its neighbours when there are many. So an entry costs the same
 whether ten came before it or ten thousand.
 """
@@ -55,7 +55,7 @@ class DigestEntry:
 
 @frozen
 class Digest:
-    r"""Keep what was added under `bound` tokens (design §6, §8).
+    r"""Keep what was added under `bound` tokens (docs/memory.md).
 
     Laws: the text never takes more than `bound` tokens; a gist stays byte-identical until
     it folds; entries stand in the order they came.

@@ -1,4 +1,4 @@
-"""Prompts, assembled from templates, persona, constraints and the conversation's view (seed 004 §3.3)."""
+"""Prompts, assembled from templates, persona, constraints and the conversation's view (docs/prompts.md)."""
 
 from polycontext.nodes.prompts.builder import PromptBuilder
 from polycontext.nodes.prompts.persona import Band, band_of

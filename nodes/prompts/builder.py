@@ -1,6 +1,6 @@
 """The prompt builder: templates, persona, constraints and the conversation's view, made one text.
 
-What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (seed 004 §1.2).
+What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/props.md).
 """
 
 import os
@@ -40,7 +40,7 @@ def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
 
 @frozen(eq=False)
 class PromptBuilder:
-    r"""Assemble complete prompts from context components (seed 004 §3.3).
+    r"""Assemble complete prompts from context components (docs/prompts.md).
 
     Args:
         system_templates: templates by agent type.
@@ -111,7 +111,7 @@ class PromptBuilder:
         system_only: bool = False,
         **values: Value,
     ) -> str:
-        """Build the one text that a model completes: system prompt, the conversation's view, and the task (seed 004 §5.1, §5.2).
+        """Build the one text that a model completes: system prompt, the conversation's view, and the task (docs/prompts.md).
 
         A template that names ``{task}`` has the task there, and not at the end once more.
         `system_only` leaves the conversation out, for use beside `ContextSession.messages`.

@@ -1,4 +1,4 @@
-"""A persona in words: each eigenvector falls into a band, each band has a sentence (seed 004 §3.3).
+"""A persona in words: each eigenvector falls into a band, each band has a sentence (docs/prompts.md).
 
 The sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line for each
 band. Those under ``default`` speak for eigenvectors that have none of their own.

@@ -1,6 +1,6 @@
 """The props of a chat component: what a browser may see, and nothing else.
 
-The frontend never sees a prompt (seed 004 §1.2, §7.3). Props are built from a closed list of
+The frontend never sees a prompt (docs/props.md). Props are built from a closed list of
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
@@ -48,7 +48,7 @@ class ChatProps(TypedDict):
 
 @frozen
 class ComponentRenderer:
-    """Render a session as the props of a React component (seed 004 §3.4).
+    """Render a session as the props of a React component (docs/props.md).
 
     Shown are what user and assistant said, for an attachment its name, and for a gist how many messages
     it stands for. Never shown: system turns, tool calls and their results, what attachments hold,

@@ -1,4 +1,4 @@
-"""Layer 3: what was decided and done, exchange by exchange (seed 003)."""
+"""Layer 3: what was decided and done, exchange by exchange (docs/memory.md)."""
 
 from polycontext.nodes.reasoning.printing import (
     NODE_PARTS,

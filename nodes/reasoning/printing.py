@@ -1,4 +1,4 @@
-"""Layer 3 from what is remembered: who reads what of it, and how it is printed (seed 003 layer 3, "Who Consumes What")."""
+"""Layer 3 from what is remembered: who reads what of it, and how it is printed (docs/memory.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -47,7 +47,7 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
         "reply": frozenset({Done.OUTCOMES, Done.PHASE, Done.USER_EXPRESSED}),
     }
 )
-"""What each node of the seed reads."""
+"""What each of the four nodes reads."""
 
 _OUTCOME_TURNS = 2
 """Of how many exchanges those read the outcomes who do not read the steps."""
@@ -55,7 +55,7 @@ _OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE
 
 
 def get_reasoning_trace(conversation: "ConversationContext", turn: "CurrentTurn | None" = None) -> ReasoningTrace:
-    """Build the reasoning trace from what is remembered and the exchange under way (seed 003 layer 3).
+    """Build the reasoning trace from what is remembered and the exchange under way (docs/memory.md).
 
     A `turn` that was closed already is not shown twice.
     """
@@ -154,7 +154,7 @@ def _decided(curation: CurationSummary) -> str:
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
-    """Print what `node` may see of `trace` (seed 003 layer 3).
+    """Print what `node` may see of `trace` (docs/memory.md).
 
     ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
     exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of

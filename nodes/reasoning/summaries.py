@@ -1,4 +1,4 @@
-"""The records of layer 3: what was decided, done, kept and said in one exchange (seed 003 layer 3)."""
+"""The records of layer 3: what was decided, done, kept and said in one exchange (docs/memory.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -114,7 +114,7 @@ class TurnCuration:
 
 @frozen
 class TurnExecutionSummary:
-    """Hold what happened in one exchange (seed 003 layer 3).
+    """Hold what happened in one exchange (docs/memory.md).
 
     `think_decision` and `conversation_phase` are None where the exchange was blocked before
     they were known; `blocked_reason` is None where it was not blocked.

@@ -1,4 +1,4 @@
-"""The context as a polynomial functor: an agent like any other, which runs and composes (seed 004 §1.1)."""
+"""The context as a polynomial functor: an agent like any other, which runs and composes (docs/machine.md)."""
 
 from attrs import frozen
 

@@ -13,8 +13,8 @@ from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law, outcome
 from polycontext.polynomial.algebra.poly_agent import Left, Lens, PolyAgent, Right
 
-_POLY = "Niu and Spivak, Polynomial Functors; design §7"
-_LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses; design §7"
+_POLY = "Niu and Spivak, Polynomial Functors"
+_LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses"
 
 AnyAgent = PolyAgent[Any, Any, Any]
 Combine = Callable[[AnyAgent, AnyAgent], AnyAgent]
@@ -184,7 +184,7 @@ def sequential_runs_as_its_parts(sequential: Combine, agent: AnyAgent, other_age
         agree(_ran(whole, position, inputs), ((s, s2), outputs), inputs=inputs)
 
 
-@law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation; design §7")
+@law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation")
 def bisimilar_parts_make_bisimilar_composites(combine: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]) -> None:
     """A composite sees of its parts what they take and give, and not their positions: a part that behaves alike may replace one."""
     whole, replaced = combine(agent, other_agent), combine(twin(agent), other_agent)

@@ -26,8 +26,8 @@ from polycontext.pressure.threshold import effective_high
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.yielding import says_all_of
 
-_MACHINE = "seed 004 §3.2; design §7"
-_SESSION = "design §7"
+_MACHINE = "docs/machine.md"
+_SESSION = "docs/session.md"
 
 
 Machine = TableMachine | ContextMachine

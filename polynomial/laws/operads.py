@@ -12,7 +12,7 @@ from polycontext.polynomial.algebra.operad import Operation
 from polycontext.polynomial.laws.machines import new_window_like
 from polycontext.window import ContextWindow
 
-_OPERAD = "May, The Geometry of Iterated Loop Spaces; seed 004 §1.1; design §7"
+_OPERAD = "May, The Geometry of Iterated Loop Spaces"
 
 
 Made = ContextWindow | type[Exception]

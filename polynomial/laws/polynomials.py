@@ -17,7 +17,7 @@ from polycontext.polynomial.laws.machines import new_window_like
 from polycontext.polynomial.state import ContextState
 from polycontext.window import ContextWindow
 
-_POLY = "Niu and Spivak, Polynomial Functors; seed 004 §1.1"
+_POLY = "Niu and Spivak, Polynomial Functors"
 
 Inputs = Sequence[ContextInput]
 

@@ -13,7 +13,7 @@ from polycontext.polynomial.verification import verify
 from polycontext.window import REQUEST_OVERHEAD, Role, TokenCounter, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
-_PROJECT = "design §1"
+_PROJECT = 'docs/providers.md, "What holds for all"'
 Turns = Sequence[Turn]
 
 

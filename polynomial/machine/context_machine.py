@@ -54,7 +54,7 @@ def _turn(source: State, pressured: State, settled: State) -> TransitionList:
 
 
 class ContextMachine(StateChart[ContextModel]):
-    """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (seed 004 §3.2).
+    """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (docs/machine.md).
 
     Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress", 0.5)``, or a turn. A target
     stands in its place, without its name: the library keeps the keyword ``target`` for itself and would drop it. With listeners that are

@@ -8,7 +8,7 @@ from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.window import ContextWindow
 
 VALID_DIRECTIONS: dict[ContextState, frozenset[InputKind]] = directions(TABLE)
-"""The legal inputs of every state (seed 004 §3.2, with what agent loops need besides)."""
+"""The legal inputs of every state (docs/machine.md)."""
 
 
 def context_transition(

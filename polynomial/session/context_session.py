@@ -67,7 +67,7 @@ class ContextSession(ReadableSession):
             turn alone takes the window over its budget. ``False`` leaves it to the caller.
         reserve: tokens kept free for the reply; 0 unless a model is named.
         tools: tool definitions sent with every request; their tokens are taken off the window.
-        projector, threshold, cooldown: how, when and how often it yields.
+        projector, threshold, cooldown: how and when it yields; for how many turns behind a compression the state stays COMPRESSED.
         counter, classifier, preserved_share: how turns are counted and classified.
         provider: in whose format requests go out where none is said; ``"openai"`` unless a model is named.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
@@ -459,7 +459,7 @@ class ContextSession(ReadableSession):
     # --- keeping ------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return the session as JSON text, with a schema version; `from_json` restores the identical session."""
+        """Return the session as JSON text, with a schema version; `from_json` restores the identical session (docs/saving.md)."""
         from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
 
         return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken, provider=self._provider).to_text()

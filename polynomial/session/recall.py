@@ -1,7 +1,6 @@
 """Recall: raise atoms back to VERBATIM from the log.
 
-That is not `expand`: compressing is lossy, so it needs the log (the Lens Fallacy,
-seed 004 Part VIII). Recalled atoms come back whole and where they stood.
+That is not `expand`: compressing is lossy, so it needs the log. Recalled atoms come back whole and where they stood.
 """
 
 from bisect import bisect_right

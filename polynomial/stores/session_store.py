@@ -1,4 +1,4 @@
-"""What a session asks of the place where it is kept."""
+"""What a session asks of the place where it is kept (docs/saving.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable

@@ -28,7 +28,7 @@ _SLACK = 1.5
 
 @frozen(kw_only=True)
 class ExtractiveSummariser:
-    """Summarise turns by copying out what matters most, within the tokens there are (design §6).
+    """Summarise turns by copying out what matters most, within the tokens there are (docs/summarisers.md).
 
     What states a standing constraint ("from now on", "never", "must") goes first.
     Identifiers keep what stands to their left, so that they stay bound to their

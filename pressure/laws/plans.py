@@ -14,7 +14,7 @@ from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
 from polycontext.window.yielding import says_all_of
 
-PLANS = "design §6, Ladder"
+PLANS = 'docs/pressure.md, "The ladder"'
 
 
 @law(PLANS)
@@ -39,7 +39,7 @@ def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
         holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
-@law(GALOIS + "; design §6, Ladder")
+@law(GALOIS + "; " + PLANS)
 def plans_and_pressures_are_adjoint(planner: ContextProjector, window: ContextWindow, target: float) -> None:
     """``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``, for every plan c_j of the chain and every t that one of them reaches."""
     pressures = [tokens / window.max_tokens for tokens in planner.ladder(window).tokens]
@@ -65,7 +65,7 @@ def planning_repeats(planner: ContextProjector, window: ContextWindow, target: f
     agree(window.all_turns(), before)
 
 
-@law("design §3, floor; seed 004 §2.3")
+@law('docs/pressure.md, "Fidelity, floors and ceilings"')
 def plans_respect_the_class_floors(plan: Plan) -> None:
     """No ceiling is below the floor of its atom's class: PRESERVED stays VERBATIM, REQUIRED keeps at least a GIST."""
     for atom in plan.window.atoms():
@@ -101,7 +101,7 @@ def reports_tell_what_happened(result: CompressionResult) -> None:
     agree((result.kept, set(result.gisted), set(result.dropped)), (kept, gisted, dropped))
 
 
-@law("seed 004 §2.2; design §6, Order")
+@law('docs/pressure.md, "Fidelity, floors and ceilings"')
 def compressions_do_what_their_plans_say(planner: ContextProjector, window: ContextWindow, target: float, other_target: float) -> None:
     """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time; where a gist could not be made, at least that."""
     log = said_atoms(window)

@@ -15,7 +15,7 @@ from polycontext.pressure.view import view_of
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.yielding import says_all_of
 
-PROJECTOR = "design §3 and §6"
+PROJECTOR = "docs/pressure.md"
 
 
 class Compressor(Protocol):
@@ -46,7 +46,7 @@ def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
     return {source: turn for turn in window.all_turns() for source in source_ids(turn)}
 
 
-@law("seed 004 §2.3; design §1")
+@law('docs/linearity.md, "Three classes"')
 def preserved_turns_stay_byte_identical(
     projector: Compressor, window: ContextWindow, targets: Sequence[float], turns: Sequence[Turn]
 ) -> None:
@@ -72,7 +72,7 @@ def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, targe
             holds(turn == then or (turn.tokens or 0) <= (then.tokens or 0), f"at most {then.tokens} tokens", turn.tokens)
 
 
-@law("design §3, atom")
+@law('docs/window.md, "Turns and atoms"')
 def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: float) -> None:
     """An atom yields whole: calls that stand have every result they had, whole or cut, and where they go, results go with them."""
     after = held_turns(projector.compress(window, target).window)
@@ -106,7 +106,7 @@ def sources_are_never_lost(projector: Compressor, window: ContextWindow, target:
     holds(before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after)
 
 
-@law("seed 004 §2.3; design §4")
+@law('docs/linearity.md, "Three classes"')
 def ledger_survives_compression(projector: Compressor, window: ContextWindow, target: float) -> None:
     """Every tag stays as it was and where it was, of what yielded too, and the ledger knows every turn that stands."""
     after = projector.compress(window, target).window
@@ -116,7 +116,7 @@ def ledger_survives_compression(projector: Compressor, window: ContextWindow, ta
     holds(not unknown, "a tag for every turn", unknown)
 
 
-@law("design §6, Ladder")
+@law('docs/pressure.md, "The ladder"')
 def open_calls_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
     """Calls that wait stand whatever their class, each result they had whole or cut; and so does the question, unless the reach cuts it."""
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
@@ -147,7 +147,7 @@ def compressing_again_changes_nothing(projector: Compressor, window: ContextWind
         agree(projector.compress(once, target).window.all_turns(), once.all_turns())
 
 
-@law("design §6, Plan → fulfil → commit")
+@law('docs/pressure.md, "The ladder"')
 def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextWindow, target: float) -> None:
     """A new gist takes fewer tokens than the turns it stands for."""
     after = projector.compress(window, target).window.all_turns()
@@ -158,7 +158,7 @@ def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextW
         holds(gist.tokens is not None and gist.tokens < tokens, f"fewer than {tokens} tokens", gist)
 
 
-@law("design §6, Plan → fulfil → commit")
+@law('docs/pressure.md, "The ladder"')
 def compressing_never_adds_tokens(projector: Compressor, window: ContextWindow, target: float) -> None:
     """A compressed window takes at most the tokens it took before."""
     after = tokens_of(projector.compress(window, target).window)

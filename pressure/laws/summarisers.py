@@ -7,7 +7,7 @@ from polycontext.pressure.fulfilment import Summariser
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
 _ENOUGH = 40
-_SUMMARISER = "design §6, Summarisers"
+_SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 
 
 @law(_SUMMARISER)
@@ -24,14 +24,14 @@ def summaries_are_storable_text(summariser: Summariser, turns: Sequence[Turn], a
     holds(_is_storable(summary), "storable text", summary)
 
 
-@law("design §6, Summarisers: the offline default, no demand of the protocol")
+@law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
 def offline_summaries_repeat(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """The offline summariser says the same of the same turns again, so that a replay needs no model."""
     first, second = (offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2))
     agree(first, second)
 
 
-@law("design §6, Summarisers: the offline default, no demand of the protocol")
+@law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
 def offline_summaries_say_something(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """The offline summariser is never lost for words: where any turn has one, and 40 tokens are allowed, the summary is not empty."""
     if allowance >= _ENOUGH and any(character.isalnum() for turn in turns for character in turn.text):

@@ -3,8 +3,8 @@
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.view import View, compress_view, expand_view
 
-GALOIS = "Ore, Galois Connexions; seed 004 §2.2"
-_ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 and 2; design §6"
+GALOIS = "Ore, Galois Connexions"
+_ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 and 2"
 
 
 @law(_ORDER)

@@ -1,4 +1,4 @@
-"""The life of a pill, end to end: typed, completed, inserted, sent, resolved, attached, in the window, out to a provider (seed 001, Lifecycle)."""
+"""The life of a pill, end to end: typed, completed, inserted, sent, resolved, attached, in the window, out to a provider."""
 
 import asyncio
 import threading

@@ -32,7 +32,7 @@ _converter = strict_converter()
 
 @cache
 def item_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema (draft 7) of an item, as the package ships it (seed 000)."""
+    """Return the JSON Schema (draft 7) of an item, as the package ships it (docs/items.md)."""
     schema: Mapping[str, Any] = json.loads(files("polycontext.window.items").joinpath("context_item.schema.json").read_bytes())
     return schema
 

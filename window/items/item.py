@@ -1,4 +1,4 @@
-"""The context item: a piece of code or text that can be put into a prompt (seed 000).
+"""The context item: a piece of code or text that can be put into a prompt (docs/items.md).
 
 Its id is ``ctx-N``, unique and increasing in a process (INV-003); its time is Universal
 Time on the wire: whole seconds since 1900-01-01 UTC.
@@ -124,7 +124,7 @@ def _id(value: object) -> str:
 
 @frozen
 class ContextItem:
-    """Hold a piece of code or text with what is known of it: immutable, id and timestamp included (seed 000).
+    """Hold a piece of code or text with what is known of it: immutable, id and timestamp included (docs/items.md).
 
     `metadata` are JSON data or None; the keys ``filename``, ``start_line``, ``end_line``
     and ``package`` are checked. `timestamp` is an aware datetime or Universal Time; it

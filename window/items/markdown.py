@@ -1,4 +1,4 @@
-"""Items as the markdown that stands in a prompt (seed 000, "Formatting for LLM").
+"""Items as the markdown that stands in a prompt (docs/items.md).
 
 A custom item names its kind in ``metadata["kind"]``. A function that the caller registers for it
 writes what stands below its heading (L-004); without one it is fenced as text is.

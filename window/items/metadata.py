@@ -1,4 +1,4 @@
-"""Metadata of items: any JSON data, with four keys that are known and checked (seed 000, L-003)."""
+"""Metadata of items: any JSON data, with four keys that are known and checked (docs/items.md)."""
 
 import re
 import warnings

@@ -14,7 +14,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes as the name of a tool."""
 
 
-@law("design §5")
+@law('docs/window.md, "Tokens"')
 def counting_repeats(counter: TokenCounter, text: str) -> None:
     """A counter says the same of any text again, never less than nothing, and nothing of no text."""
     count = counter.count(text)
@@ -22,7 +22,7 @@ def counting_repeats(counter: TokenCounter, text: str) -> None:
     holds(count >= 0 and counter.count("") == 0, "0 or more, 0 for no text", (count, counter.count("")))
 
 
-@law("design §5")
+@law('docs/window.md, "Tokens"')
 def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None:
     """Any turn costs at least what its content and its calls' arguments count, and the framing of a message around them."""
     texts = [turn.text, *(call.arguments for call in turn.tool_calls)]
@@ -31,7 +31,7 @@ def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None
     holds(found >= least, f"at least {least}", found)
 
 
-@law("design §5, §7")
+@law('docs/providers.md, "What holds for all"')
 def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes passes its own check, for turns whose calls are paired and of which at least one is the user's."""
     messages = wire.render(turns).messages
@@ -47,7 +47,7 @@ def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: 
     return None
 
 
-@law("design §5")
+@law('docs/providers.md, "What holds for all"')
 def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes it reads back: texts in order (white space at their ends aside), calls in order, each with its result.
 
@@ -63,7 +63,7 @@ def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     agree(answered(again), answered(turns), provider=wire.provider, read=again)
 
 
-@law("design §5, §7")
+@law('docs/providers.md, "What holds for all"')
 def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """A message list that was read is written back as it was, from its turns alone, and reading it did not change it."""
     messages, untouched = wire.render(turns).inline(), wire.render(turns).inline()
@@ -71,7 +71,7 @@ def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Tu
     agree((wire.render(parsed.turns).inline(), messages), (untouched, untouched), provider=wire.provider)
 
 
-@law("design §5, §7")
+@law('docs/providers.md, "What holds for all"')
 def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What is written for the start of a conversation begins what is written for all of it, block for block.
 

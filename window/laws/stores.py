@@ -8,8 +8,8 @@ from polycontext.linearity.law import agree, law, refusal_of
 from polycontext.window.errors import PositionError
 from polycontext.window.store import StoreComonad
 
-_COMONAD = "Uustalu and Vene, Comonadic Notions of Computation; seed 004 Appendix A"
-_STORE = "Control.Comonad.Store; seed 004 §2.1"
+_COMONAD = "Uustalu and Vene, Comonadic Notions of Computation"
+_STORE = "Control.Comonad.Store"
 _FUNCTOR = "the functor laws"
 AnyStore = StoreComonad[Any]
 View = Callable[[AnyStore], Any]
@@ -154,7 +154,7 @@ def positions_outside_are_refused(store: AnyStore, position: int) -> None:
     agree(found, (expected, expected))
 
 
-@law("design §5")
+@law('docs/window.md, "A comonad with a focus"')
 def what_extend_returns_is_a_sequence(store: AnyStore) -> None:
     """`map`, `extend` and `duplicate` return sequences: their length, items and order are those of the positions."""
     values = [store.peek(position) for position in range(store.last + 1)]

@@ -13,7 +13,7 @@ def _reading(window: ContextWindow) -> tuple[object, ...]:
     return window.pos, window.tokens, window.all_turns(), window.open_calls, dict(window.linearity.items()), window.serial
 
 
-@law("design §5")
+@law("docs/window.md")
 def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
     """Append then extract shows the turn: all that it says, with an id and a count where it had none."""
     shown = window.append(turn).extract()
@@ -23,7 +23,7 @@ def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
         agree(shown, expected)
 
 
-@law("design §5")
+@law("docs/window.md")
 def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
     """Append adds one turn behind the others and focuses it, and the window appended to never changes."""
     before = _reading(window)
@@ -33,13 +33,13 @@ def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
     agree(_reading(window), before)
 
 
-@law("design §5")
+@law("docs/window.md")
 def append_ignores_the_focus(window: ContextWindow, turn: Turn, position: int) -> None:
     """Appending goes to the end from wherever the focus is: ``window.seek(p).append(t)`` is ``window.append(t)``."""
     agree(_reading(window.seek(position).append(turn)), _reading(window.append(turn)))
 
 
-@law("design §5")
+@law("docs/window.md")
 def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_turn: Turn) -> None:
     """Two windows appended to one window have its turns and their own one, whichever was made first."""
     left, right = window.append(turn), window.append(other_turn)
@@ -50,7 +50,7 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
     agree(said, [(turn.role, turn.text), (other_turn.role, other_turn.text)])
 
 
-@law("design §5, §7")
+@law("docs/window.md")
 def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
     """Any turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
     before = _reading(window)
@@ -59,7 +59,7 @@ def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -
     agree(_reading(window), before)
 
 
-@law("design §5")
+@law("docs/window.md")
 def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
     """No two turns share an id, and the ledger knows the class of each."""
     ids = [turn.resource_id for turn in window.all_turns()]
@@ -67,7 +67,7 @@ def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
     agree([each for each in ids if each not in window.linearity], [])
 
 
-@law("design §5")
+@law("docs/window.md")
 def sums_equal_recounting(window: ContextWindow) -> None:
     """Running sums are exact: at every position tokens are the sum of the turns up to it, and pressure is their share."""
     counts = [turn.tokens or 0 for turn in window.all_turns()]
@@ -76,7 +76,7 @@ def sums_equal_recounting(window: ContextWindow) -> None:
     agree(list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted])
 
 
-@law("design §5")
+@law("docs/window.md")
 def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
     """Append gives a turn the count of the window's counter, or leaves the one it has; no other count changes."""
     after = window.append(turn).all_turns()
@@ -85,7 +85,7 @@ def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
     agree([each.tokens for each in after], [*counts, expected])
 
 
-@law("design §3")
+@law('docs/window.md, "Turns and atoms"')
 def atoms_partition_the_turns(window: ContextWindow) -> None:
     """Every turn is in exactly one atom, in order, and atoms bill their turns."""
     atoms, turns = window.atoms(), window.all_turns()
@@ -94,7 +94,7 @@ def atoms_partition_the_turns(window: ContextWindow) -> None:
     agree([atom.tokens for atom in atoms], [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms])
 
 
-@law("design §3")
+@law('docs/window.md, "Turns and atoms"')
 def atoms_are_never_split(window: ContextWindow) -> None:
     """A result is in the atom of its call; only the last atom may be open, namely while calls of it have no result."""
     atoms = window.atoms()
@@ -107,7 +107,7 @@ def atoms_are_never_split(window: ContextWindow) -> None:
     agree([atom.is_open for atom in atoms[:-1]], [False] * (len(atoms) - 1))
 
 
-@law("design §3")
+@law('docs/window.md, "Turns and atoms"')
 def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
     """Cutting out an atom leaves all other turns as they were, and the ledger whole: that is how it survives a compression."""
     atoms = window.atoms()
@@ -118,7 +118,7 @@ def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
     agree((cut.tokens, cut.turns_since_compression), (sum(turn.tokens or 0 for turn in left), 0), gone=gone)
 
 
-@law("design §5, §7")
+@law("docs/window.md")
 def clearing_keeps_the_ledger(window: ContextWindow) -> None:
     """A cleared window has no turns and one position; the ledger and the count of ids stay, so that no id returns."""
     empty = window.cleared()

@@ -1,4 +1,4 @@
-"""Pills: references to context in an input buffer, written [@name] (seed 001)."""
+"""Pills: references to context in an input buffer, written [@name] (docs/pills.md)."""
 
 from polycontext.window.pills.codec import document_from_json, document_to_json, pill_from_json, pill_schema, pill_to_json
 from polycontext.window.pills.completion import Completer

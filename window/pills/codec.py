@@ -1,4 +1,4 @@
-"""Pills and documents as JSON data: a pill as the seed's schema says, a document as its text and pills with their places."""
+"""Pills and documents as JSON data: a pill as its schema says, a document as its text and pills with their places."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(("pill", "face", "keymap"
 
 
 def pill_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a pill (seed 001)."""
+    """Return the JSON Schema of a pill (docs/pills.md)."""
     schema: dict[str, Any] = json.loads(files("polycontext.window.pills").joinpath("pill.schema.json").read_bytes())
     return schema
 

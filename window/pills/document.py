@@ -1,4 +1,4 @@
-"""The pill document: what stands in an input buffer, as an immutable text with pills in it (seed 001).
+"""The pill document: what stands in an input buffer, as an immutable text with pills in it (docs/pills.md).
 
 Four invariants hold after any sequence of edits: every pill carries its name and
 properties, every pill stands in its brackets, what is typed behind a pill does not
@@ -186,7 +186,7 @@ class PillDocument:
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
 
-    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":  # noqa: A002 - the seed's word
+    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":  # noqa: A002 - callers say it so
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:

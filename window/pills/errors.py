@@ -1,6 +1,6 @@
-"""What pills refuse: the seed's messages, word for word, and every fact beside them.
+"""What pills refuse: messages that a user is shown as they are, and every fact beside them.
 
-``str(error)`` is what a user is shown (seed 001, "Error Messages"). What was wrong
+``str(error)`` is what a user is shown (docs/pills.md). What was wrong
 and what would be legal are fields, and a note that a traceback prints.
 """
 

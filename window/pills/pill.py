@@ -1,4 +1,4 @@
-"""The pill: the text ``[@name]`` in a document, with the properties that make it one (seed 001)."""
+"""The pill: the text ``[@name]`` in a document, with the properties that make it one (docs/pills.md)."""
 
 import re
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def as_type(value: object, name: str = "") -> PillType:
 
 @frozen
 class TextProperties:
-    """Hold what every character of a pill carries (seed 001, "Text Properties"); None is a property that was lost.
+    """Hold what every character of a pill carries (docs/pills.md); None is a property that was lost.
 
     `pill` is the name, `face` how it looks, `rear_nonsticky` that text typed behind it does not join it,
     `keymap` what clicking and deleting do.

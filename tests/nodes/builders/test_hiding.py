@@ -32,7 +32,7 @@ def _spoken(number: int) -> CurrentTurn:
 
 
 def build(name: str) -> NodeContext:
-    """Build what a node of the seed reads of it."""
+    """Build what one of the four nodes reads of it."""
     session, conversation, turn = leaky()
     return build_context(NODES[name], session.output, conversation, turn)
 

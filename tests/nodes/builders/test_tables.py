@@ -1,4 +1,4 @@
-"""Who consumes what: every cell of the four tables of seed 003, in both directions.
+"""Who consumes what: every cell of the four tables, in both directions.
 
 A row names words that stand in one part of a layer and nowhere else. A node that
 must get the part has all of them in its context, a node that must not get it has none.

@@ -30,7 +30,7 @@ from tests.nodes.entities.kitchen import NOW, kitchen
 GOLDEN = Path(__file__).parent / "golden"
 CELLS = [(mode, tier) for mode in EntityMode for tier in Tier]
 EXPECTED = {
-    # Seed 003 layer 1, "Who Consumes What": Act, Think, Reply, Reply, Think's alternative, Understand.
+    # Who consumes what: Act, Think, Reply, Reply, Think's alternative, Understand.
     EntityMode.FULL: (Detail.FULL, Detail.FULL, Detail.NONE),
     EntityMode.REFS_AND_LABELS: (Detail.REFS_AND_LABELS, Detail.REFS_AND_LABELS, Detail.REFS),
     EntityMode.LABELS_ONLY: (Detail.LABELS, Detail.LABELS, Detail.NONE),
@@ -49,7 +49,7 @@ def test_a_mode_prints_its_golden_file(mode: EntityMode) -> None:
 
 @pytest.mark.parametrize("mode", EntityMode)
 def test_the_table_is_the_seeds(mode: EntityMode) -> None:
-    """The table in the code grants every mode what the seed's table grants its node."""
+    """The table in the code grants every mode what the table in docs/entities.md grants its node."""
     assert tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)) == EXPECTED[mode]
 
 

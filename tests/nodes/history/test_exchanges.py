@@ -24,7 +24,7 @@ def test_routing_cannot_be_changed_from_outside() -> None:
 
 @pytest.mark.parametrize("kind", ["propose", "clarify", "ask_user"])
 def test_pending_kinds_are_the_seed_s(kind: str) -> None:
-    """Each kind of the seed is accepted by its name."""
+    """Each kind is accepted by its name."""
     assert PendingState(kind, "What now?").type is PendingKind(kind)
 
 

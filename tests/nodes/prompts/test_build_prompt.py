@@ -204,7 +204,7 @@ def test_a_prompt_tells_nothing_of_classes_or_ids() -> None:
 
 
 def test_a_prompt_never_reaches_the_props() -> None:
-    """Building a prompt leaves no trace in what a browser gets (seed 004, the prompt leak)."""
+    """Building a prompt leaves no trace in what a browser gets."""
     session = shop()
     session.add_assistant_turn("Both are in hall B.")
     before = session.render()

@@ -20,7 +20,7 @@ def folder(place: Path, **files: str) -> Path:
 
 
 def test_the_package_ships_four_agents() -> None:
-    """The agents of design §8, each with a place for persona and constraints."""
+    """The agents that are shipped, each with a place for persona and constraints."""
     assert set(SHIPPED.system_templates) == {"kgent", "builder", "citizen", "default"}
     assert all("{persona}" in text and "{constraints}" in text for text in SHIPPED.system_templates.values())
     assert set(SHIPPED.section_templates) == {"constraints", "conversation", "task"}

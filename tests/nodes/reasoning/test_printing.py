@@ -66,7 +66,7 @@ def test_golden(node: ReasoningNode) -> None:
 @pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize("part", PARTS)
 def test_each_node_sees_its_parts(node: ReasoningNode, part: str) -> None:
-    """Every cell of the seed's table, in both directions: what a node gets is there whole, the rest is absent whole."""
+    """Every cell of the table in docs/nodes.md, in both directions: what a node gets is there whole, the rest is absent whole."""
     text = format_reasoning_for_prompt(TRACE, node)
     found = [word for word in PARTS[part] if word in text]
     assert found == (PARTS[part] if part in SEES[node] else [])

@@ -1,4 +1,4 @@
-"""Both engines and the pure function take the same inputs and never part (design §7)."""
+"""Both engines and the pure function take the same inputs and never part."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The table of states and inputs, cell by cell (design §7): 4 states, 8 inputs, with and without a live machine."""
+"""The table of states and inputs, cell by cell: 4 states, 8 inputs, with and without a live machine."""
 
 import pytest
 from attrs import evolve

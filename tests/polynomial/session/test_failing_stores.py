@@ -1,4 +1,4 @@
-"""Stores fail, answers are lost, tasks are cancelled: a session is what it was, or what its store has (design §7, Session)."""
+"""Stores fail, answers are lost, tasks are cancelled: a session is what it was, or what its store has."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Items for the tests of items: the seed's own, and generated ones."""
+"""Items for the tests of items: one that is written out, and generated ones."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ JSON = st.recursive(
 
 
 def seed_item(**fields: Any) -> ContextItem:
-    """Return the item of the seed's examples, some fields changed."""
+    """Return the item that is written out, some fields changed."""
     given: dict[str, Any] = {"content": ADD, "type": "code", "metadata": {"filename": "math.lisp", "start_line": 5, "end_line": 7}} | fields
     return ContextItem(**given)
 

@@ -78,7 +78,7 @@ def test_the_shape_is_the_seeds() -> None:
 
 
 def test_the_shipped_schema_is_the_seeds() -> None:
-    """A draft-07 schema with the seed's properties, closed but for the metadata."""
+    """A draft-07 schema with the properties of an item, closed but for the metadata."""
     Draft7Validator.check_schema(dict(item_schema()))
     assert item_schema()["title"] == "Context Item"
     assert item_schema()["required"] == ["id", "type", "content", "timestamp"]

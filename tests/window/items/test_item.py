@@ -1,4 +1,4 @@
-"""An item keeps the five invariants of the seed: type, text, unique id, fixed timestamp, optional metadata."""
+"""An item keeps its five invariants: type, text, unique id, fixed timestamp, optional metadata."""
 
 import copy
 import pickle
@@ -103,7 +103,7 @@ def test_metadata_may_be_absent_or_empty() -> None:
 
 
 def test_the_timestamp_is_universal_time_to_the_second() -> None:
-    """The seed's 3910982400 is the eighth of December 2023, and fractions of a second are cut off."""
+    """3910982400 is the eighth of December 2023, and fractions of a second are cut off."""
     item = seed_item(timestamp=NOON)
     assert item.universal_time == 3910982400 + 12 * 3600
     assert item.timestamp == NOON.replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""Items as markdown: the seed's form, which no content or file name can break."""
+"""Items as markdown: a form which no content or file name can break."""
 
 import re
 from typing import Any

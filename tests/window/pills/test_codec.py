@@ -1,4 +1,4 @@
-"""Pills as JSON: the seed's schema, word for word, accepts what we write, and what it accepts we read."""
+"""Pills as JSON: their schema accepts what we write, and what it accepts we read."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_the_schema_is_the_seed_s() -> None:
 
 
 def test_a_pill_is_written_with_all_its_properties() -> None:
-    """Names and values are the seed's; content is there once it is resolved."""
+    """Names and values are those of the schema; content is there once it is resolved."""
     assert pill_to_json(Pill("src/agent.py"), "x = 1\n") == {
         "name": "src/agent.py",
         "type": "file",

@@ -1,4 +1,4 @@
-"""The pill document: making, removing, editing, visiting, and every row of the seed's error table."""
+"""The pill document: making, removing, editing, visiting, and every row of the table of errors in docs/pills.md."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 
 
 def test_a_pill_is_inserted_at_the_end() -> None:
-    """The text is the seed's format, and the name is in the context list."""
+    """The text is ``[@name]``, and the name is in the context list."""
     assert LOOK.to_text() == "look at [@src/agent.py]"
     assert LOOK.context == ("src/agent.py",)
     assert LOOK.pills == (Pill("src/agent.py", PillType.FILE, 8),)
@@ -108,7 +108,7 @@ def test_visiting_hands_the_pill_to_the_visitor() -> None:
     ],
 )
 def test_an_invalid_name_is_refused(name: str) -> None:
-    """With the seed's message; the document is as it was, and the facts are in fields and in a note."""
+    """With the message that a user is shown; the document is as it was, and the facts are in fields and in a note."""
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill(name)
     assert str(caught.value) == "Invalid context name"
@@ -118,7 +118,7 @@ def test_an_invalid_name_is_refused(name: str) -> None:
 
 
 def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
-    """With the seed's message as well."""
+    """With the message that a user is shown as well."""
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill(None)  # type: ignore[arg-type]
     assert (str(caught.value), caught.value.problem) == ("Invalid context name", "NoneType is not text")
@@ -138,7 +138,7 @@ def test_a_valid_name_comes_back_from_the_text(name: str) -> None:
 
 
 def test_a_duplicate_is_refused() -> None:
-    """With the seed's message; whatever its type or place."""
+    """With the message that a user is shown, whatever its type or place."""
     with pytest.raises(DuplicatePillError) as caught:
         LOOK.insert_pill("src/agent.py", 0, "symbol")
     assert str(caught.value) == "Context already attached"

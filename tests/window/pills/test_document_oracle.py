@@ -1,4 +1,4 @@
-"""The document beside a plain list of characters that carry their property: they agree after every edit (seed 001, Invariants)."""
+"""The document beside a plain list of characters that carry their property: they agree after every edit."""
 
 import pytest
 from hypothesis import strategies as st

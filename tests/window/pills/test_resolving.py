@@ -53,7 +53,7 @@ def test_a_vanished_file_is_a_warning_and_the_rest_is_sent(tmp_path: Path) -> No
 
 
 def test_two_names_of_one_file_attach_it_once(tmp_path: Path) -> None:
-    """The second gives the seed's message."""
+    """The second gives the message that a user is shown."""
     planted(tmp_path, {"a.py": "a"})
     (tmp_path / "b.py").symlink_to("a.py")
     message = resolve_document(PillDocument.parse("[@a.py] [@b.py] [@./a.py]"), [FileResolver([tmp_path])])

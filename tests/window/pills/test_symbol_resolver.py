@@ -136,7 +136,7 @@ def test_what_is_not_defined_is_not_found(root: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "a..b", ".a", "a."])
 def test_what_is_no_dotted_name_is_refused(root: Path, name: str) -> None:
-    """With the seed's message."""
+    """With the message that a user is shown."""
     with pytest.raises(InvalidPillNameError) as caught:
         SymbolResolver([root]).resolve(name)
     assert str(caught.value) == "Invalid context name"

@@ -1,7 +1,4 @@
-"""Appendix A of seed 004, word for word: the comonad laws of the context window.
-
-The seed elides associativity; it is written out here.
-"""
+"""The comonad laws of the context window, as a user would write them down: a few lines without the laws' own machinery."""
 
 from hypothesis import given
 from hypothesis import strategies as st

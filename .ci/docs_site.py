@@ -1,0 +1,154 @@
+"""Build the site: README, docs, and a reference of every name that a package hands out, under build/site/html; check every link in it.
+
+Usage: python .ci/docs_site.py
+
+Sphinx reads a copy of the pages, laid out as in the repository, so that their links hold there too. Any warning ends it with exit code 1; no network is used.
+"""
+
+import ast
+import shutil
+import sys
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from importlib import import_module
+from importlib.util import resolve_name
+from pathlib import Path
+from pkgutil import walk_packages
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "build" / "site"
+CONTENTS = {
+    "Begin": ["docs/quickstart", "docs/concepts", "docs/index"],
+    "Conversations": [
+        "docs/session",
+        "docs/project",
+        "docs/summarisers",
+        "docs/saving",
+        "docs/providers",
+        "docs/epochs",
+        "docs/command-line",
+    ],
+    "What yields": ["docs/pressure", "docs/linearity", "docs/window", "docs/machine"],
+    "Who reads": [
+        "docs/nodes",
+        "docs/entities",
+        "docs/memory",
+        "docs/prompts",
+        "docs/props",
+        "docs/items",
+        "docs/pills",
+        "docs/agent-context",
+    ],
+    "Trust": ["docs/laws", "docs/strict-provider", "docs/strict-openai", "docs/retention", "docs/mutation"],
+}
+"""The pages in the order of the site; those that stand in no group come under *More*."""
+
+
+def packages() -> list[str]:
+    """Return the packages that hand out names: their front doors are the reference."""
+    import polycontext  # noqa: PLC0415 - only where the site is built
+
+    found = [polycontext.__name__, *(each.name for each in walk_packages(polycontext.__path__, "polycontext.") if each.ispkg)]
+    return [name for name in found if hasattr(import_module(name), "__all__")]
+
+
+def reference(package: str, doors: Sequence[str]) -> str:
+    """Return the page of a package: its own names in full, and where those stand that it hands on."""
+    handed = {name: home for name, module in imported(package).items() if (home := door_of(module, doors)) != package}
+    text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :exclude-members: {', '.join(handed)}\n```\n"
+    links = "\n".join(f"- {{py:obj}}`{name} <{home}.{name}>`: see [{home}]({home}.md)" for name, home in sorted(handed.items()))
+    return f"{text}\n## Handed on\n\n{links}\n" if links else text
+
+
+def imported(package: str) -> dict[str, str]:
+    """Return for each name that a package hands out the module that it takes it from, as its stub or its `__init__` says."""
+    module = import_module(package)
+    init = Path(str(module.__file__))
+    stub = init.with_suffix(".pyi")
+    tree = ast.parse((stub if stub.exists() else init).read_text(encoding="utf-8"))
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    names = {
+        alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package) for node in found for alias in node.names
+    }
+    return {name: names.get(name, package) for name in module.__all__}
+
+
+def door_of(module: str, doors: Sequence[str]) -> str:
+    """Return the nearest package above a module, or the module itself, that hands out names."""
+    return max((door for door in doors if f"{module}.".startswith(f"{door}.")), key=len)
+
+
+def lay_out(source: Path) -> None:
+    """Copy what the repository shows, and write the front page and the reference beside it."""
+    shutil.rmtree(source.parent, ignore_errors=True)
+    for folder in ("docs", "examples"):
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
+        shutil.copy(ROOT / page, source / page)
+    (source / "reference").mkdir()
+    doors = packages()
+    for name in doors:
+        (source / "reference" / f"{name}.md").write_text(reference(name, doors), encoding="utf-8")
+    grouped = {page for pages in CONTENTS.values() for page in pages}
+    rest = sorted(page.relative_to(source).with_suffix("").as_posix() for page in (source / "docs").glob("*.md"))
+    groups = {
+        **CONTENTS,
+        "Reference": [f"reference/{name}" for name in doors],
+        "More": [*(page for page in rest if page not in grouped), "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"],
+    }
+    trees = (
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n:titlesonly:\n\n" + "\n".join(pages) + "\n```\n"
+        for caption, pages in groups.items()
+    )
+    with (source / "docs" / "decisions" / "README.md").open("a", encoding="utf-8") as decisions:
+        decisions.write("\n```{toctree}\n:glob:\n:titlesonly:\n\n2*\n```\n")
+    (source / "index.md").write_text("```{include} README.md\n```\n\n" + "\n".join(trees), encoding="utf-8")
+
+
+class _Page(HTMLParser):
+    """Gather what a page links to, and the places in it that can be linked to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.places: set[str] = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self.places |= {name for name in (named.get("id"), named.get("name")) if name}
+        self.targets += [target for target in (named.get("href"), named.get("src")) if target]
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return every link between the pages of a site that leads to no file, or to no place in it."""
+    pages = {page: _Page(page.read_text(encoding="utf-8")) for page in sorted(site.rglob("*.html"))}
+    found: list[str] = []
+    for page, held in pages.items():
+        for target in held.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue  # elsewhere
+            file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not file.exists() or (file in pages and unquote(parts.fragment) not in pages[file].places):
+                found.append(f"{page.relative_to(site)}: {target}")
+    return found
+
+
+def main() -> int:
+    """Build and check the site; return the exit code."""
+    from sphinx.cmd.build import main as sphinx_build  # noqa: PLC0415 - of the group `docs`; the checks above do without
+
+    source, html = SITE / "source", SITE / "html"
+    lay_out(source)
+    code = sphinx_build(["-q", "-W", "--keep-going", "-b", "html", "-c", str(ROOT / ".ci" / "site"), str(source), str(html)])
+    broken = broken_links(html) if code == 0 else []
+    print(*(f"broken link: {link}" for link in broken), sep="\n", end="\n" if broken else "")
+    if code == 0 and not broken:
+        print(f"{sum(1 for _ in html.rglob('*.html'))} pages in {html.relative_to(ROOT)}, every link leads somewhere")
+    return code or bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

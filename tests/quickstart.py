@@ -1,0 +1,52 @@
+"""What the two programs of `docs/quickstart.md` talk to in tests: strict providers over HTTP, with a model that looks at files for a while."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field
+
+from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictServer
+from tests.house import ROOT
+
+PAGE = ROOT / "docs" / "quickstart.md"
+ANSWER = "They are agents that look at files."
+STEPS = 12
+"""Calls until the model knows enough: more than the window of the programs has room for."""
+
+
+@define
+class Looking:
+    """Script a model that lists the files, reads one again and again, and then answers; it remembers how large the requests were."""
+
+    messages: list[int] = field(factory=list)
+
+    def _next(self, request: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
+        self.messages.append(len(request["messages"]))
+        steps = len(self.messages)
+        return None if steps > STEPS else ("list_files", {}) if steps == 1 else ("read_file", {"name": "agent.py"})
+
+    def chat(self, request: Mapping[str, Any]) -> str | dict[str, Any]:
+        """Answer as OpenAI's chat does."""
+        call = self._next(request)
+        if call is None:
+            return ANSWER
+        function = {"name": call[0], "arguments": str(call[1]).replace("'", '"')}
+        return {"role": "assistant", "tool_calls": [{"type": "function", "function": function}]}
+
+    def anthropic(self, request: Mapping[str, Any]) -> str | list[dict[str, Any]]:
+        """Answer as Anthropic's messages do, with signed thinking before every call."""
+        call = self._next(request)
+        if call is None:
+            return ANSWER
+        thought = {"type": "thinking", "thinking": f"I know what {len(self.messages)} looks told me."}
+        return [thought, {"type": "tool_use", "name": call[0], "input": call[1]}]
+
+
+@contextmanager
+def providers() -> Generator[tuple[dict[str, str], Looking, Looking]]:
+    """Serve both providers; yield the environment that leads a program to them, and the models behind them."""
+    chat, anthropic = Looking(), Looking()
+    with StrictServer((StrictChat(chat.chat), StrictAnthropic(anthropic.anthropic))) as server:
+        keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
+        yield {"OPENAI_BASE_URL": f"{server.url}/v1", "ANTHROPIC_BASE_URL": server.url, **keys}, chat, anthropic
