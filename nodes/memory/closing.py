@@ -1,27 +1,19 @@
 """Close an exchange: what happened in it becomes what is remembered (docs/memory.md)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from attrs import define, evolve
 
 from polycontext.linearity import CallerError
-from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, Exchange, open_exchange
+from polycontext.nodes.history import open_exchange
 from polycontext.nodes.memory.conversation import ConversationContext
 from polycontext.nodes.memory.current_exchange import CurrentTurn
-from polycontext.nodes.memory.digest import Digest
 from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import ContextProjector
-from polycontext.window import Role, TokenCounter
+from polycontext.window import TokenCounter
 
-RECENT_TURNS = 5
 TURN_SUMMARIES = 2
 DECISIONS = 10
-USER_TOKENS = 300
-"""How many tokens of what the user said stay in a closed exchange."""
 
 
 @define(slots=False, eq=False)
@@ -69,36 +61,13 @@ def close_turn(
     summary = summarize(turn)
     counter = output.window.counter
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    remembered = conversation if found is None else with_exchange(conversation, found, counter, projector, turn.routing)
+    remembered = conversation if found is None else conversation.after(found, routing=turn.routing, counter=counter, projector=projector)
     remembered = _with_summary(remembered, summary, counter, projector)
     remembered = evolve(remembered, engagement=conversation.engagement.after(summary, engagement, counter=counter), pending=turn.pending)
     for step in turn.steps:
         if step.result is not None:
             remembered = remembered.archive(f"turn_{turn.turn_num}_step_{step.step_num}", step.result)
     return remembered
-
-
-def with_exchange(
-    conversation: ConversationContext,
-    found: Exchange,
-    counter: TokenCounter,
-    projector: ContextProjector | None = None,
-    routing: Mapping[str, Any] | None = None,
-) -> ConversationContext:
-    """Return what is remembered after `found`: it joins the recent exchanges, the oldest of which moves to the digest."""
-    closed = ConversationTurn(
-        user=condense(found.user, USER_TOKENS, role=Role.USER, counter=counter),
-        assistant_summary=condense(found.answer, ANSWER_TOKENS, counter=counter),
-        routing=routing,
-        timestamp=found.timestamp,
-    )
-    turns = (*conversation.recent_turns, closed)
-    return evolve(
-        conversation,
-        recent_turns=turns[-RECENT_TURNS:],
-        history=_grown(conversation.history, [left.lines for left in turns[:-RECENT_TURNS] if left.lines], counter, projector),
-        closed_id=found.last_id,  # the next exchange is looked for behind it
-    )
 
 
 def _with_summary(
@@ -109,15 +78,9 @@ def _with_summary(
     return evolve(
         conversation,
         turn_summaries=summaries[-TURN_SUMMARIES:],
-        reasoning=_grown(conversation.reasoning, [_summary_line(left) for left in summaries[:-TURN_SUMMARIES]], counter, projector),
+        reasoning=conversation.reasoning.extended(map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector),
         understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
     )
-
-
-def _grown(digest: Digest, entries: Iterable[str], counter: TokenCounter, projector: ContextProjector | None) -> Digest:
-    for entry in entries:
-        digest = digest.add(entry, counter=counter, projector=projector)
-    return digest
 
 
 def _summary_line(summary: TurnExecutionSummary) -> str:

@@ -1,9 +1,9 @@
 """What is remembered of the closed exchanges: ``ConversationContext``, with its archive and its theme (docs/memory.md)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from attrs import evolve, field, frozen
@@ -14,16 +14,20 @@ from polycontext.linearity.json_data import freeze, thawed
 from polycontext.nodes.checks import are_texts, is_a, is_text, texts, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import ConversationTurn, PendingState
+from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
+from polycontext.nodes.history.reading import exchanges
 from polycontext.nodes.memory.codec import Stored
 from polycontext.nodes.memory.digest import Digest
 from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
-from polycontext.window import TokenCounter
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.events import ClearEvent, Event, TurnEvent
+from polycontext.pressure import ContextProjector
+from polycontext.window import Role, TokenCounter, Turn
 
-if TYPE_CHECKING:
-    from polycontext.polynomial import ContextSession
-    from polycontext.pressure import ContextProjector
+RECENT_TURNS = 5
+USER_TOKENS = 300
+"""How many tokens of what the user said stay in a closed exchange."""
 
 
 def _content(value: Any) -> Any:
@@ -163,15 +167,44 @@ class ConversationContext(Stored):
     closed_id: str = field(default="", validator=is_text)
 
     @classmethod
-    def from_session(cls, session: "ContextSession", *, projector: "ContextProjector | None" = None) -> "ConversationContext":
+    def from_session(cls, session: ContextSession, *, projector: ContextProjector | None = None) -> "ConversationContext":
         """Return what would be remembered of an existing session, had every answered exchange since the last clear been closed as it ended.
 
         What nodes decided and did is not in a session's journal: steps, goals, entities and results begin with the
         next exchange. `projector` compresses the digest. O(journal).
         """
-        from polycontext.nodes.memory.remembering import remembered  # noqa: PLC0415 - it closes exchanges, hence knows this class
+        conversation = cls()
+        answered = [found for found in exchanges(_since_clear(session.events())) if found.answer]
+        for found in answered:
+            conversation = conversation.after(found, counter=session.window.counter, projector=projector)
+        return evolve(conversation, turn_summaries=(TurnExecutionSummary(len(answered)),)) if answered else conversation
 
-        return remembered(session, projector)
+    def after(
+        self,
+        exchange: Exchange,
+        *,
+        routing: Mapping[str, Any] | None = None,
+        counter: TokenCounter | None = None,
+        projector: ContextProjector | None = None,
+    ) -> "ConversationContext":
+        """Return what is remembered after `exchange`: it joins the recent ones, condensed, and the oldest of them moves to the digest.
+
+        `close_turn` remembers what was done in it as well.
+        """
+        closed = ConversationTurn(
+            user=condense(exchange.user, USER_TOKENS, role=Role.USER, counter=counter),
+            assistant_summary=condense(exchange.answer, ANSWER_TOKENS, counter=counter),
+            routing=routing,
+            timestamp=exchange.timestamp,
+        )
+        turns = (*self.recent_turns, closed)
+        left = [turn.lines for turn in turns[:-RECENT_TURNS] if turn.lines]
+        return evolve(
+            self,
+            recent_turns=turns[-RECENT_TURNS:],
+            history=self.history.extended(left, counter=counter, projector=projector),
+            closed_id=exchange.last_id,  # the next exchange is looked for behind it
+        )
 
     @property
     def history_summary(self) -> str:
@@ -225,3 +258,13 @@ class ConversationContext(Stored):
         if key not in self.content_archive:
             raise UnknownNameError("archived content", str(key), near=tuple(get_close_matches(str(key), self.content_archive)))
         return self.id_registry.hide_ids(self.content_archive[key], type)
+
+
+def _since_clear(events: Iterable[Event]) -> Iterable[Turn]:
+    turns: list[Turn] = []
+    for event in events:
+        if isinstance(event, ClearEvent):
+            turns.clear()
+        elif isinstance(event, TurnEvent):
+            turns.append(event.turn)
+    return turns

@@ -6,6 +6,8 @@ and folds with its neighbours when there are many. So an entry costs the same
 whether ten came before it or ten thousand.
 """
 
+from collections.abc import Iterable
+
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, ResourceClass
@@ -111,6 +113,13 @@ class Digest:
             window = (projector or _PROJECTOR).compress(window, target).window
         standing = {entry.turn.resource_id: entry for entry in entries}
         return evolve(self, entries=[standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns()])
+
+    def extended(self, texts: Iterable[str], *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
+        """Return the digest with `texts` as its newest entries, one after the other; see `add`."""
+        digest = self
+        for text in texts:
+            digest = digest.add(text, counter=counter, projector=projector)
+        return digest
 
 
 def _text_of(window: ContextWindow) -> str:

@@ -7,7 +7,7 @@ import pytest
 from polycontext import ContextSession, ResourceClass
 from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
-from polycontext.nodes.memory.closing import ClosedTurnError
+from polycontext.nodes.memory import ClosedTurnError
 from polycontext.nodes.testing import FAST
 from polycontext.window import ContextItem
 
