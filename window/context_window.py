@@ -178,6 +178,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.linearity
 
     @property
+    def classifier(self) -> Classifier:
+        """Return the rule that gives turns their classes."""
+        return self._rules.classifier
+
+    @property
     def has_task(self) -> bool:
         """Tell whether the user has spoken: what comes first is the task."""
         return self._contents.has_task

@@ -182,8 +182,9 @@ class ContextSession(ReadableSession):
     ) -> ContextOutput:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
-        `resource_class` overrules the classifier. What the user says and can never fit whole is refused, or with
-        ``oversize="cut"`` taken in REQUIRED and cut in the view. What the model said or a tool answered always gets in.
+        `resource_class` overrules the classifier. What the user says and does not fit beside the rules of the system is refused, or with
+        ``oversize="cut"`` taken in REQUIRED and cut in the view, as is what only the other pinned turns leave no room for. What the
+        model said or a tool answered always gets in.
 
         Raises:
             IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).

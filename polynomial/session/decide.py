@@ -27,7 +27,7 @@ from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading
 from polycontext.pressure.plan import unbinding_plan
-from polycontext.window import ContextItem, ContextWindow, Epoch, Role, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Epoch, Role, Turn, count_turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
@@ -169,7 +169,9 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
         draft = draft.take(context_input)
     except ContextOverflowError:
         asked = context_input.turn.role in (Role.USER, Role.SYSTEM)
-        if asked and (not cut or context_input.turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED):
+        if asked and not (cut or (auto and _fits_beside_the_rules(conversation.window, context_input))):
+            raise
+        if context_input.turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED:
             raise
         # What is taken in cut is REQUIRED: a class that keeps it whole would be a dead end.
         draft = (draft.cutting() if asked else draft).take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
@@ -178,6 +180,12 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
         return (yield from _compressed(draft))
     return draft
+
+
+def _fits_beside_the_rules(window: ContextWindow, context_input: ContextInput) -> bool:
+    """Tell whether a turn would have room if nothing but system turns stood before it: then what else is pinned is no reason to refuse it."""
+    rules = sum(turn.tokens or 0 for turn in window.all_turns() if turn.role is Role.SYSTEM)
+    return REQUEST_OVERHEAD + rules + count_turn(window.counter, context_input.turn) <= window.max_tokens
 
 
 def _wants_room(conversation: Conversation) -> bool:

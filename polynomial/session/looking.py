@@ -6,10 +6,14 @@ from datetime import datetime
 from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity.classifying.classifier import default_classifier
+from polycontext.linearity.tag import Tag
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.log import Log
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
+from polycontext.window.items.attachment import attachment_of
+from polycontext.window.opening import is_opening
 from polycontext.window.text.relevance import by_relevance
 from polycontext.window.text.terms import plain_terms
 
@@ -26,7 +30,7 @@ def searched(log: Log, text: str, limit: int) -> tuple[Turn, ...]:
         raise InvalidOptionError("limit", limit, "a whole number of turns, at least 1")
     terms = {term.casefold() for term in plain_terms(text)}
     # Most turns share nothing: looking for a part of a text is far cheaper than reading its terms.
-    found = [turn for turn in log if any(term in said for said in (_said(turn).casefold(),) for term in terms)]
+    found = [turn for turn in log if any(map(_said(turn).casefold().__contains__, terms))]
     return tuple(found[place] for place in by_relevance(list(map(_said, found)), text)[:limit])
 
 
@@ -38,7 +42,7 @@ def _said(turn: Turn) -> str:
 class Explained:
     """Say what became of a turn.
 
-    `by` and `why` tell who gave its class and for what reason, `at` when. `place` is its index in the view, None where it is not
+    `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``, ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is its index in the view, None where it is not
     there word for word; then `stands_for_it` is the id of the gist that stands for it, None where nothing does, and `since` the
     revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``.
     """
@@ -67,11 +71,36 @@ def explained(conversation: Conversation, events: Sequence[Event], resource_id: 
     tag = conversation.window.linearity.tag_of(resource_id)
     turns = conversation.window.all_turns()
     place = next((place for place, turn in enumerate(turns) if turn.resource_id == resource_id), None)
-    known = (resource_id, tag.resource_class, tag.provenance, tag.rationale, tag.when, place)
+    by, why = _given(conversation, resource_id, tag) if tag.provenance == "append" else (tag.provenance, tag.rationale)
+    known = (resource_id, tag.resource_class, by, why, tag.when, place)
     if place is not None:
         return Explained(*known)
     gist = next((turn.resource_id for turn in turns if resource_id in turn.sources), None)
     return Explained(*known, gist, *_left(events, resource_id))
+
+
+def _given(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str, str]:
+    """Return who gave the class with which a turn came in, and why, as far as that is known: the journal tells pins and classes alone."""
+    if tag.pinned:
+        return "caller", tag.rationale
+    log = conversation.log
+    if (
+        tag.resource_class is ResourceClass.REQUIRED
+        or conversation.window.classifier is not default_classifier
+        or not log.knows(resource_id)
+    ):
+        return "append", tag.rationale
+    turn = log[log.place(resource_id)]
+    if tag.resource_class is ResourceClass.DROPPABLE:
+        return "classifier", "it acknowledges, or says nothing"
+    if turn.role is Role.SYSTEM:
+        return "classifier", "the system says it"
+    return "classifier", "the task" if _is_task(log, turn) else "a standing demand"
+
+
+def _is_task(log: Log, turn: Turn) -> bool:
+    said = (each for each in log if each.role is Role.USER and not is_opening(each) and attachment_of(each) is None)
+    return next(said, None) is turn
 
 
 def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:

@@ -77,6 +77,30 @@ def test_what_became_of_a_turn() -> None:
     assert "nothing in the view stands for it" in str(told.explain(last))
 
 
+def test_who_gave_a_class_and_why() -> None:
+    """The classifier by its default rule, the caller, and nobody known where the journal does not tell."""
+    told = ContextSession(max_tokens=8_000, counter=FAST)
+    told.add_system("Be brief.")
+    told.add_user_turn("Paint the house.")
+    told.add_assistant_turn("Gladly.")
+    told.add_user_turn("Never use red.")
+    told.add_user_turn("thanks!")
+    told.add_user_turn("The door is green.", resource_class="preserved")
+    given = [(each.by, each.why) for each in map(told.explain, (turn.resource_id for turn in told.log()))]
+    assert given == [
+        ("classifier", "the system says it"),
+        ("classifier", "the task"),
+        ("append", ""),
+        ("classifier", "a standing demand"),
+        ("classifier", "it acknowledges, or says nothing"),
+        ("caller", ""),
+    ]
+    assert "PRESERVED, by classifier at " in str(told.explain("t2"))
+    own = ContextSession(max_tokens=8_000, counter=FAST, classifier=lambda *_: ResourceClass.PRESERVED)
+    own.add_user_turn("Paint the house.")
+    assert (own.explain("t1").by, own.explain("t1").why) == ("append", "")
+
+
 def session_at(told: ContextSession, revision: int) -> ContextSession:
     """Return what the session was at `revision`, by replaying its journal."""
     from polycontext.polynomial.stores.in_memory import InMemoryStore  # noqa: PLC0415

@@ -402,3 +402,25 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
         states.append([_asks_again(session, number, "no such file" if number < 2 else last) for number in range(3)])
         assert 0.6 < session.pressure < 0.7
     assert states == [["ACCUMULATING", "ACCUMULATING", "PRESSURED"], ["ACCUMULATING"] * 3]
+
+
+def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_no_room() -> None:
+    """The task stays whole, what was said now is cut in the view and whole in the log; what does not fit beside the rules is refused."""
+    session = ContextSession(max_tokens=200, counter=FAST)
+    session.add_system("Be brief.")
+    session.add_user_turn("Repair the fence. " * 15)
+    session.add_assistant_turn("Gladly.")
+    before = session.window
+    with pytest.raises(ContextOverflowError):
+        session.add_user_turn("Look at this board. " * 60)
+    assert session.window is before
+    said = "Look at this board. " * 30
+    window = session.add_user_turn(said).window
+    assert [turn.text for turn in window.all_turns()][1] == "Repair the fence. " * 15
+    assert window.all_turns()[-1].text.startswith("[Cut; the whole is ")
+    assert session.log()[-1].text == said
+    assert window.total_tokens <= 200
+    careful = ContextSession(max_tokens=200, counter=FAST, auto=False)
+    careful.add_user_turn("Repair the fence. " * 15)
+    with pytest.raises(ContextOverflowError):
+        careful.add_user_turn(said)
