@@ -100,6 +100,9 @@ def as_summariser(given: Any) -> Any:
     return _Coroutine(given) if iscoroutinefunction(given) else _Function(given)
 
 
+LEAST_ASKED = 16
+"""For fewer tokens no summariser of the caller's is asked: an extract says as much, and is no failure."""
+
 Reading = Callable[[RememberingSummariser, GistJob], Any]
 """Returns what a summariser may say for a job, whatever it read of the conversation before."""
 

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.errors import ConflictError
 from polycontext.pressure.fulfilment import (
+    LEAST_ASKED,
     AsyncSummariser,
     Fulfilment,
     Gisted,
@@ -218,8 +219,9 @@ class ContextProjector:
         return expand_view(view)
 
     def _ask(self, plan: Plan, job: GistJob, reading: Reading | None) -> str:
-        counter, summariser = plan.window.counter, self.summariser
+        counter = plan.window.counter
         room = body_allowance(job, counter)
+        summariser = self.summariser if self._is_asked(room) else default_summariser()
         if not isinstance(summariser, Summariser):
             raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
         if reading is None or not isinstance(summariser, RememberingSummariser):
@@ -227,13 +229,17 @@ class ContextProjector:
         former = next((turn for turn in job.sources if is_summary(turn)), None)
         return summariser.write(reading(summariser, job), room, counter=counter, query=plan.query, former=former)
 
+    def _is_asked(self, room: int) -> bool:
+        return room >= LEAST_ASKED or isinstance(self.summariser, RememberingSummariser)
+
     async def _aoffer(self, plan: Plan, job: GistJob, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
         summariser, counter = self.summariser, plan.window.counter
         try:
-            if isinstance(summariser, AsyncSummariser):
-                return await summariser.asummarise(job.reads, body_allowance(job, counter), counter=counter, query=plan.query), None
+            room = body_allowance(job, counter)
+            if isinstance(summariser, AsyncSummariser) and self._is_asked(room):
+                return await summariser.asummarise(job.reads, room, counter=counter, query=plan.query), None
             return await asyncio.to_thread(self._ask, plan, job, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
             return None, f"the summariser failed: {type(error).__name__}: {error}"

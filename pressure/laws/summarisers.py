@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.fulfilment import Summariser
+from polycontext.pressure.fulfilment import LEAST_ASKED, Summariser
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
 _ENOUGH = 40
@@ -12,16 +12,26 @@ _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 
 @law(_SUMMARISER)
 def summaries_keep_to_their_allowance(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
-    """A summary takes at most the tokens it was allowed, by the counter it was given."""
-    tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
-    holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens)
+    """A summary takes at most the tokens it was allowed, by the counter it was given; for fewer than 16 it is never asked."""
+    if allowance >= LEAST_ASKED:
+        tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
+        holds(tokens <= allowance, f"at most {allowance} tokens", tokens)
 
 
 @law(_SUMMARISER)
 def summaries_are_storable_text(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
     """A summary is text that a turn can hold: a string without lone surrogates."""
-    summary: object = summariser.summarise(turns, allowance, counter=counter)
+    summary: object = summariser.summarise(turns, max(allowance, LEAST_ASKED), counter=counter)
     holds(_is_storable(summary), "storable text", summary)
+
+
+@law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
+def offline_summaries_keep_to_any_allowance(
+    offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
+) -> None:
+    """The offline summariser takes at most the tokens it was allowed, however few."""
+    tokens = counter.count(offline_summariser.summarise(turns, allowance, counter=counter))
+    holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens)
 
 
 @law(f"{_SUMMARISER}: the offline default, no demand of the protocol")

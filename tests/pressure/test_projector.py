@@ -388,3 +388,24 @@ def test_a_compressed_window_still_refuses_what_is_out_of_order() -> None:
 
 
 _REAL = TiktokenCounter("o200k_base")
+
+
+def test_a_summariser_of_the_callers_is_not_asked_for_a_word_or_two() -> None:
+    """Where less than 16 tokens are left an extract stands, and that is no rejection; neither sync nor async."""
+    asked: list[int] = []
+
+    def counting(turns: Sequence[Turn], max_tokens: int) -> str:
+        asked.append(max_tokens)
+        return "x"
+
+    async def acounting(turns: Sequence[Turn], max_tokens: int) -> str:
+        return counting(turns, max_tokens)
+
+    window = extended(opened(2_000), [user("Paint the fence, please."), *talk(12), user("well?")])
+    for target in (0.0, 0.05, 0.1, 0.3):
+        done = ContextProjector(counting).compress(window, target)
+        adone = asyncio.run(ContextProjector(acounting).acompress(window, target))
+        assert (done.rejections, adone.rejections) == ((), ())
+        assert done.gisted
+    assert asked
+    assert min(asked) >= 16

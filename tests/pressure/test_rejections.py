@@ -66,7 +66,7 @@ def test_a_bad_offer_costs_its_own_gist_only() -> None:
 def test_an_interruption_is_no_bad_offer(error: type[BaseException]) -> None:
     """What is meant to stop the program does."""
     with pytest.raises(error):
-        ContextProjector(Says(error())).compress(grown(), 0.1)
+        ContextProjector(Says(error())).compress(grown(), 0.4)
 
 
 class Wordy:
@@ -136,7 +136,7 @@ def test_ids_stay_unique_when_a_gist_was_refused() -> None:
 def test_any_text_of_a_summariser_gives_a_legal_window(text: str) -> None:
     """Accepted or refused: the compressed window counts right and holds its promise."""
     window = grown()
-    done = ContextProjector(Says(text)).compress(window, 0.1)
+    done = ContextProjector(Says(text)).compress(window, 0.4)
     assert done.window.tokens == sum(turn.tokens or 0 for turn in done.window.all_turns()) <= done.plan.tokens_promised
     for turn in done.window.all_turns():
         if is_summary(turn) and not done.rejections:

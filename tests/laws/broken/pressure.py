@@ -460,6 +460,11 @@ breaks(
     summarisers.summaries_keep_to_their_allowance, "a summariser that ignores its budget", lambda law: law(Says(LONG), talk(4), 40, FAST)
 )
 breaks(
+    summarisers.offline_summaries_keep_to_any_allowance,
+    "an extract of one word, where none is allowed",
+    lambda law: law(Says("word"), talk(4), 0, FAST),
+)
+breaks(
     summarisers.summaries_are_storable_text,
     "a summariser that returns what no turn can hold",
     lambda law: law(Says("fine\ud800"), talk(4), 40, FAST),
