@@ -20,13 +20,13 @@ def first_half(body: str) -> str:
 def behind(candidates: Candidates, frozen: str) -> Candidates:
     """Return the candidates of the lines behind the last one that `frozen` quotes; all of them where it quotes none.
 
-    Lines are found again in order: by their label, and by a segment that stands in them.
+    Lines are found again in order: by what they begin with, and by a segment that stands in them.
     """
     lines = map(_plain, _NEW_LINE.split(frozen))
     quoted, last = next(lines), -1
     for segment in candidates.segments:
         line = candidates.lines[segment.line]
-        if segment.line > last and quoted.startswith(line.label) and _plain(segment.text) in quoted:
+        if segment.line > last and quoted.startswith(line.head) and _plain(segment.text) in quoted:
             last, quoted = segment.line, next(lines, "\0")
     return candidates.behind(last)
 

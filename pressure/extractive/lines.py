@@ -28,8 +28,8 @@ _TOOL = "tool"
 _EARLIER = "earlier"
 """Stands before what a gist that came in says in another's name."""
 _LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
-_SPOKEN_LINE = re.compile(r"((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
-_CALL_LINE = re.compile(r"([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
+_SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
+_CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
 
@@ -48,6 +48,7 @@ class Line:
 
     `role` is the speaker's, `answers` tells that the turn before ended with a
     question, `standing` says where in the text standing constraints are. A later line of the same `key` has the current text.
+    `id` is the turn's where it is to be shown.
     """
 
     kind: LineKind
@@ -59,6 +60,12 @@ class Line:
     answers: bool = False
     standing: tuple[Span, ...] = ()
     key: str = ""
+    id: str = ""
+
+    @property
+    def head(self) -> str:
+        """Return what the line begins with: the id of its turn where that is shown, and the label."""
+        return f"[{self.id}] {self.label}" if self.id else self.label
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -71,8 +78,13 @@ class Line:
         return evolve(self, body="", call="", standing=())
 
 
-def lines_of(turns: Sequence[Turn]) -> list[Line]:
-    """Return the lines of `turns` in order, each result on the line of its call (paired by adjacency)."""
+def lines_of(turns: Sequence[Turn], *, ids: bool = False) -> list[Line]:
+    """Return the lines of `turns` in order, each result on the line of its call (paired by adjacency); with `ids`, each shows its turn's."""
+    lines = _lines_of(turns)
+    return [evolve(line, id=turns[line.turn].resource_id) if line.label else line for line in lines] if ids else lines
+
+
+def _lines_of(turns: Sequence[Turn]) -> list[Line]:
     lines: list[Line] = []
     open_calls: dict[str, int] = {}
     asked = False
@@ -178,9 +190,9 @@ def print_line(line: Line, call: Sequence[str], body: Sequence[str]) -> str:
         case LineKind.PLAIN:
             return text
         case LineKind.SPOKEN:
-            return f"{line.label}: {text}" if text else ""
+            return f"{line.head}: {text}" if text else ""
         case LineKind.CALL:
-            called = f"{line.label}({head})" if head else line.label
+            called = f"{line.head}({head})" if head else line.head
             return f"{called} -> {text}" if text else called if head else ""
 
 

@@ -88,21 +88,21 @@ class Candidates:
         return Candidates(segments, lines, book, openings, self.turns, self.read)
 
 
-def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: TokenCounter) -> Candidates:
+def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: TokenCounter, *, ids: bool = False) -> Candidates:
     """Return `known` and the segments of `turns`, each counted once; what is said again later, or anew, is not there twice."""
-    lines = _newest([evolve(line, turn=known.turns + line.turn) for line in lines_of(turns)])
+    lines = _newest([evolve(line, turn=known.turns + line.turn) for line in lines_of(turns, ids=ids)])
     known = known.without({line.key for line in lines if line.key})
     book = known.book.copy()
     fresh = [segment for number, line in enumerate(lines, known.read) for segment in _segments(number, line, bonuses, book)]
     for segment in fresh:
         segment.cost = counter.count(segment.text) + _GAP_TOKENS
-    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.label for line in lines}}
+    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.head for line in lines}}
     numbered = dict(enumerate(lines, known.read))
     return Candidates(
         (*known.segments, *fresh),
         {**known.lines, **{number: line.bare for number, line in numbered.items()}},
         book,
-        {**known.openings, **{number: costs[line.label] for number, line in numbered.items()}},
+        {**known.openings, **{number: costs[line.head] for number, line in numbered.items()}},
         known.turns + len(turns),
         known.read + len(lines),
     )

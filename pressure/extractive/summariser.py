@@ -39,7 +39,8 @@ class ExtractiveSummariser:
     `failure_bonus` that of an error line and its nearest frame, `decision_bonus`
     that of words that settle a matter, and 1 + `query_bonus` that of a piece which
     speaks of all that the query asks. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's
-    cache then holds more), before all of it is chosen anew. Time is close to linear in the text.
+    cache then holds more), before all of it is chosen anew. With `ids` every line begins with the id of its turn, which
+    `ContextSession.recall` takes: about five tokens a line. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
     >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two. How is your day going?")]
@@ -52,6 +53,7 @@ class ExtractiveSummariser:
     decision_bonus: float = field(default=1.5, validator=validators.ge(0))
     query_bonus: float = field(default=5.0, validator=validators.ge(0))
     frozen: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
+    ids: bool = field(default=False, validator=validators.instance_of(bool))
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
         """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
@@ -65,7 +67,7 @@ class ExtractiveSummariser:
     def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
         """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
         bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus, self.query_bonus)
-        candidates = read(known or Candidates(), turns, bonuses, counter)
+        candidates = read(known or Candidates(), turns, bonuses, counter, ids=self.ids)
         return candidates if most is None or candidates.cost <= _SLACK * most else candidates.within(most)
 
     def write(

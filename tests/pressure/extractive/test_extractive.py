@@ -1,6 +1,7 @@
 """The extractive summariser: always within its tokens, always words that were said, the ones that matter first."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
-from polycontext.nodes.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS, Move, conversations
-from polycontext.pressure import AsyncSummariser, ExtractiveSummariser, Summariser
-from polycontext.window import TokenCounter, Turn
+from polycontext import ContextSession
+from polycontext.nodes.testing import ANY_TEXT, FAST, HOSTILE_TEXTS, TEXTS, Move, conversations
+from polycontext.pressure import AsyncSummariser, ContextProjector, ExtractiveSummariser, Summariser
+from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.pressure.extractive.extractive_samples import COUNTERS, EXACT, LETTERS, Noting, assistant, called, gist, summarise, user
 
 
@@ -172,3 +174,29 @@ def test_the_benchmark_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr("benchmarks.summariser_quality.DATA", tmp_path / "absent")
     assert main([]) == 2
     assert "shared/data" in capsys.readouterr().err
+
+
+def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
+    """What is recalled by one is the turn of the line; a call and its result are one line, and superseded ones are still told once."""
+    session = ContextSession(max_tokens=400, counter=FAST, projector=ContextProjector(ExtractiveSummariser(ids=True, frozen=1)))
+    session.add_user_turn("Salt the soups.")
+    for number in range(40):
+        session.add_assistant_turn(None, tool_calls=[ToolCall("c", "weigh", f'{{"pot": {number % 20}}}')])
+        session.add_tool_turn(f"Pot {number % 20} has {number * 13} grams.", tool_call_id="c")
+        session.add_user_turn(f"How much salt goes into pot {number}?")
+        session.add_assistant_turn(f"It wants {number * 7} grams.")
+    (gist,) = (turn for turn in session.window.all_turns() if turn.is_gist)
+    lines = gist.text.splitlines()[1:]
+    shown = [re.match(r"\[(t\d+)\] (.*)", line) for line in lines if not line.startswith(" ")]
+    assert len(shown) > 3
+    log = {turn.resource_id: turn for turn in session.log()}
+    for found in shown:
+        assert found is not None
+        turn = log[found[1]]
+        said = found[2].removeprefix(f"{turn.role}: ").split(" … ")[0]
+        assert said.startswith("weigh") or said in turn.text
+    recalled = session.recall([shown[0][1]] if shown[0] else [])
+    assert shown[0] is not None
+    assert shown[0][1] in [turn.resource_id for turn in recalled.window.all_turns()]
+    again = ExtractiveSummariser(ids=True).summarise([gist], 60, counter=FAST)
+    assert not re.search(r"\] \[", again)
