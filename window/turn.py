@@ -5,6 +5,7 @@ once, here, so that everything behind this door may rely on storable text and a
 known role.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +19,8 @@ from polycontext.linearity.tag import UNIX_EPOCH, in_utc
 from polycontext.window.errors import InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.sources import Sources
+
+_ID = re.compile(r"[^\s\[\]<>\"'&\x00-\x20\x7f-\x9f\u2028-\u202e]{1,200}")
 
 GIST = "gist"
 """The metadata key of a turn that stands for others which nobody here knows: a gist of an earlier request that came back in a list."""
@@ -44,8 +47,8 @@ class ToolCall:
     arguments: str = field(default="{}", validator=lambda _, a, v: _text(v, "tool_calls.arguments"))
 
 
-def _text(value: object, name: str) -> None:
-    check_text(value, name, InvalidTurnError)
+def _text(value: object, name: str) -> str:
+    return check_text(value, name, InvalidTurnError)
 
 
 def _nonempty(value: object, name: str) -> None:
@@ -60,6 +63,14 @@ def _role(value: object) -> Role:
         return Role(value)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidTurnError("role", f"unknown role {value!r}", ", ".join(Role)) from None
+
+
+def _check_id(value: object) -> None:
+    # Ids stand in gists and in markup: what would end a frame there, or open a tag, is no id.
+    if _ID.fullmatch(_text(value, "resource_id")) is None:
+        raise InvalidTurnError(
+            "resource_id", f"{value!r:.60} is no id", "1 to 200 printable characters without white space, brackets, quotes, <, > or &"
+        )
 
 
 def _aware(value: object) -> datetime:
@@ -147,7 +158,7 @@ class Turn:
         if self.name is not None:
             _text(self.name, "name")
         if self.resource_id != "":
-            _text(self.resource_id, "resource_id")
+            _check_id(self.resource_id)
         if self.tokens is not None:
             self._check_tokens()
         if self.parts:

@@ -201,3 +201,16 @@ def test_stamping_a_turn_gives_it_a_time_and_takes_its_count(text: str, moment: 
     assert (turn.timestamp, turn.tokens) == (UNIX_EPOCH, 5)
     with pytest.raises(InvalidTurnError, match="naive"):
         turn.stamped(moment.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize("resource_id", ["t 1", "t\n1", "<b>t1</b>", "[t1]", 'a"b', "a&b", "x" * 201, "t\u202e1", "t\x001"])
+def test_an_id_that_could_end_a_frame_or_open_a_tag_is_refused(resource_id: str) -> None:
+    """Ids stand in gists and in markup; the error says what is legal."""
+    with pytest.raises(InvalidTurnError, match=r"resource_id.*1 to 200 printable characters"):
+        Turn("user", "hello", resource_id=resource_id)
+
+
+@pytest.mark.parametrize("resource_id", ["t1", "g17", "msg_01XfD", "réunion-7", "a.b:c/d#e", "x" * 200])
+def test_ids_of_other_systems_are_ids(resource_id: str) -> None:
+    """Whatever has no white space and no signs of markup."""
+    assert Turn("user", "hello", resource_id=resource_id).resource_id == resource_id
