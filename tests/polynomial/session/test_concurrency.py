@@ -188,7 +188,7 @@ def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
     async def scene() -> None:
         summariser = SlowSummariser()
         session = add_all(session_with(summariser), chat(13, 45))
-        task = asyncio.create_task(session.acompress(0.1))
+        task = asyncio.create_task(session.acompress(0.3))
         await summariser.started.wait()
         session.add_user_turn("I could not wait")
         revision = session.revision

@@ -196,9 +196,9 @@ def test_a_summariser_that_writes_costs_its_own_gist(way: str, tasks: bool) -> N
     helper.act = awriting if way == "asummariser" else writing
 
     async def scene() -> ContextOutput:
-        return await session.acompress(0.1)
+        return await session.acompress(0.4)
 
-    output = asyncio.run(scene()) if tasks else session.compress(0.1)
+    output = asyncio.run(scene()) if tasks else session.compress(0.4)
     assert output.compression is not None
     assert [REFUSED in each.reason for each in output.compression.rejections] == [True]
     assert output.state is ContextState.COMPRESSED
