@@ -309,7 +309,7 @@ breaks(
 def marking(first: ContextWindow, second: ContextWindow) -> ContextWindow:
     """Merge, and rename what need not be renamed."""
     for turn in second.all_turns():
-        first = first.append(evolve(turn, resource_id=f"{turn.resource_id}'"), second.class_of(turn))
+        first = first.append(evolve(turn, resource_id=f"{turn.resource_id}-other"), second.class_of(turn))
     return first
 
 
