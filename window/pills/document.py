@@ -149,7 +149,7 @@ class PillDocument:
         self,
         name: str,
         at: int | None = None,
-        type: PillType | str = PillType.FILE,  # noqa: A002 - the seed's word
+        type: PillType | str = PillType.FILE,  # noqa: A002 - callers say it so
         *,
         duplicate: Duplicate = "error",
     ) -> "PillDocument":

@@ -56,7 +56,9 @@ def _problem(name: str) -> str | None:
         return f"has {len(name)} characters"
     if not name.isprintable():
         return "has a character that cannot be printed"
-    return None if _WHOLE.fullmatch(name) else "has a bracket without its partner, or a pill inside"
+    # Counted as well: Python before 3.11.4 takes "a[b" for a match of a possessive pattern.
+    paired = name.count("[") == name.count("]") and _WHOLE.fullmatch(name)
+    return None if paired else "has a bracket without its partner, or a pill inside"
 
 
 class PillType(StrEnum):
