@@ -4,7 +4,7 @@ Each of these takes at most a quarter of the budget that the node declares. Rule
 the others yield where the room is short.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.classifying.constraints import constraint_sentences
@@ -13,7 +13,7 @@ from polycontext.nodes.fitting import condense, shared
 from polycontext.nodes.prompt_text import one_line, quoted
 from polycontext.pressure.extractive.lines import Line, LineKind, lines_of
 from polycontext.pressure.gist import is_summary
-from polycontext.window import ContextWindow, Role, TokenCounter, Turn
+from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
 _WAS_ATTACHED = "attached "
@@ -26,10 +26,11 @@ SHARE = 0.25
 def _pinned(material: Material) -> Iterable[str]:
     """Return what user and assistant said that is PRESERVED, and what the user demanded that is not, but for what stands among the recent."""
     window = material.output.window
-    recent = "\n".join(f"{turn.user}\n{turn.assistant_summary}" for turn in material.history.recent_turns)
-    said = [(turn.role, text) for turn in window.all_turns() for text in _standing(window, turn) if text not in recent]
+    recent = "".join(f"\n{turn.user}\n{turn.assistant_summary}\n" for turn in material.history.recent_turns)
+    # By whole lines: what is short stands by accident in many a word.
+    said = [(turn.role, text) for turn in window.all_turns() for text in _standing(window, turn) if f"\n{text}\n" not in recent]
     for role, label in ((Role.USER, "The user said, and it still holds"), (Role.ASSISTANT, "The assistant said, and it still holds")):
-        yield from _within(material, label, [text for each, text in said if each is role], role)
+        yield from _within(material, [(label, text) for each, text in said if each is role], role)
 
 
 def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
@@ -52,59 +53,59 @@ def _results(material: Material) -> Iterable[str]:
     """Return the results of tools that somebody pinned: data, for those that read data."""
     window = material.output.window
     pinned = [turn.text for turn in window.all_turns() if turn.role is Role.TOOL and window.class_of(turn) is ResourceClass.PRESERVED]
-    return _within(material, "Pinned", pinned, Role.ASSISTANT)
+    return _within(material, [("Pinned", text) for text in pinned], Role.ASSISTANT)
 
 
 def _rules(material: Material) -> Iterable[str]:
-    rules = [turn.text for turn in material.output.window.all_turns() if turn.role is Role.SYSTEM]
-    return _within(material, "Rules", rules, Role.SYSTEM)
+    rules = [("Rules", turn.text) for turn in material.output.window.all_turns() if turn.role is Role.SYSTEM]
+    return _within(material, rules, Role.SYSTEM)
 
 
 def _attached(material: Material) -> Iterator[str]:
     """Yield what the user attached: what it holds, or its outline where a gist stands for it."""
-    for turn in material.output.window.all_turns():
-        attachment = attachment_of(turn)
-        if attachment is not None:
-            yield from _within(material, f"Attached {one_line(attachment.mention)}", [fenced_text(turn.text)[1]], Role.USER)
-        elif is_summary(turn):
-            yield from (quoted(line.body).capitalize() for line in lines_of([turn]) if line.body.startswith(_WAS_ATTACHED))
+    turns = material.output.window.all_turns()
+    held = [(attachment, fenced_text(turn.text)[1]) for turn in turns if (attachment := attachment_of(turn)) is not None]
+    yield from _within(material, [(f"Attached {one_line(attachment.mention)}", text) for attachment, text in held], Role.USER)
+    lines = (line for turn in turns if is_summary(turn) for line in lines_of([turn]))
+    yield from (quoted(line.body).capitalize() for line in lines if line.body.startswith(_WAS_ATTACHED))
 
 
-def _gists(material: Material) -> Iterator[str]:
-    """Yield what stands in the view for turns that left it: for how many, and what user and assistant said that is not told already.
+def _gists(material: Material) -> Iterable[str]:
+    """Return what stands in the view for turns that left it: for how many, and what user and assistant said that is not told already.
 
     What tools answered is no part of a conversation, and not every node may read it.
     """
     history = material.history
-    known = "\n".join([history.history_summary, *(turn.lines for turn in history.recent_turns)])
-    for turn in material.output.window.all_turns():
-        if is_summary(turn):
-            lines = [line for line in lines_of([turn]) if line.kind is not LineKind.CALL and not line.body.startswith(_WAS_ATTACHED)]
-            said = "\n".join(f"{line.label}: {line.body}".removeprefix(": ") for line in lines if line.body not in known)
-            number = f"{len(turn.sources)} earlier messages" if len(turn.sources) > 1 else "earlier messages"
-            yield from _within(material, f"In place of {number}", [said or "(told above, or not at all)"], Role.ASSISTANT)
+    known = {*history.history_summary.splitlines(), *(line for turn in history.recent_turns for line in turn.lines.splitlines())}
+    gists = [turn for turn in material.output.window.all_turns() if is_summary(turn)]
+    return _within(material, [(_in_place_of(turn), _said_in(turn, known)) for turn in gists], Role.ASSISTANT)
 
 
-def _within(material: Material, label: str, texts: Sequence[str], role: Role) -> Iterable[str]:
-    """Return each text once behind `label`, all together in about a quarter of the node's budget: the longest yield to their demands."""
+def _in_place_of(gist: Turn) -> str:
+    return f"In place of {len(gist.sources)} earlier messages" if len(gist.sources) > 1 else "In place of earlier messages"
+
+
+def _said_in(gist: Turn, known: Container[str]) -> str:
+    lines = (line for line in lines_of([gist]) if line.kind is not LineKind.CALL and not line.body.startswith(_WAS_ATTACHED))
+    printed = (f"{line.label}: {line.body}".removeprefix(": ") for line in lines)
+    return "\n".join(line for line in printed if line not in known) or "(told above, or not at all)"
+
+
+def _within(material: Material, told: Iterable[tuple[str, str]], role: Role) -> Iterable[str]:
+    """Return each text once behind its label, all together in about a quarter of the node's budget: the longest yield to their demands."""
     counter, room = material.output.window.counter, int(material.node.budget * SHARE)
-    texts = list(dict.fromkeys(filter(None, map(str.strip, texts))))
-    sizes = list(map(counter.count, texts))
-    if sum(sizes) > room:
-        texts = [_demands(text, size, room // len(texts)) for text, size in zip(texts, sizes, strict=True)]
-    return (f"{label}: {quoted(text)}" for text in _fair(texts, room, role, counter))
-
-
-def _demands(text: str, size: int, share: int) -> str:
-    """Return what `text` demands where it takes more than its `share` and demands anything, else all of it."""
-    return "\n".join(constraint_sentences(text)) or text if size > share else text
-
-
-def _fair(texts: Sequence[str], room: int, role: Role, counter: TokenCounter) -> Iterable[str]:
-    """Return the texts in `room` tokens: the short ones whole, the others in what is left."""
+    labels = {text.strip(): label for label, text in told if text.strip()}
+    sizes = list(map(counter.count, labels))
+    share = room // max(1, len(labels)) if sum(sizes) > room else room
+    texts = [_demands(text) if size > share else text for text, size in zip(labels, sizes, strict=True)]
     shares = shared(room, list(map(counter.count, texts)))
-    told = (condense(text, share, role=role, counter=counter) for text, share in zip(texts, shares, strict=True))
-    return filter(None, told)
+    short = (condense(text, share, role=role, counter=counter) for text, share in zip(texts, shares, strict=True))
+    return (f"{label}: {quoted(text)}" for label, text in zip(labels.values(), short, strict=True) if text)
+
+
+def _demands(text: str) -> str:
+    """Return what `text` demands, all of it where it demands nothing."""
+    return "\n".join(constraint_sentences(text)) or text
 
 
 STANDING = Addition("standing", Section.CONVERSATION, _pinned)

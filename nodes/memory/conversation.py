@@ -11,7 +11,7 @@ from attrs.validators import optional
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.nodes.checks import are_texts, is_a, is_text, texts, whole_from
+from polycontext.nodes.checks import are_texts, checked, is_a, is_text, texts, whole_from
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.fitting import condense
 from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
@@ -172,7 +172,11 @@ class ConversationContext(Stored):
 
         What nodes decided and did is not in a session's journal: steps, goals, entities and results begin with the
         next exchange. `projector` compresses the digest. O(journal).
+
+        Raises:
+            InvalidDataError: it is no session.
         """
+        checked(session, ContextSession, "session")
         conversation = cls()
         answered = [found for found in exchanges(_since_clear(session.events())) if found.answer]
         for found in answered:

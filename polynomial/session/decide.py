@@ -169,9 +169,7 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
         draft = draft.take(context_input)
     except ContextOverflowError:
         asked = context_input.turn.role in (Role.USER, Role.SYSTEM)
-        if asked and not (cut or (auto and _fits_beside_the_rules(conversation.window, context_input))):
-            raise
-        if context_input.turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED:
+        if asked and not _may_be_cut(draft, context_input, wanted=cut):
             raise
         # What is taken in cut is REQUIRED: a class that keeps it whole would be a dead end.
         draft = (draft.cutting() if asked else draft).take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
@@ -182,10 +180,14 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
     return draft
 
 
-def _fits_beside_the_rules(window: ContextWindow, context_input: ContextInput) -> bool:
-    """Tell whether a turn would have room if nothing but system turns stood before it: then what else is pinned is no reason to refuse it."""
-    rules = sum(turn.tokens or 0 for turn in window.all_turns() if turn.role is Role.SYSTEM)
-    return REQUEST_OVERHEAD + rules + count_turn(window.counter, context_input.turn) <= window.max_tokens
+def _may_be_cut(draft: Draft, context_input: ContextInput, *, wanted: bool) -> bool:
+    """Tell whether what the user says is taken in though it does not fit: where that is wanted, or where only other pinned turns are in its way."""
+    turn, window = context_input.turn, draft.conversation.window
+    if turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED:
+        return False
+    system = sum(each.tokens or 0 for each in window.all_turns() if each.role is Role.SYSTEM)
+    fits_beside_system = REQUEST_OVERHEAD + system + count_turn(window.counter, turn) <= window.max_tokens
+    return wanted or (draft.policy.auto and fits_beside_system)
 
 
 def _wants_room(conversation: Conversation) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass
+from polycontext.linearity import InvalidDataError
 from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
 from polycontext.nodes.memory import ClosedTurnError
@@ -146,6 +147,36 @@ def test_builders_show_the_history_of_an_existing_session(name: str) -> None:
     assert "How much salt goes into pot 767?" in text
     assert ("> assistant: Gladly." in text) == (name in ("understand", "think"))
     assert "nothing was done" not in text
+
+
+def test_what_is_no_session_is_not_remembered() -> None:
+    """The error names what was given and what would be legal; a log alone is no session."""
+    wrong: list[Any] = [None, [], ContextSession(max_tokens=100).output]
+    for given in wrong:
+        with pytest.raises(InvalidDataError, match=r"session.*ContextSession"):
+            ConversationContext.from_session(given)
+
+
+def test_a_short_demand_is_told_though_its_letters_stand_in_another_word() -> None:
+    """What is pinned is looked for by whole lines among the recent exchanges."""
+    session = ContextSession(max_tokens=8_000)
+    session.add_user_turn("Plan meals.")
+    session.pin(session.add_assistant_turn("42").window.all_turns()[-1].resource_id)
+    session.add_user_turn("Oven at 420 degrees?")
+    session.add_assistant_turn("420 degrees.")
+    assert "it still holds: 42\n" in str(told("reply", session))
+
+
+def test_all_that_is_attached_takes_a_share_together() -> None:
+    """A hundred items leave the node its budget, and each is told of as far as there is room."""
+    session = ContextSession(max_tokens=200_000)
+    session.add_user_turn("Look at these.")
+    for number in range(100):
+        session.attach(ContextItem(f"value_{number} = {number}\n" * 40, "code", {"filename": f"f{number}.py"}))
+    session.add_user_turn("Well?")
+    context = told("act", session)
+    assert context.tokens <= NODES["act"].budget
+    assert str(context).count("Attached [@f") > 50
 
 
 def test_what_was_cleared_is_not_remembered() -> None:

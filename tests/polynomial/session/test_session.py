@@ -404,6 +404,16 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
     assert states == [["ACCUMULATING", "ACCUMULATING", "PRESSURED"], ["ACCUMULATING"] * 3]
 
 
+def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
+    """What a tool answered has happened: whole in the log, cut in the view, whatever class its caller wanted."""
+    session = ContextSession(max_tokens=200, counter=FAST)
+    session.add_user_turn("Repair the fence.")
+    session.add_assistant_turn(None, [ToolCall("c1", "look")])
+    session.add_tool_turn("A board is loose. " * 200, tool_call_id="c1", resource_class="preserved")
+    assert session.log()[-1].text == "A board is loose. " * 200
+    assert session.window.total_tokens <= 200
+
+
 def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_no_room() -> None:
     """The task stays whole, what was said now is cut in the view and whole in the log; what does not fit beside the rules is refused."""
     session = ContextSession(max_tokens=200, counter=FAST)
