@@ -9,10 +9,12 @@ and so does a word of consent such as "sure" or "go ahead".
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from polycontext.linearity.classifying.constraints import states_constraint
+from attrs import frozen
+
+from polycontext.linearity.classifying.constraints import ConstraintRule, default_rule
 from polycontext.linearity.classifying.prose import PhraseTree, phrases
 from polycontext.linearity.resource_class import ResourceClass
 
@@ -36,7 +38,7 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     """Return the class of a turn by the default rule (docs/linearity.md, "The rule that classifies").
 
     Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
-    turns that state a standing constraint while their share lasts. DROPPABLE, unless they have
+    turns that are short or mostly made of standing constraints, while the share of such turns lasts. DROPPABLE, unless they have
     parts: acknowledgements that answer no question, blank turns without tool calls, empty
     results. All else is REQUIRED, an unknown role too.
 
@@ -45,17 +47,32 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     >>> default_classifier("user", "thanks!", {}).name
     'DROPPABLE'
     """
+    return _class(default_rule, role, content, metadata)
+
+
+@frozen
+class ClassifierByConstraints:
+    """Classify as `default_classifier` does, with a rule of your own for what states a constraint (docs/linearity.md, "A language of your own")."""
+
+    rule: ConstraintRule
+
+    def __call__(self, role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
+        """Return the class of the turn."""
+        return _class(lambda: self.rule, role, content, metadata)
+
+
+def _class(rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     if metadata.get("gist") is True:
         return ResourceClass.REQUIRED
     if role == "system":
         return ResourceClass.PRESERVED
-    by_words = _class_by_words(role, content, metadata)
+    by_words = _class_by_words(rule, role, content, metadata)
     return max(by_words, ResourceClass.REQUIRED) if metadata.get("has_parts") is True else by_words
 
 
-def _class_by_words(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+def _class_by_words(rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     if role == "user":
-        return _user_class(content, metadata)
+        return _user_class(rule, content, metadata)
     if role == "tool":
         return ResourceClass.DROPPABLE if is_empty_result(content) else ResourceClass.REQUIRED
     if role == "assistant" and metadata.get("has_calls") is not True and _says_nothing(content, metadata):
@@ -63,12 +80,12 @@ def _class_by_words(role: str, content: str, metadata: Mapping[str, Any]) -> Res
     return ResourceClass.REQUIRED
 
 
-def _user_class(content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+def _user_class(rule: Callable[[], ConstraintRule], content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     if metadata.get("first_user") is True:
         return ResourceClass.PRESERVED
     if _says_nothing(content, metadata):
         return ResourceClass.DROPPABLE
-    if _share_lasts(metadata) and states_constraint(content):
+    if _share_lasts(metadata) and rule().states_mostly(content):
         return ResourceClass.PRESERVED
     return ResourceClass.REQUIRED
 

@@ -16,7 +16,22 @@ _TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
 _ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
 _LONGEST_ABBREVIATION = 4
+_ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
+_CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
+# What stands between quotation marks or backticks; a mark of the same kind ends the search, so that it is one pass.
+_QUOTED = re.compile(
+    r"(?<![\w\"])\"[^\"\n]{1,400}\"(?!\w)|“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n]{1,400}»|»[^«»\n]{1,400}«"
+    r"|「[^「」\n]{1,400}」|『[^『』\n]{1,400}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,400}`"
+)
+# An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
+_BLOCK = re.compile(
+    r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
+)
+_PASTED = re.compile(
+    r">|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$#%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
+    r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
+)
 # A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.
 _WORD = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*")
 
@@ -37,22 +52,67 @@ def words(sentence: str) -> list[str]:
     return found[1:] if found and found[0].isdigit() else found
 
 
+def unquoted(sentence: str) -> str:
+    """Return `sentence` with what it quotes blanked out, as long as it was.
+
+    >>> unquoted('The sign says "No dogs!" twice.')
+    'The sign says "_______!" twice.'
+    """
+    return _QUOTED.sub(_blanked, sentence)
+
+
+def _blanked(quote: re.Match[str]) -> str:
+    inner = quote[0][1:-1]
+    kept = inner[len(inner.rstrip(_CLOSING)) :]
+    return f"{quote[0][0]}{'_' * (len(inner) - len(kept))}{kept}{quote[0][-1]}"
+
+
+def unbulleted(sentence: str) -> str:
+    """Return `sentence` without what makes it an item of a list.
+
+    >>> unbulleted("- be brief"), unbulleted("be brief")
+    ('be brief', 'be brief')
+    """
+    return _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence
+
+
+def parts(word: str) -> tuple[str, ...]:
+    """Return a word in its parts: in French an apostrophe joins a word to the next one.
+
+    >>> parts("qu'une"), parts("don't")
+    (("qu'", 'une'), ("don't",))
+    """
+    elided = _ELIDED.match(word) if "'" in word else None
+    return (elided[0], word[elided.end() :]) if elided else (word,)
+
+
 def is_bullet(sentence: str) -> bool:
     """Tell whether a sentence opens a list item."""
     return _BULLET.match(sentence) is not None
 
 
 def prose_lines(text: str) -> Iterator[str]:
-    """Iterate over the lines outside code: fenced (CommonMark 0.31 §4.5, at any indentation) or indented by four and more."""
+    """Iterate over the lines outside code, fenced (CommonMark 0.31 §4.5, at any indentation) or indented by four and more, and pasted lines.
+
+    Pasted are what stands in elements such as ``<output>``, quoted and numbered lines, and those that begin like a line of a log, a command, JSON, XML, a diff or a stack trace.
+    """
     fence = ""
     for line in text.splitlines():
         body = line.strip()
         if fence:
-            fence = "" if body.startswith(fence) and not body.strip(fence[0]) else fence
+            fence = "" if _closes(body, fence) else fence
         elif opened := _opened_fence(body):
             fence = opened
+        elif (block := _BLOCK.match(body)) and f"</{block[1]}>" not in body:
+            fence = f"</{block[1]}>"
+        elif _PASTED.match(body):
+            yield ""
         elif not line.startswith(_INDENTED_CODE) or is_bullet(body):
             yield body
+
+
+def _closes(body: str, fence: str) -> bool:
+    return fence in body if fence[0] == "<" else body.startswith(fence) and not body.strip(fence[0])
 
 
 def _opened_fence(body: str) -> str:
@@ -78,7 +138,8 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 def _split(paragraph: str) -> Iterator[str]:
     start = 0
-    for end in _TERMINATOR.finditer(paragraph):
+    # What a quotation holds ends no sentence but at its end.
+    for end in _TERMINATOR.finditer(unquoted(paragraph)):
         if _ends_sentence(paragraph, start, end):
             yield paragraph[start : end.end()].strip()
             start = end.end()

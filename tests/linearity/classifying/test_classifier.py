@@ -53,6 +53,22 @@ def test_a_share_that_is_not_known_whole_is_no_limit(missing: str) -> None:
     assert default_classifier("user", RULE, {**facts, missing: None}) is PRESERVED
 
 
+LETTER = "The weather was fine and the train was late. "
+
+
+@pytest.mark.parametrize(("filler", "expected"), [(0, PRESERVED), (1, PRESERVED), (5, PRESERVED), (7, REQUIRED), (100, REQUIRED)])
+def test_a_long_turn_that_is_mostly_something_else_is_required(filler: int, expected: ResourceClass) -> None:
+    """Up to 280 characters any constraint preserves the turn; its sentence goes first into the gist of a longer one."""
+    assert default_classifier("user", LETTER * filler + RULE, {}) is expected
+
+
+@pytest.mark.parametrize(("rules", "expected"), [(4, REQUIRED), (7, PRESERVED)])
+def test_a_long_turn_of_constraints_is_preserved(rules: int, expected: ResourceClass) -> None:
+    """A third of its characters must belong to sentences that state one, each counted once."""
+    stated = " ".join(f"Never open gate {number} of the old north yard." for number in range(rules))
+    assert default_classifier("user", LETTER * 11 + stated, {}) is expected
+
+
 def test_the_first_user_turn_is_outside_the_share() -> None:
     """The task is kept even when no token is left for constraints."""
     facts = {"first_user": True, "constraint_tokens": 100, "tokens": 10, "preserved_share_tokens": 100}

@@ -1,0 +1,332 @@
+"""A table of phrases: by which words a language states what is to hold, read from text that anybody can write.
+
+A line of a table is ``name: phrase; phrase``, a line that begins with white space goes on with the last one, and ``#`` at the beginning
+of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
+
+- ``opener`` may stand before a clause ("please", "and", "could you");
+- ``idiom`` holds words of a rule and states nothing ("never mind");
+- ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
+- ``rule`` states a constraint;
+- ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
+- ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
+- ``report`` shows that a sentence gives the words of somebody else: it states nothing;
+- in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
+- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list.
+
+A phrase is a run of whole words. In it ``^`` stands for the beginning of a clause, ``<`` for that of the sentence or what follows a colon, ``$`` for the end of a clause, ``…`` for any words
+of the sentence, ``~`` for up to four words of the clause, ``#`` for a number, ``*ing`` and ``un*`` for a word that ends or begins so, ``{list}`` for a phrase of that list
+and ``{!list}`` for one word that is not in it (``{!word}``: another word). A table whose first line is ``spaces: no`` is for a language that
+writes none: there phrases are substrings, in which ``^``, ``$``, ``…`` and ``{list}`` stand for the same.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from importlib.resources import files
+from itertools import product
+from typing import Protocol
+
+from attrs import define, field, frozen
+
+from polycontext.linearity.classifying.phrase import BLANK, BREAKS, SIGNS, Ending, Other, Part, Phrase, Run, Said, Words, blank
+from polycontext.linearity.classifying.prose import parts
+from polycontext.linearity.errors import InvalidOptionError
+
+OWN = ("en", "de", "fr", "es", "zh", "ja")
+"""The languages of which this library brings a table."""
+KINDS = ("rule", "hint", "wish", "tale", "task", "report", "idiom")
+STATING = ("rule", "hint", "wish")
+LONGEST_HINT = 400
+"""How many characters a sentence may have that states a constraint by a hint or a wish alone."""
+
+_CLAUSE = re.compile(r"[，、；：:,;（）()…—\s]+")
+_LISTED = re.compile(r"\{(!?)(\w+)\}")
+_COLONS = frozenset(":：")
+
+
+class Table(Protocol):
+    """Tell, for one language, which texts may state a constraint and which sentences do."""
+
+    def may_state(self, content: str, words: AbstractSet[str]) -> bool:
+        """Tell whether `content`, which has these `words`, may hold a sentence that states a constraint: quick, and never wrongly false."""
+        ...
+
+    def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
+        """Tell whether `sentence` states one; `asks` that it ends as a question, `narrates` that it stands in a long text of many."""
+        ...
+
+
+@frozen(eq=False)
+class SpacedTable:
+    """Know the phrases of a language that writes spaces between words."""
+
+    kinds: dict[str, list[Phrase]]
+    stating: dict[str, list[tuple[str, Phrase]]]
+    ruling: dict[str, list[tuple[str, Phrase]]]
+    openers: Words
+    polite: Words
+    asking: Words
+    common: frozenset[str]
+    own: frozenset[str]
+    address: frozenset[str]
+    bits: dict[str, int]
+
+    def may_state(self, content: str, words: AbstractSet[str]) -> bool:
+        """Tell whether every word stands in the text that some phrase needs; in a text of another language only rules count."""
+        return bool(self._stating(words, self._has(words)))
+
+    def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
+        """Tell whether `sentence` states a constraint."""
+        words = {*tokens}
+        has = self._has(words)
+        stating = self._stating(words, has)
+        if not stating:
+            return False
+        said = Said([*tokens])
+        self._find_starts(said)
+        # Most sentences end here: what excuses a phrase is looked for where there is one.
+        found = [(kind, phrase) for kind, phrase in stating if phrase.fits(said)]
+        if not found or self._any("report", said, has):
+            return False
+        for phrase in self.kinds["idiom"]:
+            if phrase.needs & has == phrase.needs:
+                blank(phrase, said)
+        kinds = {kind for kind, phrase in found if phrase.fits(said)}
+        orders = not asks or self._is_polite(said)
+        if orders and "rule" in kinds:
+            return True
+        if len(sentence) > LONGEST_HINT or (self.common and self.common.isdisjoint(said.tokens)):
+            return False
+        tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
+        hinted = orders and not tells and "hint" in kinds and not self._any("task", said, has)
+        return (hinted or (not narrates and "wish" in kinds)) and not self._any("tale", said, has)
+
+    def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
+        """Return the phrases all of whose words are there."""
+        stating = self.ruling if self.common and self.common.isdisjoint(words) else self.stating
+        return [each for word in words & stating.keys() for each in stating[word] if each[1].needs & has == each[1].needs]
+
+    def _has(self, words: AbstractSet[str]) -> int:
+        has = 0
+        for word in words & self.bits.keys():
+            has |= self.bits[word]
+        return has
+
+    def _any(self, kind: str, said: Said, has: int) -> bool:
+        return any(phrase.needs & has == phrase.needs and phrase.fits(said) for phrase in self.kinds[kind])
+
+    def _find_starts(self, said: Said) -> None:
+        said.starts.add(0)
+        said.first.add(0)
+        for place, token in enumerate(said.tokens):
+            if token in self.openers.by_first:
+                opened = self.openers.ends(said, place)
+                said.starts.update(opened)
+                if place in said.first:
+                    said.first.update(opened)
+            if token in BREAKS:
+                said.starts.add(place + 1)
+                if token in _COLONS or place in said.first:
+                    said.first.add(place + 1)
+
+    def _is_polite(self, said: Said) -> bool:
+        if any(self.asking.ends(said, place) for place in said.starts):
+            return True
+        return any(self.polite.ends(said, place) for place in range(len(said.tokens)))
+
+
+@frozen(eq=False)
+class UnspacedTable:
+    """Know the phrases of a language that writes no spaces: every run of a phrase is some substrings, one of which must be there."""
+
+    kinds: dict[str, list[tuple[tuple[str, ...], ...]]]
+    openers: tuple[str, ...]
+    polite: tuple[str, ...]
+    common: tuple[str, ...]
+
+    def may_state(self, content: str, words: AbstractSet[str]) -> bool:
+        """Tell whether `content` has letters of such a language."""
+        return _UNSPACED.search(content) is not None
+
+    def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
+        """Tell whether `sentence` states a constraint."""
+        if _UNSPACED.search(sentence) is None:
+            return False
+        clauses = [clause for clause in _CLAUSE.split(sentence.strip("。！？!?.")) if clause]
+        said = "".join(f"^{clause}$" for whole in clauses for clause in dict.fromkeys((whole, self._opened(whole))))
+        if self._any("report", said):
+            return False
+        for ((*idioms,),) in self.kinds["idiom"]:
+            for idiom in idioms:
+                said = said.replace(idiom, BLANK)
+        orders = not asks or any(word in sentence for word in self.polite)
+        if orders and self._any("rule", said):
+            return True
+        if self.common and not any(map(sentence.__contains__, self.common)):
+            return False
+        hinted = orders and self._any("hint", said) and not self._any("task", said)
+        wished = not narrates and not hinted and self._any("wish", said)
+        return (hinted or wished) and not self._any("tale", said)
+
+    def _opened(self, clause: str) -> str:
+        while opener := next((each for each in self.openers if clause.startswith(each)), ""):
+            clause = clause[len(opener) :]
+        return clause
+
+    def _any(self, kind: str, said: str) -> bool:
+        return any(_follow(runs, said) for runs in self.kinds[kind])
+
+
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def _follow(runs: Iterable[Sequence[str]], said: str) -> bool:
+    """Tell whether one substring of each of `runs` stands in `said`, one run after another: the one that ends first is taken."""
+    place = 0
+    for run in runs:
+        ends = [found + len(each) for each in run if (found := said.find(each, place)) >= 0]
+        if not ends:
+            return False
+        place = min(ends)
+    return True
+
+
+def read_table(text: str) -> Table:
+    r"""Return the table that `text` holds, in the form that this module tells.
+
+    Raises:
+        InvalidOptionError: a line that is none, a list that is not there, a phrase without words.
+
+    >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
+    >>> from polycontext.linearity.classifying.phrase import tokens_of
+    >>> [table.states(said, tokens_of(said), asks=False, narrates=False) for said in ("Réponds-moi en français", "Réponds en français")]
+    [False, True]
+    """
+    spaced, lists = _lists(text)
+    return _Reader(lists).table() if spaced else _unspaced(lists)
+
+
+def own_tables() -> Iterator[Table]:
+    """Iterate over the tables of this library, read from its files."""
+    folder = files("polycontext.linearity.classifying").joinpath("tables")
+    for language in OWN:
+        yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
+
+
+def _lists(text: str) -> tuple[bool, dict[str, list[str]]]:
+    lists: dict[str, list[str]] = {}
+    name = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line[0].isspace() or not name:
+            name = line.partition(":")[0]
+            if not name.isidentifier() or name == line:
+                raise InvalidOptionError(f"line {number} of the table", line, "name: phrase; phrase")
+        told = line if line[0].isspace() else line[len(name) + 1 :]
+        lists.setdefault(name, []).extend(phrase.strip() for phrase in told.split(";") if phrase.strip())
+    return lists.pop("spaces", ["yes"]) != ["no"], lists
+
+
+def _named(lists: Mapping[str, list[str]], name: str) -> list[str]:
+    if name not in lists:
+        raise InvalidOptionError("a list of the table", name, f"one of {', '.join(sorted(lists))}")
+    return lists[name]
+
+
+@define
+class _Reader:
+    """Read the phrases of a language with spaces, and give every word or list that a phrase needs a bit."""
+
+    lists: Mapping[str, list[str]]
+    bits: dict[str, int] = field(factory=dict)
+    _words_of: dict[int, set[str]] = field(factory=dict)
+    _known: dict[str, tuple[Words, int]] = field(factory=dict)
+
+    def table(self) -> SpacedTable:
+        """Return the table with all phrases read."""
+        kinds = {kind: [self._phrase(text) for text in self.lists.get(kind, ())] for kind in KINDS}
+        openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
+        common, own, address = (self._single(self.lists.get(name, ())) for name in ("common", "self", "address"))
+        return SpacedTable(
+            kinds,
+            self._by_word(kinds, STATING),
+            self._by_word(kinds, STATING[:1]),
+            openers,
+            polite,
+            asking,
+            common,
+            own,
+            address,
+            self.bits,
+        )
+
+    def _by_word(self, kinds: Mapping[str, list[Phrase]], stating: Sequence[str]) -> dict[str, list[tuple[str, Phrase]]]:
+        """Return what states a constraint by the words of that part of it which is met most seldom: by few words, and long ones."""
+        often = {bit: sum(8 ** max(0, 4 - len(word)) for word in words) for bit, words in self._words_of.items()}
+        by_word: dict[str, list[tuple[str, Phrase]]] = {}
+        for kind in stating:
+            for phrase in kinds[kind]:
+                for word in self._words_of[min(phrase.bits, key=often.__getitem__)]:
+                    by_word.setdefault(word, []).append((kind, phrase))
+        return by_word
+
+    def _phrase(self, text: str) -> Phrase:
+        runs = [[self._part(each) for each in run.split()] for run in text.split("…")]
+        bits = {bit for run in runs for _, bit in run if bit}
+        if not bits:
+            raise InvalidOptionError("a phrase of the table", text, "at least one word or list")
+        return Phrase(tuple(Run.of([part for part, _ in run]) for run in runs), sum(bits), tuple(bits))
+
+    def _part(self, text: str) -> tuple[Part, int]:
+        if sign := SIGNS.get(text):
+            return sign, 0
+        if "*" in text:
+            prefix, _, suffix = text.partition("*")
+            return Ending(prefix, suffix), 0
+        if text in BREAKS:
+            return _words([(text,)]), 0
+        listed = _LISTED.fullmatch(text)
+        if listed and listed[1]:
+            return Other(self._single(self.lists.get(listed[2], [listed[2]]))), 0
+        if text not in self._known:
+            self._known[text] = self._numbered([_split(each) for each in (_named(self.lists, listed[2]) if listed else [text])])
+        return self._known[text]
+
+    def _numbered(self, phrases: Sequence[tuple[str, ...]]) -> tuple[Words, int]:
+        bit = 1 << len(self._known)
+        self._words_of[bit] = {max(phrase, key=len) for phrase in phrases}
+        for key in self._words_of[bit]:
+            self.bits[key] = self.bits.get(key, 0) | bit
+        return _words(phrases), bit
+
+    def _single(self, words: Iterable[str]) -> frozenset[str]:
+        return frozenset(part for word in words for part in parts(word))
+
+
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(part for word in phrase.split() for part in parts(word))
+
+
+def _words(phrases: Iterable[tuple[str, ...]]) -> Words:
+    by_first: dict[str, list[list[str]]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        by_first.setdefault(phrase[0], []).append([*phrase])
+    return Words(by_first)
+
+
+def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
+    def runs(text: str) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(_spelled(lists, run.strip())) for run in text.split("…"))
+
+    kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in KINDS}
+    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common")))
+
+
+def _spelled(lists: Mapping[str, list[str]], run: str) -> Iterator[str]:
+    """Iterate over the strings that `run` stands for, every list in it replaced by each of its phrases."""
+    pieces = [_named(lists, piece) if number % 2 else [piece] for number, piece in enumerate(_NAMED.split(run))]
+    return map("".join, product(*pieces))
+
+
+_NAMED = re.compile(r"\{(\w+)\}")
