@@ -1,4 +1,4 @@
-"""Where a text says what matters whatever its subject: what failed, what was decided, and what is to hold from now on."""
+"""Where a text says what matters whatever its subject: what failed, what was decided, what is listed, and what is to hold from now on."""
 
 import re
 
@@ -20,7 +20,7 @@ _ERROR = (
 _TRACE = re.compile(rf"^(?:(?P<frame>{_FRAME})|(?P<error>{_ERROR}))", re.MULTILINE)
 _DECISION = re.compile(
     r"\b(?:decid(?:ed?|ing)|decisions?|agreed|agree on|chosen?|chose|conclu(?:ded?|sions?)|settled? (?:on|for)|(?:go|going|went) (?:with|for)"
-    r"|instead of|confirm(?:ed)?|turns? out|root cause)\b|决定|決定|결정",
+    r"|instead of|confirmed|turns? out|root cause)\b|决定|決定|결정",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -31,6 +31,8 @@ _PAST = re.compile(
     r"|(?:earlier|previously|last time|back then|at the (?:start|beginning))\b)",
     re.IGNORECASE,
 )
+_LIST = re.compile(r'(?:"[^"\n]{1,40}"\s?:\s?)?\[(?:"[\w./@:-]{1,60}",?\s?){2,60}\]')
+_DIGIT = re.compile(r"\d")
 _ASKING = re.compile(r"[?\uff1f]|\bremind me\b", re.IGNORECASE)
 
 
@@ -75,6 +77,17 @@ def decision_spans(text: str) -> list[Span]:
     [(3, 9)]
     """
     return [match.span() for match in _DECISION.finditer(text)]
+
+
+def work_lists(text: str) -> list[Span]:
+    """Return where `text` lists ids: what is still to be gone through, most of the time.
+
+    >>> text = '{"orders": ["W1", "W2"], "kind": ["a", "b"]}'
+    >>> [text[start:end] for start, end in work_lists(text)]
+    ['"orders": ["W1", "W2"]']
+    """
+    found = (match for match in _LIST.finditer(text)) if "[" in text else ()
+    return [match.span() for match in found if _DIGIT.search(match[0])]
 
 
 def asks_about_the_past(text: str) -> bool:

@@ -1,14 +1,15 @@
 """Rank the pieces of one text: head and tail first, and woven in with them what is wanted, what failed, what cannot be guessed back."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import log, log2
 
 from attrs import frozen
 
-from polycontext.window.text.cues import failures
+from polycontext.window.text.cues import failures, work_lists
 from polycontext.window.text.pieces import Piece
+from polycontext.window.text.segments import Span
 from polycontext.window.text.terms import WORTH, TermBook, kind_of, terms_of
 
 WANTED = 3.0
@@ -28,6 +29,9 @@ REPEATED = 0.3
 
 FRAME_SHARE = 0.5
 """The share of the room that the headers of a diff may have before all others."""
+
+LISTED_SHARE = 0.9
+"""The same for lists of ids: what is still to be gone through."""
 
 READ_TIMES = 8
 """How many times as much text as there is room for is read for its terms."""
@@ -49,7 +53,11 @@ def ranked(text: str, pieces: Sequence[Piece], wanted: str, room: float) -> list
     inwards = sorted(range(1, len(pieces)), key=reaches.__getitem__)
     worths = _Worths(text, pieces, wanted).of(_up_to(READ_TIMES * room, inwards, pieces))
     by_worth = sorted(worths, key=lambda index: (-worths[index], reaches[index]))
-    frame = _up_to(room * FRAME_SHARE, [index for index in inwards if _is_frame(pieces, index)], pieces)
+    listed = set(_within(pieces, work_lists(text)))
+    frame = [
+        *_up_to(room * LISTED_SHARE, [index for index in inwards if index in listed], pieces),
+        *_up_to(room * FRAME_SHARE, [index for index in inwards if _is_frame(pieces, index)], pieces),
+    ]
     return _woven(pieces, frame, inwards, by_worth)
 
 
@@ -62,6 +70,16 @@ def _up_to(characters: float, order: Sequence[int], pieces: Sequence[Piece]) -> 
 def _is_frame(pieces: Sequence[Piece], index: int) -> bool:
     """Tell whether a piece is the header of a file or of a hunk."""
     return pieces[pieces[index].above].unit in {"files", "hunks"}
+
+
+def _within(pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[int]:
+    """Yield the indices of the pieces that begin within one of `spans`, which ascend."""
+    index = 1
+    for start, end in spans:
+        index = bisect_left(pieces, start, index, key=lambda piece: piece.end)
+        while index < len(pieces) and pieces[index].start < end:
+            yield index
+            index += 1
 
 
 def _reaches(pieces: Sequence[Piece]) -> list[float]:

@@ -43,8 +43,8 @@ def normalise(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def split(text: str, whole: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield spans that partition `text`, those of `whole` (ascending, disjoint) as they are up to `MAX_CHARS`.
+def split(text: str, whole: Sequence[Span] = (), limit: int = LIMIT) -> Iterator[Span]:
+    """Yield spans that partition `text`, those of `whole` (ascending, disjoint) as they are up to `MAX_CHARS`, others cut near `limit`.
 
     >>> text = 'Book HAT136 for me, please. {"id": "ZFA04Y", "passengers": "Mia Li"}'
     >>> [text[start:end] for start, end in split(text)]
@@ -52,18 +52,18 @@ def split(text: str, whole: Sequence[Span] = ()) -> Iterator[Span]:
     """
     at = 0
     for start, end in whole:
-        yield from _split_plain(text, at, start)
+        yield from _split_plain(text, at, start, limit)
         yield from _pieces(text, start, end, MAX_CHARS)
         at = end
-    yield from _split_plain(text, at, len(text))
+    yield from _split_plain(text, at, len(text), limit)
 
 
-def _split_plain(text: str, start: int, end: int) -> Iterator[Span]:
+def _split_plain(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
     for match in _BOUNDARY.finditer(text, start, end):
         if match.end() - start >= MIN_CHARS:
-            yield from _pieces(text, start, match.end(), LIMIT)
+            yield from _pieces(text, start, match.end(), limit)
             start = match.end()
-    yield from _pieces(text, start, end, LIMIT)
+    yield from _pieces(text, start, end, limit)
 
 
 def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[Span]:

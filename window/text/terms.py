@@ -23,6 +23,14 @@ _TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{_UNS
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
 _DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
+_FILE = re.compile(
+    r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|xml|html?|s?css|sql|sh|bash|ps1"
+    r"|c|cc|cpp|cxx|h|hpp|cs|java|kts?|go|rs|rb|php|swift|scala|r|jl|lua|pl|ex|exs|hs|ml|vue|svelte|proto|tf|gradle|diff|patch"
+    r"|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|gz|tar|db|sqlite|parquet)$",
+    re.IGNORECASE,
+)
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_SHORT_TEXT, _LOOKED_AT, _TOLD_SHARE = 400, 4_000, 0.15
 _SHORTEST_STRONG = 4
 _SHORTEST_WORD = 3
 _STOP = frozenset(
@@ -41,6 +49,8 @@ class Kind(Enum):
     ID = "id"
     """Digits in a word, dates, long numbers: nobody can guess it back."""
     PATH = "path"
+    FILE = "file"
+    """A name with the ending of a file."""
     SYMBOL = "symbol"
     """Snake case, camel case, dotted: a name from code."""
     NAME = "name"
@@ -55,7 +65,8 @@ class Kind(Enum):
 
 WORTH = {
     Kind.ID: 3.0,
-    Kind.PATH: 1.5,
+    Kind.PATH: 2.5,
+    Kind.FILE: 1.0,
     Kind.SYMBOL: 1.5,
     Kind.NAME: 0.35,
     Kind.NUMBER: 0.1,
@@ -68,16 +79,19 @@ WORTH = {
 
 _SIGNS = {'"': Kind.KEY, "!": Kind.FAILURE}
 
-STRONG = frozenset({Kind.ID, Kind.PATH, Kind.SYMBOL})
+STRONG = frozenset({Kind.ID, Kind.PATH, Kind.FILE, Kind.SYMBOL})
 """Kinds that keep what stands to their left: alone they would be labels without a thing."""
 
 SAID_BONUS = 1.0
 """How much more a term weighs that a person or the model wrote: what came up in a tool's result only is mostly noise."""
 
+FILE_SAID_BONUS = 8.0
+"""The same for a file: a listing has many, those that somebody named are worked on."""
+
 REUSE_BONUS = 1.0
 """How much more a term weighs for each e-fold of turns that use it: it is alive."""
 
-FADING_STRONG = 0.25
+FADING_STRONG = 0.1
 """The power of its age in turns by which a strong term's weight falls."""
 
 FADING_WEAK = 0.1
@@ -88,7 +102,7 @@ def kind_of(term: str) -> Kind:
     """Return the kind of `term`; a leading sign tells keys of JSON (``"``) and error lines (``!``) from words.
 
     >>> [kind_of(t).value for t in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", '"id', "the")]
-    ['id', 'path', 'symbol', 'name', 'number', 'word', 'key', 'stop']
+    ['id', 'file', 'symbol', 'name', 'number', 'word', 'key', 'stop']
     """
     if term[0] in _SIGNS:
         return _SIGNS[term[0]]
@@ -102,6 +116,8 @@ def kind_of(term: str) -> Kind:
 
 
 def _strong_kind(term: str) -> Kind | None:
+    if _FILE.search(term):
+        return Kind.FILE
     if "/" in term:
         return Kind.PATH
     if any(map(str.isdigit, term)):
@@ -120,6 +136,18 @@ def plain_terms(text: str) -> Iterator[str]:
         for key in _split(match[0].lower()):
             if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()):
                 yield key
+
+
+def is_told(text: str) -> bool:
+    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, or full of the words that every text has.
+
+    >>> is_told("ls\\n" * 200), is_told("Please do not change the file in which they are kept. " * 20)
+    (False, True)
+    """
+    if len(text) < _SHORT_TEXT:
+        return True
+    words = _PLAIN_WORD.findall(text, 0, _LOOKED_AT)
+    return sum(word in _STOP for word in words) >= _TOLD_SHARE * len(words)
 
 
 def terms_of(text: str) -> list[str]:
@@ -220,7 +248,8 @@ class TermBook:
         if kind is Kind.WORD:
             weight = log(1 + turns / seen) / log(1 + turns)
         else:
-            weight = (1 + SAID_BONUS * self.said[number]) * (1 + REUSE_BONUS * log(seen))
+            bonus = FILE_SAID_BONUS if kind is Kind.FILE else SAID_BONUS
+            weight = (1 + bonus * self.said[number]) * (1 + REUSE_BONUS * log(seen))
         age = max(1, turns - self.last[number])
         fading: float = age ** (FADING_STRONG if kind in STRONG else FADING_WEAK)
         return WORTH[kind] * weight / fading
