@@ -48,7 +48,8 @@ class AsyncSummariser(Protocol):
 class RememberingSummariser(Protocol):
     """Choose what a gist says from all that was read so far, each turn once: a gist is then never made of a gist's text.
 
-    What it remembers is a value: reading more returns another.
+    What it remembers is a value: reading more returns another. Where that has a method ``beside(standing, counter)``, it is asked
+    for what is left of it beside turns that stay as they are; with each of them comes how many of those read stood behind it.
     """
 
     def read(self, turns: Sequence[Turn], known: Any = None, *, counter: TokenCounter, most: int | None = None) -> Any:

@@ -20,6 +20,7 @@ from polycontext.window.yielding import unbound
 
 if TYPE_CHECKING:
     from polycontext.pressure.explained import Explanation
+    from polycontext.pressure.extractive.facts import Fact
 
 
 class GistKind(Enum):
@@ -114,6 +115,13 @@ class Plan:
         from polycontext.pressure.explained import explain  # noqa: PLC0415 - for those who ask
 
         return explain(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
+
+    @property
+    def facts(self) -> "tuple[Fact, ...]":
+        """Return what its gists must not lose: demands, ids in use, what comes next, each with the turn that said it; O(what yields)."""
+        from polycontext.pressure.extractive.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
+
+        return facts_of_plan(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 
     def ceiling(self, log: Iterable[Atom]) -> View:
         """Return the ceiling over all atoms of `log`."""

@@ -6,6 +6,7 @@ window, only if the window is still the one that was planned on.
 """
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import count, islice
 
@@ -35,7 +36,7 @@ from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach
 from polycontext.pressure.threshold import aim, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
 
 @frozen(repr=False)
@@ -224,10 +225,13 @@ class ContextProjector:
         summariser = self.summariser if self._is_asked(room) else default_summariser()
         if not isinstance(summariser, Summariser):
             raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
-        if reading is None or not isinstance(summariser, RememberingSummariser):
+        if not isinstance(summariser, RememberingSummariser):
             return summariser.summarise(job.reads, room, counter=counter, query=plan.query)
-        former = next((turn for turn in job.sources if is_summary(turn)), None)
-        return summariser.write(reading(summariser, job), room, counter=counter, query=plan.query, former=former)
+        former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
+        candidates = reading(summariser, job) if reading else summariser.read(job.reads, counter=counter)
+        if hasattr(candidates, "beside"):
+            candidates = candidates.beside(_standing(plan, job, job.sources if reading else job.reads), counter)
+        return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
 
     def _is_asked(self, room: int) -> bool:
         return room >= LEAST_ASKED or isinstance(self.summariser, RememberingSummariser)
@@ -283,3 +287,14 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> Com
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
     return CompressionResult(after, plan, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
+
+
+def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn, int]]:
+    """Return the turns of the plan's window that stay as they are, each with how many turns of `read` came after it."""
+    yielding = {index for each in plan.jobs for start, stop in each.runs for index in range(start, stop)}
+    yielding |= {index for splice in plan.drops for index in range(splice.start, splice.stop)}
+    turns = plan.window.all_turns()
+    places = {turns[index].resource_id: index for start, stop in job.runs for index in range(start, stop)}
+    known = sorted(places[turn.resource_id] for turn in read if turn.resource_id in places and not is_summary(turn))
+    kept = (index for index in range(job.start, len(turns)) if index not in yielding)
+    return [(turns[index], len(known) - bisect_right(known, index)) for index in kept]

@@ -32,7 +32,7 @@ class Reach:
     keep_recent: int = 6
     keep_recent_tokens: int | None = None
     recent_share: float = 0.1
-    newest_share: float = 0.6
+    newest_share: float = 0.5
     asked_share: float = 0.5
     cuts_question: bool = False
     rules: tuple[ToolRule, ...] = ()

@@ -11,6 +11,7 @@ from polycontext.linearity.tag import Tag
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.log import Log
+from polycontext.pressure.extractive.tracing import traced
 from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
@@ -32,6 +33,17 @@ def searched(log: Log, text: str, limit: int) -> tuple[Turn, ...]:
     # Most turns share nothing: looking for a part of a text is far cheaper than reading its terms.
     found = [turn for turn in log if any(map(_said(turn).casefold().__contains__, terms))]
     return tuple(found[place] for place in by_relevance(list(map(_said, found)), text)[:limit])
+
+
+def traced_ids(log: Log, line: str) -> tuple[str, ...]:
+    """Return the ids of the turns that say what a line of a gist says.
+
+    Raises:
+        InvalidOptionError: `line` is no text.
+    """
+    if not isinstance(line, str):
+        raise InvalidOptionError("line", line, "a line of a gist")
+    return tuple(turn.resource_id for turn in traced(line, log))
 
 
 def _said(turn: Turn) -> str:

@@ -109,6 +109,18 @@ class ReadableSession:
 
         return explained(self.conversation, self.events(), resource_id)
 
+    def trace(self, line: str) -> tuple[str, ...]:
+        """Return the ids of the turns that a line of an extractive gist is from, in the order of the log; `recall` takes them. O(log).
+
+        As few turns as say all of its pieces between "…"; none where nobody said one of them, as in a model's own words.
+
+        Raises:
+            InvalidOptionError: `line` is no text.
+        """
+        from polycontext.polynomial.session.looking import traced_ids  # noqa: PLC0415 - for those who ask
+
+        return traced_ids(self.conversation.log, line)
+
     def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
         """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
         return held_attachment(self.window, item, source)

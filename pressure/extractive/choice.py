@@ -7,15 +7,19 @@ submodular, which makes the lazy greedy choice both quick and near the best
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from attrs import define, frozen
 
-from polycontext.pressure.extractive.lines import CALL, Line, print_line
+from polycontext.pressure.extractive.heads import LEAST_NOTES, STEPS, Head, head_of
+from polycontext.pressure.extractive.lines import BODY, CALL, Line, print_line
 from polycontext.window import TokenCounter
 from polycontext.window.text.segments import clip
+
+STANDING_SHARE = 0.5
+"""The share of the tokens in which what stands goes before all else: a document of nothing but rules leaves room for what was done."""
 
 REPEATED = 0.1
 """What is left of a term's weight each time it is covered."""
@@ -34,7 +38,8 @@ class Segment:
     """Hold one piece of a line: where it stands, its text from `lead` on, its terms and its cost in tokens.
 
     `line` is the number of its line. `part` is 0 for a call's arguments and 1 for the text. `boost` multiplies its
-    worth; a `standing` one goes before all that are not.
+    worth; a `standing` one goes before all that are not. `head` says what it is where its line does not, and
+    `touches` that it says what a call is about.
     """
 
     line: int
@@ -46,23 +51,36 @@ class Segment:
     terms: tuple[int, ...]
     boost: float = 1.0
     standing: bool = False
+    head: Head | None = None
+    touches: bool = False
     cost: int = 0
 
 
 class Chooser:
     """Rank segments by worth for cost; the order in which they are chosen is the order in which they matter.
 
-    `openings` are the tokens that printing each line takes besides its segments; where its call is one segment, that comes along.
+    `openings` are the tokens that printing each line takes besides its segments; what says what its call is about comes along.
+    `steps` are the lines that say what comes next.
     `chosen` holds the indices so far.
     """
 
-    def __init__(self, segments: Sequence[Segment], weights: Sequence[float], boosts: Sequence[float], openings: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        weights: Sequence[float],
+        boosts: Sequence[float],
+        openings: Mapping[int, int],
+        steps: Container[int] = (),
+    ) -> None:
         self._segments = segments
         self._left = list(weights)
         self._boosts = boosts
         self._unopened = dict(openings)
-        self._calls = _lone_calls(segments)
+        self._calls = _telling_calls(segments)
+        self._steps = steps
         self._taken = bytearray(len(segments))
+        # Above nothing from the start: what waits in the heap may turn out worth less, never more.
+        self._standing = 1.0
         self.chosen: list[int] = []
         self._heap = [(*self._rank(index), index) for index in range(len(segments))]
         heapify(self._heap)
@@ -70,6 +88,7 @@ class Chooser:
     def choose(self, tokens: float) -> bool:
         """Choose segments that cost about `tokens` more, most worth first; tell whether there were any left."""
         before = len(self.chosen)
+        self._standing += STANDING_SHARE * tokens
         while self._heap and tokens > 0:
             index = heappop(self._heap)[-1]
             if self._taken[index]:
@@ -82,7 +101,7 @@ class Chooser:
                 tokens -= self._take(index) + self._open(index)
         return len(self.chosen) > before
 
-    def _rank(self, index: int) -> tuple[bool, float]:
+    def _rank(self, index: int) -> tuple[int, float]:
         segment = self._segments[index]
         gain, cost = self._gain(index), segment.cost
         if opening := self._unopened.get(segment.line):
@@ -90,7 +109,13 @@ class Chooser:
             call = self._calls.get(segment.line, index)
             if call != index:
                 gain, cost = gain + self._gain(call), cost + self._segments[call].cost
-        return not segment.standing, -gain / cost**COST_POWER
+        return self._precedence(segment), -gain / cost**COST_POWER
+
+    def _precedence(self, segment: Segment) -> int:
+        """Return 0 for what stands while its share lasts, 1 for what comes next, 2 for all else."""
+        if segment.standing and self._standing > 0:
+            return 0
+        return 1 if segment.head in STEPS and segment.line in self._steps else 2
 
     def _gain(self, index: int) -> float:
         left = self._left
@@ -108,19 +133,22 @@ class Chooser:
         segment = self._segments[index]
         for term in segment.terms:
             self._left[term] *= REPEATED
+        self._standing -= segment.cost if segment.standing else 0
         self._taken[index] = True
         self.chosen.append(index)
         return segment.cost
 
 
-def _lone_calls(segments: Sequence[Segment]) -> dict[int, int]:
-    """Return for each line whose call is one segment the index of that."""
+def _telling_calls(segments: Sequence[Segment]) -> dict[int, int]:
+    """Return for each line with a call the index of the segment that says what the call is about: the only one, or the first that names it."""
     calls: dict[int, int] = {}
     several: set[int] = set()
     for index, segment in enumerate(segments):
         if segment.part == CALL and calls.setdefault(segment.line, index) != index:
             several.add(segment.line)
-    return {line: index for line, index in calls.items() if line not in several}
+            if segment.touches and not segments[calls[segment.line]].touches:
+                calls[segment.line] = index
+    return {line: index for line, index in calls.items() if line not in several or segments[index].touches}
 
 
 OVERSHOOT = 1.35
@@ -135,6 +163,7 @@ MOST_OVERESTIMATED = 4
 TOP_UP_TOKENS = 2000
 """Above this many tokens the start alone fills the budget to half a percent."""
 
+_ORDER = {head: place for place, head in enumerate(Head)}
 _TRIES = 12
 _LEAST_LEFT = 2
 _LABEL_SHARE = 3
@@ -142,11 +171,13 @@ _LABEL_SHARE = 3
 
 @frozen
 class Fitter:
-    """Print selections of `segments` on their `lines`, each text counted before it is returned."""
+    """Print selections of `segments` on their `lines`, each text counted before it is returned; with heads where they are `headed`, the lines `steps` under their own."""
 
     lines: Mapping[int, Line]
     segments: Sequence[Segment]
     counter: TokenCounter
+    headed: bool = False
+    steps: Container[int] = ()
 
     def everything(self, max_tokens: int) -> str | None:
         """Return all segments printed if that fits, None otherwise."""
@@ -211,17 +242,35 @@ class Fitter:
                 return bare
         return ""
 
-    def _print(self, indices: Sequence[int]) -> str:
-        parts: dict[int, tuple[list[Segment], list[Segment]]] = {}
-        for index in sorted(indices):
+    def _print(self, indices: Iterable[int]) -> str:
+        notes = [*self._notes(sorted(indices))]
+        if not self.headed or len(notes) < LEAST_NOTES:
+            return "\n".join(text for _, _, text in sorted(notes, key=lambda note: note[1]))
+        printed: list[str] = []
+        for head, texts in groupby(sorted(notes, key=lambda note: (_ORDER[note[0]], note[1])), key=lambda note: note[0]):
+            printed += [f"{head.value}:", *(text for _, _, text in texts)]
+        return "\n".join(printed)
+
+    def _notes(self, indices: Sequence[int]) -> Iterator[tuple[Head, int, str]]:
+        """Yield what stands under each head: pieces of a line together, but for those that stand apart."""
+        parts: dict[tuple[int, Head | None], list[Segment]] = {}
+        for index in indices:
             segment = self.segments[index]
-            parts.setdefault(segment.line, ([], []))[segment.part].append(segment)
-        printed = (print_line(self.lines[line], _joined(call), _joined(body)) for line, (call, body) in parts.items())
-        return "\n".join(line for line in printed if line)
+            apart = segment.head if self.headed and self._stands_apart(segment) else None
+            parts.setdefault((segment.line, apart), []).append(segment)
+        for (number, apart), segments in parts.items():
+            line = self.lines[number]
+            call, body = (_joined([segment for segment in segments if segment.part == part]) for part in (CALL, BODY))
+            if text := print_line(line, call, body):
+                yield apart or head_of(line, (segment.head for segment in segments), answered=bool(body)), number, text
+
+    def _stands_apart(self, segment: Segment) -> bool:
+        """Tell whether a piece is told under a head of its own: a constraint, or what comes next, not what came next once."""
+        return segment.head is Head.CONSTRAINTS or (segment.head in STEPS and segment.line in self.steps)
 
 
-def _joined(segments: Sequence[Segment]) -> list[str]:
-    """Return the texts of `segments` (of one part, in order), those that touch or share characters as one."""
+def _joined(segments: Sequence[Segment]) -> list[tuple[int, int, str]]:
+    """Return the texts of `segments` (of one part, in order) with where each starts and ends, those that touch or share characters as one."""
     pieces: list[tuple[int, int, str]] = []
     for segment in segments:
         start, end, text = segment.lead, segment.end, segment.text
@@ -230,4 +279,4 @@ def _joined(segments: Sequence[Segment]) -> list[str]:
             # A lead-in may reach back behind the start of the piece before.
             start, text = (first, before + text[until - start :]) if first <= start else (start, text)
         pieces.append((start, end, text))
-    return [text for _, _, text in pieces]
+    return pieces

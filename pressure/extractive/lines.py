@@ -7,16 +7,19 @@ gist among the turns is read back into the lines it was printed as.
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
 
 from attrs import evolve, frozen
 
 from polycontext.pressure.gist import NO_TEXT, attachment_in, unframed
-from polycontext.window import Role, Turn
+from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.text.cues import standing_spans
+from polycontext.window.text.pairs import CUT, Pair, pairs_of
 from polycontext.window.text.segments import MIN_CHARS, Span, normalise
+from polycontext.window.text.terms import is_told
 
 GAP = " … "
 """Stands where something between two segments was left out."""
@@ -24,10 +27,13 @@ GAP = " … "
 CALL, BODY = 0, 1
 """The two texts of a line: a call's arguments, and what was said or answered."""
 
+ATTACHED = "attached "
+"""What the label of an attachment begins with."""
+
 _TOOL = "tool"
 _EARLIER = "earlier"
 """Stands before what a gist that came in says in another's name."""
-_LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
+LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _NEW_LINE = re.compile(r"\n(?=\S)")
@@ -48,7 +54,7 @@ class Line:
 
     `role` is the speaker's, `answers` tells that the turn before ended with a
     question, `standing` says where in the text standing constraints are. A later line of the same `key` has the current text.
-    `id` is the turn's where it is to be shown.
+    `id` is the turn's where it is to be shown; `pairs` are those of a call's arguments; `pasted` tells that a user's text reads as output.
     """
 
     kind: LineKind
@@ -61,11 +67,18 @@ class Line:
     standing: tuple[Span, ...] = ()
     key: str = ""
     id: str = ""
+    pairs: tuple[Pair, ...] = ()
+    pasted: bool = False
 
     @property
     def head(self) -> str:
         """Return what the line begins with: the id of its turn where that is shown, and the label."""
         return f"[{self.id}] {self.label}" if self.id else self.label
+
+    @property
+    def touches_file(self) -> bool:
+        """Tell whether it is a call that names a file, or an attachment."""
+        return any(pair.of_file for pair in self.pairs) or self.label.startswith(ATTACHED)
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -95,7 +108,7 @@ def _lines_of(turns: Sequence[Turn]) -> list[Line]:
         if turn.is_gist:
             lines.extend(_gist_lines(turn, index))
         elif attachment := attachment_in(turn):
-            lines.append(_attached_line(turn, index, f"attached {attachment.type} {attachment.name}"))
+            lines.append(_attached_line(turn, index, f"{ATTACHED}{attachment.type} {attachment.name}"))
         else:
             lines.extend(_spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
@@ -123,8 +136,17 @@ def _attached_line(turn: Turn, index: int, label: str) -> Line:
 
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
-    standing = standing_spans(text, body) if role in _LAWGIVERS else ()
-    return Line(LineKind.SPOKEN, label, index, _unwrapped(body, standing), role=role, answers=answers, standing=standing)
+    standing = standing_spans(text, body) if role in LAWGIVERS else ()
+    return Line(
+        LineKind.SPOKEN,
+        label,
+        index,
+        _unwrapped(body, standing),
+        role=role,
+        answers=answers,
+        standing=standing,
+        pasted=role is Role.USER and not is_told(body),
+    )
 
 
 def _unwrapped(body: str, spans: Sequence[Span]) -> str:
@@ -136,8 +158,13 @@ def _unwrapped(body: str, spans: Sequence[Span]) -> str:
 
 def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
     first = len(lines)
-    lines.extend(Line(LineKind.CALL, _one_line(call.name), index, "", call=normalise(call.arguments)) for call in turn.tool_calls)
+    lines.extend(_call_line(call, index) for call in turn.tool_calls)
     return {call.id: first + offset for offset, call in enumerate(turn.tool_calls)}
+
+
+def _call_line(call: ToolCall, index: int) -> Line:
+    arguments = normalise(call.arguments)
+    return Line(LineKind.CALL, _one_line(call.name), index, "", call=arguments, pairs=tuple(pairs_of(arguments)))
 
 
 def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index: int) -> None:
@@ -156,9 +183,11 @@ def _unlabelled(line: Line) -> Line:
 
 
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
+    from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - heads are made from lines
+
     blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
     read = _read_back if turn.sources else _heard_of
-    return [read(block, index) for block in blocks if block]
+    return [read(block, index) for block in blocks if block and block not in TITLES]
 
 
 def _heard_of(block: str, index: int) -> Line:
@@ -183,9 +212,28 @@ def _read_back(block: str, index: int) -> Line:
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 
-def print_line(line: Line, call: Sequence[str], body: Sequence[str]) -> str:
+def unlabelled(line: str) -> tuple[str, ...]:
+    """Return what a printed line says behind its label: the arguments of a call and its result, or the words.
+
+    >>> unlabelled('look({"at": "a.py"}) -> 3 lines'), unlabelled("user: Go on."), unlabelled("Facts:")
+    (('{"at": "a.py"}', '3 lines'), ('Go on.',), ())
+    """
+    from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - heads are made from lines
+
+    block = normalise(line)
+    if block in TITLES:
+        return ()
+    read = _read_back(block, 0)
+    return tuple(part for part in read.parts if part)
+
+
+Piece = tuple[int, int, str]
+"""Where a piece of a text starts, where it ends, and what it says."""
+
+
+def print_line(line: Line, call: Sequence[Piece], body: Sequence[Piece]) -> str:
     """Return `line` with only the given pieces of its call and of its body; empty where they hold nothing to read."""
-    head, text = _quote(call), _quote(body)
+    head, text = _closed(_quote(_named(line.pairs, call))), _quote(text for _, _, text in body)
     match line.kind:
         case LineKind.PLAIN:
             return text
@@ -196,6 +244,30 @@ def print_line(line: Line, call: Sequence[str], body: Sequence[str]) -> str:
             return f"{called} -> {text}" if text else called if head else ""
 
 
-def _quote(pieces: Sequence[str]) -> str:
+def _named(pairs: Sequence[Pair], pieces: Sequence[Piece]) -> Iterator[str]:
+    """Yield pieces of arguments: those from the middle of a value behind its name, and with a quotation mark where they end before it does."""
+    cut = [_cut_pair(pairs, end) for _, end, _ in pieces]
+    for place, (start, _, text) in enumerate(pieces):
+        within = _cut_pair(pairs, start)
+        opened = within is not None and (place == 0 or cut[place - 1] is not within)
+        shut = cut[place] is not None and (place + 1 == len(pieces) or _cut_pair(pairs, pieces[place + 1][0]) is not cut[place])
+        yield f"{within.opening if within and opened else ''}{text.rstrip() + CUT if shut else text}"
+
+
+def _cut_pair(pairs: Sequence[Pair], at: int) -> Pair | None:
+    """Return the pair in the middle of whose value `at` is."""
+    place = bisect_right(pairs, at, key=lambda pair: pair.start) - 1
+    return pairs[place] if place >= 0 and pairs[place].value < at < pairs[place].end else None
+
+
+def _closed(arguments: str) -> str:
+    """Return arguments without a comma at their end, or brackets that close what is not there."""
+    arguments = arguments.rstrip(", ")
+    while arguments.endswith(("}", "]")) and arguments.count(arguments[-1]) > arguments.count("{" if arguments[-1] == "}" else "["):
+        arguments = arguments[:-1].rstrip(", ")
+    return arguments
+
+
+def _quote(pieces: Iterable[str]) -> str:
     quoted = (piece.strip().removeprefix("… ").removesuffix(" …") for piece in pieces)
     return GAP.join(piece for piece in quoted if piece).replace("\n", "\n ")

@@ -2,15 +2,20 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from attrs import evolve, field, frozen
 
 from polycontext.pressure.extractive.choice import Chooser, Segment
-from polycontext.pressure.extractive.lines import BODY, CALL, Line, lines_of
+from polycontext.pressure.extractive.heads import Head
+from polycontext.pressure.extractive.lines import BODY, CALL, LAWGIVERS, Line, LineKind, lines_of
+from polycontext.pressure.extractive.newest import Known, Update, cut, updated
 from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.text.cues import decision_spans, failures
-from polycontext.window.text.segments import Span, lead_in, split
+from polycontext.window.text.cues import decision_spans, failures, work_lists
+from polycontext.window.text.pairs import shown, whole_lead
+from polycontext.window.text.segments import LIMIT, Span, lead_in, split
+from polycontext.window.text.steps import intention, open_entries, open_items
 from polycontext.window.text.terms import TermBook
 
 MOST_ALIKE = 1_000
@@ -18,6 +23,9 @@ MOST_ALIKE = 1_000
 
 WHOLE_CALL = 90
 """A call's arguments up to this many characters are one segment."""
+
+TOLD_LIMIT = 120
+"""Near how many characters the words of an assistant are cut: it writes whole sentences, and more of them than others."""
 
 _GAP_TOKENS = 1
 _LABEL_TOKENS = 2
@@ -31,6 +39,8 @@ class Bonuses:
     failure: float
     decision: float
     query: float
+    newest: float = 6.0
+    """What says a newer value in the place of one that is out of date."""
 
 
 @frozen(eq=False)
@@ -47,10 +57,20 @@ class Candidates:
     openings: Mapping[int, int] = {}
     turns: int = 0
     read: int = 0
+    claimed: Known = field(factory=Known)
 
     def chooser(self, boosts: Sequence[float] | None = None) -> Chooser:
         """Return what ranks all segments by what they are worth now."""
-        return Chooser(self.segments, self.book.weights(self.turns), boosts or self.boosts, self.openings)
+        return Chooser(self.segments, self.book.weights(self.turns), boosts or self.boosts, self.openings, self.steps)
+
+    @property
+    def steps(self) -> frozenset[int]:
+        """Return the lines that say what comes next: the last plan, and what the assistant said last where it intends something."""
+        planned = max((segment.line for segment in self.segments if segment.head is Head.OPEN), default=-1)
+        said = max(
+            (number for number, line in self.lines.items() if line.role is Role.ASSISTANT and line.kind is LineKind.SPOKEN), default=-1
+        )
+        return frozenset((planned, said))
 
     @property
     def boosts(self) -> list[float]:
@@ -77,6 +97,17 @@ class Candidates:
         segments = tuple(segment for segment in self.segments if self.lines[segment.line].key not in keys)
         return self if len(segments) == len(self.segments) else self._of(segments, self.book)
 
+    def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
+        """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
+        lines = dict(enumerate(lines_of([turn for turn, _ in standing]), self.read))
+        first = {number: self.turns - standing[line.turn][1] for number, line in lines.items()}
+        numbers, turns = [*self.lines, self.read], list(accumulate((line.turn for line in self.lines.values()), max))
+        update = updated(self.claimed, lines, {number: numbers[bisect_left(turns, turn)] for number, turn in first.items()})
+        if not update.stale:
+            return self
+        roles = {number: line.role for number, line in self.lines.items()}
+        return self._of(_counted(cut(self.segments, update, self.book, roles), counter), self.book)
+
     def behind(self, line: int) -> "Candidates":
         """Return those of the lines behind number `line`."""
         return self._of(tuple(segment for segment in self.segments if segment.line > line), self.book)
@@ -85,7 +116,7 @@ class Candidates:
         living = {segment.line for segment in segments}
         lines = {number: line for number, line in self.lines.items() if number in living}
         openings = {number: tokens for number, tokens in self.openings.items() if number in living}
-        return Candidates(segments, lines, book, openings, self.turns, self.read)
+        return Candidates(segments, lines, book, openings, self.turns, self.read, self.claimed.within(living))
 
 
 def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: TokenCounter, *, ids: bool = False) -> Candidates:
@@ -94,18 +125,37 @@ def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: To
     known = known.without({line.key for line in lines if line.key})
     book = known.book.copy()
     fresh = [segment for number, line in enumerate(lines, known.read) for segment in _segments(number, line, bonuses, book)]
-    for segment in fresh:
-        segment.cost = counter.count(segment.text) + _GAP_TOKENS
-    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.head for line in lines}}
     numbered = dict(enumerate(lines, known.read))
+    update = updated(known.claimed, numbered)
+    known_lines = {**known.lines, **{number: line.bare for number, line in numbered.items()}}
+    roles = {number: line.role for number, line in known_lines.items()}
+    raised_ones = (_raised(segment, update, bonuses.newest) for segment in fresh)
+    segments = _counted(cut((*known.segments, *raised_ones), update, book, roles), counter)
+    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.head for line in lines}}
     return Candidates(
-        (*known.segments, *fresh),
-        {**known.lines, **{number: line.bare for number, line in numbered.items()}},
+        segments,
+        known_lines,
         book,
         {**known.openings, **{number: costs[line.head] for number, line in numbered.items()}},
         known.turns + len(turns),
         known.read + len(lines),
+        update.known,
     )
+
+
+def _counted(segments: Iterable[Segment], counter: TokenCounter) -> tuple[Segment, ...]:
+    counted = tuple(segments)
+    for segment in counted:
+        segment.cost = segment.cost or counter.count(segment.text) + _GAP_TOKENS
+    return counted
+
+
+def _raised(segment: Segment, update: Update, bonus: float) -> Segment:
+    """Return `segment`, worth more where it says a newer value in the place of one that is out of date."""
+    spans = update.newest.get(segment.line)
+    if spans and segment.part == BODY and any(start < segment.end and segment.start < end for start, end in spans):
+        segment.boost *= bonus
+    return segment
 
 
 def _newest(lines: Sequence[Line]) -> list[Line]:
@@ -132,21 +182,38 @@ def raised(candidates: Candidates, query: str, bonus: float) -> list[float]:
 
 
 def _segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
-    call = line.call
-    whole = [(0, len(call))] if 0 < len(call) <= WHOLE_CALL else []
-    for start, end in split(call, whole):
-        terms, anchor = book.read(call, start, end, line.turn, said=True)
-        lead = lead_in(call, start, anchor)
-        yield Segment(number, CALL, start, lead, end, call[lead:end], terms)
+    yield from _call_segments(number, line, book)
     yield from _body_segments(number, line, bonuses, book)
 
 
+def _call_segments(number: int, line: Line, book: TermBook) -> Iterator[Segment]:
+    """Yield the pairs of a call's arguments, each whole or in pieces; what says what the call touches is marked."""
+    call, steps = line.call, open_entries(line.call)
+    spans = [shown(call, pair) for pair in line.pairs]
+    whole = [(0, len(call))] if 0 < len(call) <= WHOLE_CALL and not steps else _disjoint([*steps, *spans])
+    touching = {start for (start, _), pair in zip(spans, line.pairs, strict=True) if pair.touches}
+    for start, end in split(call, whole):
+        terms, anchor = book.read(call, start, end, line.turn, said=True)
+        lead = whole_lead(line.pairs, lead_in(call, start, anchor), start)
+        head = Head.OPEN if _shared(steps, start, end) else None
+        yield Segment(number, CALL, start, lead, end, call[lead:end], terms, head=head, touches=start in touching)
+
+
 def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
-    text, said = line.body, line.role is not Role.TOOL
+    text = line.body
+    said = line.role is not Role.TOOL and not line.pasted
     failed, decided = failures(text), decision_spans(text) if said else []
-    cues = (failed.errors, bonuses.failure), (failed.frames, bonuses.failure), (decided, bonuses.decision)
+    cues = (
+        (failed.errors, bonuses.failure, Head.ERRORS),
+        (failed.frames, bonuses.failure, Head.ERRORS),
+        (decided, bonuses.decision, Head.DECISIONS),
+    )
+    plan = open_items(text) if line.role is Role.ASSISTANT else []
+    intended = intention(text) if line.role is Role.ASSISTANT and not plan else None
+    steps = [intended] if intended else plan
     alike = Counter[str]()
-    for start, end in split(text, line.standing or sorted([*failed.errors, *failed.frames])):
+    whole = line.standing or _disjoint([*failed.errors, *failed.frames, *work_lists(text), *steps])
+    for start, end in split(text, whole, TOLD_LIMIT if line.role is Role.ASSISTANT else LIMIT):
         alike[text[start:end]] += 1
         if alike[text[start:end]] > MOST_ALIKE:
             continue
@@ -154,11 +221,23 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
         for told in (_shared(failed.errors, start, end), _shared(failed.frames, start, end)):
             terms = (*terms, book.mark(text[slice(*told)], line.turn)) if told else terms
         boost = bonuses.answer if line.answers else 1.0
-        for spans, bonus in cues:
-            boost *= bonus if _shared(spans, start, end) else 1.0
+        head = (Head.NEXT if intended else Head.OPEN) if _shared(steps, start, end) else None
+        for spans, bonus, told_of in cues:
+            if _shared(spans, start, end):
+                boost, head = boost * bonus, head or told_of
         standing = _shared(line.standing, start, end) is not None
+        head = Head.CONSTRAINTS if standing and line.role in LAWGIVERS else head
         lead = lead_in(text, start, anchor)
-        yield Segment(number, BODY, start, lead, end, text[lead:end], terms, boost, standing)
+        yield Segment(number, BODY, start, lead, end, text[lead:end], terms, boost, standing, head)
+
+
+def _disjoint(spans: Sequence[Span]) -> list[Span]:
+    """Return `spans` in order, without those that begin within another."""
+    kept: list[Span] = []
+    for span in sorted(spans):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
 
 
 def _shared(spans: Sequence[Span], start: int, end: int) -> Span | None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from attrs import field, frozen, validators
 
 from polycontext.pressure.extractive.choice import Fitter
+from polycontext.pressure.extractive.heads import HEADS_FROM
 from polycontext.pressure.extractive.reading import Bonuses, Candidates, raised, read
 from polycontext.pressure.gist import unframed
 from polycontext.window import TokenCounter, Turn
@@ -85,7 +86,8 @@ class ExtractiveSummariser:
                 text = kept + self.write(behind(candidates, kept.rstrip()), room, counter=counter, query=query)
                 if counter.count(text) <= max_tokens:
                     return text.rstrip()
-        fitter = Fitter(candidates.lines, candidates.segments, counter)
+        headed = max_tokens >= HEADS_FROM and not self.frozen
+        fitter = Fitter(candidates.lines, candidates.segments, counter, headed, candidates.steps)
         whole = fitter.everything(max_tokens)
         boosts = raised(candidates, query, self.query_bonus) if query else None
         return whole if whole is not None else fitter.best(candidates.chooser(boosts), max_tokens)

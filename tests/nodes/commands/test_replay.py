@@ -103,7 +103,7 @@ def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) 
     everything = polycontext("replay", path, "--max-tokens", "20000", "--all").out.partition("what the model sees now")[2]
     assert "word for word; --all" not in everything
     assert "  20 assistant Fact 19:" in everything
-    long = saved(tmp_path, "long.json", [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(120)), *chat(40)])
+    long = saved(tmp_path, "long.json", [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(400)), *chat(4)])
     cut = polycontext("replay", long, "--max-tokens", "3500").out
     assert re.search(r"^ +⋯ \d+ more lines; --all shows them", cut, re.MULTILINE)
     assert "more lines; --all" not in polycontext("replay", long, "--max-tokens", "3500", "--all").out

@@ -67,7 +67,7 @@ def test_the_first_half_is_whole_lines(lines: list[str]) -> None:
 
 def test_what_stands_behind_is_found_by_the_lines() -> None:
     """Behind the last line that is quoted, whether pieces were left out of it or not; all where nothing is quoted."""
-    summariser = ExtractiveSummariser()
+    summariser = ExtractiveSummariser(frozen=1)
     read = summariser.read([Turn("assistant", told(step)) for step in range(6)], counter=FAST)
     whole = summariser.write(read, 10_000, counter=FAST).split("\n")
     assert {segment.line for segment in behind(read, "\n".join(whole[:2])).segments} == {2, 3, 4, 5}

@@ -1,0 +1,103 @@
+"""What a plan's gists must not lose, as data; and the way back from a line of a gist to who said it."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext import ContextSession
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing import FAST
+from polycontext.pressure import ContextProjector
+from polycontext.pressure.extractive.facts import facts_of
+from polycontext.pressure.extractive.heads import TITLES, Head
+from polycontext.pressure.extractive.tracing import traced
+from polycontext.window import ToolCall, Turn
+
+
+def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
+    """Return a session that compressed again and again."""
+    session = ContextSession(max_tokens, counter=FAST)
+    session.add_user_turn("Sort the shed.")
+    session.add_user_turn("Never touch the red box.")
+    for number in range(steps):
+        arguments = json.dumps({"path": f"shed/shelf-{number}.txt", "command": f"count the nails of box B{number} " * 8, "n": number})
+        session.add_assistant_turn(f"I look at shelf {number}.", [ToolCall(f"c{number}", "look", arguments)])
+        session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"B{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
+        session.add_user_turn(f"And what of box B{number}3?")
+    return session
+
+
+def test_a_plan_carries_what_must_stand() -> None:
+    """Demands, ids in use and what comes next, each with the turn that said it; nothing of what stays verbatim."""
+    turns = [
+        Turn("user", "Sort them. Never open box B7.", resource_id="a"),
+        Turn("assistant", "Plan:\n- [ ] count the nails of shelf_12", resource_id="b"),
+        Turn("assistant", "Next I'll open shelf_13.", resource_id="c"),
+    ]
+    facts = facts_of(turns, FAST)
+    told = {(fact.head, fact.text, fact.source) for fact in facts}
+    assert (Head.CONSTRAINTS, "Never open box B7.", "a") in told
+    assert (Head.OPEN, "- [ ] count the nails of shelf_12", "b") in told
+    assert (Head.NEXT, "Next I'll open shelf_13.", "c") in told
+    assert any(head is Head.FILES and "shelf_12" in text for head, text, _ in told)
+
+
+def test_the_facts_of_a_plan_are_those_of_what_yields() -> None:
+    """Each was said by a turn that its gists stand for; an empty plan has none."""
+    session = long_session(steps=12)
+    projector = ContextProjector()
+    plan = projector.plan_to(session.window, 0.4)
+    sources = {turn.resource_id for job in plan.jobs for turn in job.reads}
+    assert plan.facts
+    assert {fact.source for fact in plan.facts} <= sources
+    assert len(plan.facts) == len(set(plan.facts))
+    assert projector.plan_to(session.window, 1.0).facts == ()
+
+
+@pytest.mark.parametrize("max_tokens", [700, 3_000])
+def test_every_line_of_a_gist_is_traced_to_who_said_it(max_tokens: int) -> None:
+    """After many compressions, with heads and without: the ids are in the log, and recall takes them."""
+    session = long_session(max_tokens)
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    lines = re.split(r"\n(?=\S)", gist.text)[1:]
+    for line in lines:
+        assert bool(session.trace(line)) == (line not in TITLES), line
+
+
+def test_what_a_line_was_traced_to_is_recalled() -> None:
+    """The ids that `trace` returns are those that `recall` takes."""
+    session = long_session(3_000)
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    first = next(ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.trace(line)))
+    assert first[0] in {turn.resource_id for turn in session.recall(first[:1]).window.all_turns()}
+
+
+def test_what_nobody_said_has_no_source() -> None:
+    """A model's own words, a head, an empty line and a line half of which was made up lead nowhere; what is no text is refused."""
+    session = long_session(steps=3)
+    for line in ("assistant: all of it is gold", "Facts:", "", "user: And what of box B23? … and of box B99?"):
+        assert session.trace(line) == ()
+    with pytest.raises(InvalidOptionError, match="line"):
+        session.trace(None)  # type: ignore[arg-type]
+
+
+def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
+    """A call and its result are two turns; of the same words said twice the later turn is named."""
+    call = Turn("assistant", None, tool_calls=[ToolCall("c", "look", '{"at": "shelf 7"}')], resource_id="a")
+    result = Turn("tool", "three boxes", tool_call_id="c", resource_id="b")
+    again = Turn("user", "three boxes", resource_id="c")
+    assert traced('look({"at": "shelf 7"}) -> three boxes', [call, result]) == (call, result)
+    assert traced("user: three boxes", [result, again]) == (again,)
+
+
+@given(
+    st.lists(st.text(alphabet="ab …:(),\n", min_size=1, max_size=12), min_size=1, max_size=4), st.text(alphabet="ab …:(),\n", max_size=20)
+)
+def test_tracing_ends_whatever_is_asked(texts: list[str], line: str) -> None:
+    """It names turns in their order, each once."""
+    turns = [Turn("user", text, resource_id=f"t{number}") for number, text in enumerate(texts) if text.strip()]
+    found = [turns.index(turn) for turn in traced(line, turns)]
+    assert found == sorted(set(found))
