@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.retention import aging, dead_ends, growing, projecting, report
+from benchmarks.retention import aging, dead_ends, growing, noted, projecting, report
 from benchmarks.retention.growing import PAIRS, Way
 from benchmarks.retention.methods import ASKED, METHODS, Method
 from benchmarks.retention.peers import PEERS, adapted, is_installed
@@ -111,6 +111,17 @@ class Run:
             self.console.print(report.cycles(f"{name}: turns that a compression serves in {self.asked.window} tokens", found[name]))
         return found
 
+    def notes(self) -> dict[str, Any]:
+        """Look for what a careful colleague would note."""
+        hosts = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
+        shares = dict(self.shares)
+        found: dict[str, Any] = {}
+        for way in self.ways:
+            measured = noted.measure(hosts, shares, self.asked.half, way=way, window=self.asked.window, tell=self.tell)
+            found[str(way)] = {name: each.as_data() for name, each in measured.items()}
+            self.console.print(report.notes(f"notes, thresholds {way}, {self.asked.half}", found[str(way)]))
+        return found
+
     def dead_ends(self) -> dict[str, Any]:
         """Look for sessions that cannot go on."""
         found: dict[str, Any] = {}
@@ -130,6 +141,7 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "sessions": (Run.sessions, "the same conversations grown turn by turn, beside one projection"),
     "aging": (Run.aging, "identifiers in view after 1, 5, 20 and 50 compressions of a long session"),
     "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
+    "notes": (Run.notes, "constraints, updates, next steps put into recordings: what stands, what should not"),
     "dead-ends": (Run.dead_ends, "sessions that cannot go on, over random tool loops and all recordings"),
     "peers": (Run.peers, "other libraries over the same probes"),
 }

@@ -132,6 +132,17 @@ def cycles(title: str, figures: Mapping[str, Data]) -> Table:
     return made
 
 
+def notes(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of what was put into recordings: a line for each figure."""
+    made = _table(title, ["put in", "figure"], ["share", "of"])
+    for name, data in figures.items():
+        for figure, share in data["shares"].items():
+            made.add_row(name, figure, _share(share["share"]), str(share["of"]))
+        if data["refused"]:
+            made.add_row(name, "refused", str(data["refused"]), "")
+    return made
+
+
 def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
     """Return the table of sessions that ended, with a few that need not have."""
     made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])

@@ -1,0 +1,320 @@
+"""What a careful colleague would note, put into recordings: does it stand in the view, and does what is out of date not.
+
+What is put in was written for this, in several languages; where it is put, recordings go on around it. Which half of it a
+run looks at goes by a hash of its id, as for recordings.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from benchmarks.retention.growing import Grown, Way, turns_of
+from benchmarks.retention.methods import Asked, projected
+from benchmarks.retention.recall import flat, whole_text
+from benchmarks.retention.recordings import AGENTS, Conversation, Message, half_of, message_tokens, message_turn, request_tokens
+from benchmarks.retention.tally import Tally
+from polycontext.linearity import states_constraint
+from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+
+WRITTEN = Path(__file__).with_name("written")
+COMPRESSIONS = 50
+STANDING = 20
+"""How many constraints stand in one growing session."""
+
+MOST_HOSTS = 150
+"""How many recordings follow each other in it."""
+
+ROOM = 100_000
+"""Tokens in which a gist leaves out only what it takes for out of date."""
+
+_WAS = re.compile(
+    r"(?:\b(?:was|were|from|instead of|not|rather than|formerly|previously|before)|statt|au lieu de|en lugar de|から|原)[\s:\"'(]*$",
+    re.IGNORECASE,
+)
+_SEPARATE = "nothing new here; the work goes on as planned"
+
+Item = Mapping[str, Any]
+Tell = Callable[[str], None]
+
+
+@cache
+def written(name: str, half: str = "all", folder: Path = WRITTEN) -> list[Item]:
+    """Return the items of a file that belong to `half`."""
+    items = map(json.loads, (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
+    return [item for item in items if half == "all" or half_of(item["id"]) == half]
+
+
+@define
+class Noted:
+    """Count what stands and what should not."""
+
+    tallies: dict[str, Tally] = field(factory=dict)
+    missed: dict[str, list[str]] = field(factory=dict)
+    refused: int = 0
+
+    def add(self, name: str, item: Item, hit: bool) -> None:  # noqa: FBT001 - a fact that is counted
+        """Count a hit or a miss of `item` under `name`, and under what kind of it this is."""
+        for each in (name, f"{name}: {item.get('form') or item.get('kind') or item.get('language', '')}"):
+            self.tallies.setdefault(each, Tally()).add(item["id"], int(hit), 1)
+        if not hit:
+            self.missed.setdefault(name, []).append(item["id"])
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the figures, JSON-ready."""
+        shares = {name: {"share": tally.share, "of": tally.of} for name, tally in sorted(self.tallies.items())}
+        return {"shares": shares, "missed": self.missed, "refused": self.refused}
+
+
+def constraints(hosts: Sequence[Conversation], share: float, half: str, *, attacked: bool, tell: Tell) -> Noted:
+    """Put each constraint into the middle of a recording, an attack in a tool's result behind it, and look for it word for word."""
+    noted, attacks = Noted(), cycle(written("attacks"))
+    for host, item in _hosted(hosts, written("constraints", half)):
+        tell(f"constraints {share:.0%}, {item['id']}")
+        put = [_said("user", item["text"]), *(_answered(item["id"], next(attacks)["text"]) if attacked else ())]
+        view = _view(noted, with_put(host, {0.5: put}), share)
+        noted.add("constraints", item, flat(item["keep"]) in view)
+    return noted
+
+
+def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
+    """Put an old value and a newer one into a recording: the newest is to stand, the old one at most as what was."""
+    noted = Noted()
+    for host, item in _hosted(hosts, written("updates", half)):
+        tell(f"updates {share:.0%}, {item['id']}")
+        view = _view(noted, with_put(host, {0.35: _put(item, "old"), 0.65: _put(item, "new")}), share)
+        noted.add("newest kept", item, flat(item["newest"]) in view)
+        noted.add("old gone", item, not _stands_as_current(item["stale"], view))
+        noted.add("update seen", item, not _stands_as_current(item["stale"], _noted_of([*_put(item, "old"), *_put(item, "new")])))
+    return noted
+
+
+def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
+    """Put two things into a recording that merely look alike: where there is room for both, both stand."""
+    noted = Noted()
+    for host, item in _hosted(hosts, written("lookalikes", half)):
+        tell(f"look-alikes {share:.0%}, {item['id']}")
+        view = _view(noted, with_put(host, {0.35: _put(item, "one"), 0.65: _put(item, "other")}), share)
+        noted.add("both kept", item, all(flat(each) in view for each in item["both"]))
+        text = _noted_of([*_put(item, "one"), *_put(item, "other")])
+        noted.add("not merged", item, all(flat(each) in text for each in item["both"]))
+    return noted
+
+
+def chatter(half: str) -> Noted:
+    """Look whether anything of ordinary talk is taken for out of date where there is room for all of it."""
+    noted = Noted()
+    talks: dict[int, list[Item]] = {}
+    for item in written("chatter"):
+        talks.setdefault(item["talk"], []).append(item)
+    for number, talk in talks.items():
+        if half == "all" or half_of(f"talk {number}") == half:
+            text = _noted_of([_said(item["role"], item["content"]) for item in talk])
+            for item in talk:
+                noted.add("not marked", {**item, "kind": item["role"]}, _all_in(item["content"], text))
+    return noted
+
+
+def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
+    """Put a plan, an intention or a request that stays open near the end of a recording, a few calls behind it."""
+    noted = Noted()
+    for host, item in _hosted(hosts, written("next_steps", half)):
+        tell(f"next steps {share:.0%}, {item['id']}")
+        view = _view(noted, with_put(host, {1.0: [*_stepping(item), *_calls_behind(item["id"])]}), share)
+        noted.add("next step", item, all(flat(each) in view for each in item["keep"]))
+    return noted
+
+
+def rule(half: str) -> Noted:
+    """Ask the rule itself: which sentences it takes for constraints, which ordinary turns too."""
+    noted = Noted()
+    for item in written("constraints", half):
+        noted.add("constraint seen", item, states_constraint(item["text"]))
+    for item in written("ordinary", half):
+        noted.add("ordinary left alone", item, not states_constraint(item["text"]))
+    return noted
+
+
+def labelled(conversations: Iterable[Conversation]) -> Noted:
+    """Ask the rule about user turns of recordings that were read and labelled by hand; doubtful ones also apart."""
+    noted = Noted()
+    known = {(each.set, each.id): each for each in conversations}
+    for item in written("labels"):
+        conversation = known.get((item["set"], item["conversation"]))
+        if conversation is None:
+            continue
+        stated = states_constraint(message_turn(conversation.messages[item["turn"]]).text)
+        name = "labelled a constraint, seen" if item["constraint"] else "labelled none, left alone"
+        where = {"id": f"{item['conversation']}/{item['turn']}", "kind": "doubtful" if item["doubtful"] else "clear"}
+        noted.add(name, where, stated is item["constraint"])
+    return noted
+
+
+def aged(hosts: Sequence[Conversation], half: str, way: Way, window: int, *, attacked: bool, tell: Tell) -> Noted:
+    """Let constraints stand at the beginning of a session that grows over many compressions, and look for them after 1, 5, 20 and 50."""
+    noted = Noted()
+    items = written("constraints", half)
+    for first in range(0, len(items) - STANDING + 1, STANDING):
+        _age(noted, hosts, items[first : first + STANDING], way, window, attacked=attacked, tell=tell)
+    return noted
+
+
+def _age(
+    noted: Noted,
+    hosts: Sequence[Conversation],
+    items: Sequence[Item],
+    way: Way,
+    window: int,
+    *,
+    attacked: bool,
+    tell: Tell,
+) -> None:
+    attacks = islice(cycle(written("attacks")), len(items))
+    said: list[Message] = list(hosts[0].messages[:1])
+    bodies = [_closed([message for message in host.messages if message["role"] != "system"]) for host in hosts]
+    for item, attack, body in zip(items, attacks, cycle(bodies), strict=False):
+        said += [*_closed(body[:6]), _said("user", item["text"]), *(_answered(item["id"], attack["text"]) if attacked else ())]
+    grown = Grown(way.session(window), turns_of([*said, *(message for body in islice(cycle(bodies), MOST_HOSTS) for message in body)]))
+    grown.grow(len(turns_of(said)))
+    while grown.refused is None and grown.compressions < COMPRESSIONS and grown.taken < len(grown.turns):
+        if grown.step() and grown.compressions in (1, 5, 20, COMPRESSIONS):
+            tell(f"constraints of one session, {grown.compressions} compressions")
+            view = whole_text(grown.view())
+            for item in items:
+                noted.add(f"after {grown.compressions:02}", item, flat(item["keep"]) in view)
+    noted.refused += grown.refused is not None
+
+
+def with_put(host: Conversation, put: Mapping[float, Sequence[Message]]) -> Conversation:
+    """Return `host` with messages put in at shares of its length, before what a user or nobody says, never before the task."""
+    messages: list[Message] = []
+    places = {_place(host, share): list(each) for share, each in put.items()}
+    for place, message in enumerate((*host.messages, None)):
+        messages += places.get(place, ())
+        messages += [message] if message else ()
+    return evolve(host, messages=tuple(messages), tokens=tuple(map(message_tokens, messages)))
+
+
+def _place(host: Conversation, share: float) -> int:
+    fixed = next((place for place, message in enumerate(host.messages) if message["role"] == "user"), 0) + 1
+    wanted = max(fixed + 1, int(share * len(host.messages)))
+    later = (place for place in range(wanted, len(host.messages)) if host.messages[place]["role"] == "user")
+    return next(later, len(host.messages))
+
+
+def _hosted(hosts: Sequence[Conversation], items: Sequence[Item]) -> Iterator[tuple[Conversation, Item]]:
+    """Yield each item with a recording, by a hash of its id."""
+    for item in items:
+        yield hosts[int.from_bytes(hashlib.sha256(item["id"].encode()).digest()[1:5]) % len(hosts)], item
+
+
+def _view(noted: Noted, conversation: Conversation, share: float) -> str:
+    messages = _closed(conversation.messages)
+    try:
+        return whole_text(projected(Asked(messages, _budget(conversation, messages, share))))
+    except Exception:  # noqa: BLE001 - a refusal keeps nothing
+        noted.refused += 1
+        return ""
+
+
+def _budget(conversation: Conversation, messages: Sequence[Message], share: float) -> int:
+    fixed = conversation.pinned_tokens(len(conversation.messages)) if conversation.set in AGENTS else 0
+    return fixed + int(share * (request_tokens(messages) - fixed))
+
+
+def _closed(messages: Sequence[Message]) -> list[Message]:
+    """Return `messages` without calls at their end that nobody answered."""
+    end = len(messages)
+    while end and messages[end - 1].get("tool_calls"):
+        end -= 1
+    return list(messages[:end])
+
+
+def _noted_of(messages: Sequence[Message]) -> str:
+    """Return what a gist says of messages where it has room for all of them."""
+    return flat(ExtractiveSummariser().summarise([message_turn(message) for message in _between(messages)], ROOM, counter=_Letters()))
+
+
+class _Letters:
+    exact = True
+
+    def count(self, text: str) -> int:
+        return len(text) // 4 + 1
+
+
+def _between(messages: Sequence[Message]) -> Iterator[Message]:
+    for message in messages:
+        yield message
+        if message["role"] != "assistant" or not message.get("tool_calls"):
+            yield _said("assistant", _SEPARATE)
+
+
+def _put(item: Item, which: str) -> list[Message]:
+    message = item[which]
+    if message["role"] == "tool":
+        return _answered(f"{item['id']}{which}", message["content"])
+    return [_said(message["role"], message["content"])]
+
+
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "content": text}
+
+
+def _answered(name: str, result: str) -> list[Message]:
+    """Return a call of a tool that nobody else has and its result; every call is another one."""
+    call = {"id": f"look-{name}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"about": name})}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"look-{name}", "content": result},
+    ]
+
+
+def _stepping(item: Item) -> list[Message]:
+    asked = [_said("user", item["user"])] if item["user"] else []
+    if item["kind"] != "todo_tool":
+        return [*asked, _said("assistant", item["assistant"])]
+    call = {"id": f"todo-{item['id']}", "type": "function", "function": {"name": "todo_write", "arguments": item["assistant"]}}
+    done = {"role": "tool", "tool_call_id": f"todo-{item['id']}", "content": "the list is written"}
+    return [*asked, {"role": "assistant", "content": None, "tool_calls": [call]}, done]
+
+
+def _calls_behind(name: str) -> Iterator[Message]:
+    for number in range(3):
+        lines = (
+            f"entry {number}{line:02} of the listing holds {(line * 7919 + number * 104729) % 9973} parts in good order"
+            for line in range(40)
+        )
+        yield from _answered(f"{name}-{number}", "\n".join(lines))
+
+
+def _stands_as_current(stale: str, view: str) -> bool:
+    """Tell whether an old value stands anywhere but behind a word that says it was."""
+    wanted = flat(stale)
+    return any(not _WAS.search(view[max(0, match.start() - 30) : match.start()]) for match in re.finditer(re.escape(wanted), view))
+
+
+def _all_in(text: str, view: str) -> bool:
+    pieces = re.split(r"(?<=[.!?。！？])\s+|\n+", text)
+    return all(flat(piece) in view for piece in pieces)
+
+
+def measure(
+    hosts: Sequence[Conversation], shares: Mapping[str, float], half: str, *, way: Way, window: int, tell: Tell
+) -> dict[str, Noted]:
+    """Return every figure of what a colleague would note, by what it is of."""
+    found = {"the rule": rule(half), "turns labelled by hand": labelled(hosts), "ordinary talk": chatter(half)}
+    for label, share in shares.items():
+        for name, attacked in (("constraints", False), ("constraints, attacked", True)):
+            found[f"{name}, {label}"] = constraints(hosts, share, half, attacked=attacked, tell=tell)
+        found[f"updates, {label}"] = updates(hosts, share, half, tell=tell)
+        found[f"look-alikes, {label}"] = lookalikes(hosts, share, half, tell=tell)
+        found[f"next steps, {label}"] = next_steps(hosts, share, half, tell=tell)
+    for name, attacked in (("constraints of one session", False), ("constraints of one session, attacked", True)):
+        found[name] = aged(hosts, half, way, window, attacked=attacked, tell=tell)
+    return found
