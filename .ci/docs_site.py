@@ -24,6 +24,7 @@ CONTENTS = {
         "docs/session",
         "docs/project",
         "docs/summarisers",
+        "docs/gists",
         "docs/saving",
         "docs/providers",
         "docs/epochs",

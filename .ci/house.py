@@ -23,8 +23,8 @@ ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
-MOST_FILES = 305
-MOST_LINES = 40_500
+MOST_FILES = 325
+MOST_LINES = 43_500
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
 MOST_ERRORS = 48
