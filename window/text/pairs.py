@@ -14,8 +14,9 @@ SHORT_PAIR = 120
 MOST_LEAD = 48
 """How many characters before a pair those are that come along, so that it stays bound to what stands to its left."""
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-_PLAIN = re.compile(r"[^\s,{}\[\]\"]++")
+# No possessive quantifiers: Python 3.11.2 reads some of them wrongly.
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_PLAIN = re.compile(r"[^\s,{}\[\]\"]+")
 _COLON = re.compile(r"\s?:\s?")
 _CLOSE = re.compile(r"[}\]]*,?\s?")
 _FILE = r"(?:.*[_-])?(?:paths?|files?|file_?names?|dir|directory|folder)"

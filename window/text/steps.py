@@ -12,7 +12,7 @@ _OPEN_STATUS = r"(?:in[ _-]?progress|pending|open|to[ _-]?do|not[ _-]?(?:yet[ _-
 _OPEN_FIELD = re.compile(
     rf'"(?:status|state|phase|progress)"\s?:\s?"{_OPEN_STATUS}"|"(?:done|completed|complete|finished)"\s?:\s?false', re.IGNORECASE
 )
-_OBJECT = re.compile(r'\{(?:[^{}"]|"(?:[^"\\]|\\.){0,300}+")*+\}')
+_OBJECT = re.compile(r'\{(?:[^{}"]|"[^"\\]{0,300}(?:\\.[^"\\]{0,300}){0,40}")*\}')
 
 _MARKED = re.compile(
     r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S|.{0,120}[(（\[【|:：–—-]\s*(?:"
@@ -41,7 +41,7 @@ _INTENTION = re.compile(
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次に|次は|これから|続いて|このあと|その後|つもりです|予定です",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?。！？\n]*+(?:[.!?](?!\s|$)[^.!?。！？\n]*+)*+(?:[.!?。！？]+[\"')\]*_]*|\n|$)")
+_END = re.compile(r"(?:[.!?](?=[\"')\]*_]{0,4}(?:\s|$))|[。！？])[\"')\]*_]{0,4}|\n")
 _ASKED = re.compile(
     r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b|^(?:if|once|when|as soon as) (?:you|there|so)\b",
     re.IGNORECASE,
@@ -103,7 +103,9 @@ def _open_items(text: str) -> Iterator[Span]:
 
 
 def _sentences(text: str) -> Iterator[Span]:
-    for match in _SENTENCE.finditer(text):
-        said = match[0].rstrip()
-        if said:
-            yield match.start() + len(said) - len(said.lstrip()), match.start() + len(said)
+    at = 0
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
+        said = text[at:end]
+        if said.strip():
+            yield end - len(said.lstrip()), at + len(said.rstrip())
+        at = end
