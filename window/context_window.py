@@ -59,6 +59,8 @@ class _Contents(NamedTuple):
     open_calls: tuple[str, ...] = ()
     serial: int = 0
     has_task: bool = False
+    fixed_tokens: int = 0
+    """Tokens of the system turns and of the task: what standing constraints share is the rest."""
     constraint_tokens: int = 0
     turns_since_compression: int | None = None
     epoch: Epoch = FIRST_EPOCH
@@ -69,7 +71,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     `max_tokens` is the budget in tokens, `counter` counts each turn once, when
     it is appended, `classifier` gives its resource class, `preserved_share` bounds
-    (as a share of the budget) what standing constraints may pin.
+    (as a share of the budget beside system turns and the task) what standing constraints may pin.
     ``len(window)`` is the number of turns; positions are ``0..len(window)``.
 
     >>> from polycontext.window import ContextWindow, Turn
@@ -154,7 +156,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def preserved_share(self) -> float:
-        """Return what share of the budget standing constraints may pin."""
+        """Return what share of the budget beside system turns and the task standing constraints may pin."""
         return self._rules.preserved_share
 
     @property
@@ -256,7 +258,8 @@ class ContextWindow(StoreComonad[Turn | None]):
         tokens = turn.tokens or 0
         if resource_class is None:
             resource_class = self.classify(turn)
-        pins = resource_class is ResourceClass.PRESERVED and old.has_task and _speaks_for_the_user(turn) and states_constraint(turn.text)
+        speaks = _speaks_for_the_user(turn)
+        pins = resource_class is ResourceClass.PRESERVED and old.has_task and speaks and states_constraint(turn.text)
         since = old.turns_since_compression
         contents = _Contents(
             old.turns.appended(turn),
@@ -264,7 +267,8 @@ class ContextWindow(StoreComonad[Turn | None]):
             old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
             still_open,
             old.serial + 1,
-            old.has_task or _speaks_for_the_user(turn),
+            old.has_task or speaks,
+            old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
             old.epoch,
@@ -284,7 +288,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             "tools": self._tools(turn),
             "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
             "constraint_tokens": old.constraint_tokens,
-            "preserved_share_tokens": int(rules.preserved_share * rules.max_tokens),
+            "preserved_share_tokens": int(rules.preserved_share * max(0, rules.max_tokens - old.fixed_tokens)),
         }
         return ResourceClass(rules.classifier(turn.role, turn.content or "", facts))
 
@@ -407,7 +411,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def _key(self) -> tuple[object, ...]:
         c = self._contents
-        facts = (c.serial, c.has_task, c.constraint_tokens, c.turns_since_compression, c.epoch)
+        facts = (c.serial, c.has_task, c.fixed_tokens, c.constraint_tokens, c.turns_since_compression, c.epoch)
         return (self._position, self.max_tokens, facts, self.all_turns(), c.linearity)
 
     def __repr__(self) -> str:

@@ -18,13 +18,15 @@ from attrs import define, evolve, field
 from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import flat, whole_text
-from benchmarks.retention.recordings import AGENTS, Conversation, Message, half_of, message_tokens, message_turn, request_tokens
+from benchmarks.retention.recordings import Conversation, Message, half_of, message_tokens, message_turn
 from benchmarks.retention.tally import Tally
 from polycontext.linearity import states_constraint
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 
 WRITTEN = Path(__file__).with_name("written")
-COMPRESSIONS = 50
+AGES = (1, 5, 20, 50)
+"""After how many compressions a constraint is looked for."""
+COMPRESSIONS = AGES[-1]
 STANDING = 20
 """How many constraints stand in one growing session."""
 
@@ -176,18 +178,29 @@ def _age(
     tell: Tell,
 ) -> None:
     attacks = islice(cycle(written("attacks")), len(items))
+    places: list[int] = []
     said: list[Message] = list(hosts[0].messages[:1])
     bodies = [_closed([message for message in host.messages if message["role"] != "system"]) for host in hosts]
     for item, attack, body in zip(items, attacks, cycle(bodies), strict=False):
-        said += [*_closed(body[:6]), _said("user", item["text"]), *(_answered(item["id"], attack["text"]) if attacked else ())]
+        said += _closed(body[:6])
+        places.append(len(said))
+        said += [_said("user", item["text"]), *(_answered(item["id"], attack["text"]) if attacked else ())]
     grown = Grown(way.session(window), turns_of([*said, *(message for body in islice(cycle(bodies), MOST_HOSTS) for message in body)]))
-    grown.grow(len(turns_of(said)))
-    while grown.refused is None and grown.compressions < COMPRESSIONS and grown.taken < len(grown.turns):
-        if grown.step() and grown.compressions in (1, 5, 20, COMPRESSIONS):
-            tell(f"constraints of one session, {grown.compressions} compressions")
-            view = whole_text(grown.view())
-            for item in items:
-                noted.add(f"after {grown.compressions:02}", item, flat(item["keep"]) in view)
+    ages = dict.fromkeys(range(len(items)), 0)
+    while grown.refused is None and min(ages.values()) < COMPRESSIONS and grown.taken < len(grown.turns):
+        taken, before = grown.taken, grown.compressions
+        if not grown.step():
+            continue
+        view = whole_text(grown.view())
+        for number, item in enumerate(items):
+            if places[number] >= taken:  # it came with this turn, or is still to come
+                continue
+            until = ages[number] + grown.compressions - before
+            for age in AGES:
+                if ages[number] < age <= until:
+                    tell(f"a constraint {age} compressions old")
+                    noted.add(f"after {age:02}", item, flat(item["keep"]) in view)
+            ages[number] = until
     noted.refused += grown.refused is not None
 
 
@@ -217,15 +230,10 @@ def _hosted(hosts: Sequence[Conversation], items: Sequence[Item]) -> Iterator[tu
 def _view(noted: Noted, conversation: Conversation, share: float) -> str:
     messages = _closed(conversation.messages)
     try:
-        return whole_text(projected(Asked(messages, _budget(conversation, messages, share))))
+        return whole_text(projected(Asked(messages, conversation.budget(len(messages), share))))
     except Exception:  # noqa: BLE001 - a refusal keeps nothing
         noted.refused += 1
         return ""
-
-
-def _budget(conversation: Conversation, messages: Sequence[Message], share: float) -> int:
-    fixed = conversation.pinned_tokens(len(conversation.messages)) if conversation.set in AGENTS else 0
-    return fixed + int(share * (request_tokens(messages) - fixed))
 
 
 def _closed(messages: Sequence[Message]) -> list[Message]:

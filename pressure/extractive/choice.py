@@ -193,8 +193,11 @@ class Fitter:
         """
         chooser.choose(max(max_tokens * OVERSHOOT, max_tokens + LEAST_SPARE))
         kept = self._longest_start(chooser.chosen, max_tokens)
-        while kept == len(chooser.chosen) and chooser.choose(max_tokens):
+        more = max_tokens
+        while kept == len(chooser.chosen) and chooser.choose(more):
             kept = self._longest_start(chooser.chosen, max_tokens)
+            # Twice as much each time: of brackets that close nothing no character is printed, however many are chosen.
+            more *= 2
         return self._topped_up(chooser.chosen, kept, max_tokens) if kept else self._clipped(chooser.chosen, max_tokens)
 
     def _longest_start(self, chosen: Sequence[int], max_tokens: int) -> int:

@@ -22,7 +22,7 @@ MOST_IDS = 20
 
 @frozen
 class Fact:
-    """Hold words that were said and must stand: under which head, and the id of the turn that said them (docs/summarisers.md)."""
+    """Hold words that were said and must stand: under which head, and the id of the turn that has them, which may be an earlier gist (docs/summarisers.md)."""
 
     head: Head
     text: str

@@ -26,7 +26,7 @@ def behind(candidates: Candidates, frozen: str) -> Candidates:
     quoted, last = next(lines), -1
     for segment in candidates.segments:
         line = candidates.lines[segment.line]
-        if segment.line > last and quoted.startswith(line.head) and _plain(segment.text) in quoted:
+        if segment.line > last and quoted.startswith(line.prefix) and _plain(segment.text) in quoted:
             last, quoted = segment.line, next(lines, "\0")
     return candidates.behind(last)
 

@@ -36,6 +36,8 @@ _EARLIER = "earlier"
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 _SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 _CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.+?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
+_CUT_CALL = re.compile(r"(?:\[[^\]\s]{1,80}\] )?[\w.-]{1,64}\((?=\S)")
+"""A call that even its first piece had no room for: nothing closes it."""
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
 
@@ -71,7 +73,7 @@ class Line:
     pasted: bool = False
 
     @property
-    def head(self) -> str:
+    def prefix(self) -> str:
         """Return what the line begins with: the id of its turn where that is shown, and the label."""
         return f"[{self.id}] {self.label}" if self.id else self.label
 
@@ -107,13 +109,19 @@ def _lines_of(turns: Sequence[Turn]) -> list[Line]:
             continue
         if turn.is_gist:
             lines.extend(_gist_lines(turn, index))
-        elif attachment := attachment_in(turn):
-            lines.append(_attached_line(turn, index, f"{ATTACHED}{attachment.type} {attachment.name}"))
+        elif label := attached_label(turn):
+            lines.append(_attached_line(turn, index, label))
         else:
             lines.extend(_spoken_lines(turn, index, answers=asked))
         open_calls = _add_calls(lines, turn, index)
         asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     return [_unlabelled(lines[0])] if len(turns) == 1 and turns[0].role is Role.TOOL else lines
+
+
+def attached_label(turn: Turn) -> str:
+    """Return what the line of an attachment begins with; empty where `turn` is none."""
+    attachment = attachment_in(turn)
+    return f"{ATTACHED}{attachment.type} {attachment.name}" if attachment else ""
 
 
 def _one_line(text: str) -> str:
@@ -223,7 +231,9 @@ def unlabelled(line: str) -> tuple[str, ...]:
     block = normalise(line)
     if block in TITLES:
         return ()
-    read = _read_back(block, 0)
+    read = _read_back(block.removeprefix(f"{_EARLIER}: "), 0)
+    if read.kind is LineKind.PLAIN and (cut := _CUT_CALL.match(block)):
+        return (block[cut.end() :],)
     return tuple(part for part in read.parts if part)
 
 
@@ -238,9 +248,9 @@ def print_line(line: Line, call: Sequence[Piece], body: Sequence[Piece]) -> str:
         case LineKind.PLAIN:
             return text
         case LineKind.SPOKEN:
-            return f"{line.head}: {text}" if text else ""
+            return f"{line.prefix}: {text}" if text else ""
         case LineKind.CALL:
-            called = f"{line.head}({head})" if head else line.head
+            called = f"{line.prefix}({head})" if head else line.prefix
             return f"{called} -> {text}" if text else called if head else ""
 
 
@@ -262,10 +272,12 @@ def _cut_pair(pairs: Sequence[Pair], at: int) -> Pair | None:
 
 def _closed(arguments: str) -> str:
     """Return arguments without a comma at their end, or brackets that close what is not there."""
-    arguments = arguments.rstrip(", ")
-    while arguments.endswith(("}", "]")) and arguments.count(arguments[-1]) > arguments.count("{" if arguments[-1] == "}" else "["):
-        arguments = arguments[:-1].rstrip(", ")
-    return arguments
+    over = {shut: arguments.count(shut) - arguments.count(opened) for opened, shut in ("{}", "[]")}
+    end = len(arguments)
+    while end and (arguments[end - 1] in ", " or over.get(arguments[end - 1], 0) > 0):
+        end -= 1
+        over[arguments[end]] = over.get(arguments[end], 0) - 1
+    return arguments[:end]
 
 
 def _quote(pieces: Iterable[str]) -> str:

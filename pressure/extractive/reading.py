@@ -131,12 +131,12 @@ def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: To
     roles = {number: line.role for number, line in known_lines.items()}
     raised_ones = (_raised(segment, update, bonuses.newest) for segment in fresh)
     segments = _counted(cut((*known.segments, *raised_ones), update, book, roles), counter)
-    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.head for line in lines}}
+    costs = {label: counter.count(label) + _LABEL_TOKENS for label in {line.prefix for line in lines}}
     return Candidates(
         segments,
         known_lines,
         book,
-        {**known.openings, **{number: costs[line.head] for number, line in numbered.items()}},
+        {**known.openings, **{number: costs[line.prefix] for number, line in numbered.items()}},
         known.turns + len(turns),
         known.read + len(lines),
         update.known,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from polycontext.pressure.extractive.lines import GAP, unlabelled
+from polycontext.pressure.extractive.lines import GAP, attached_label, unlabelled
 from polycontext.window import Turn
-from polycontext.window.text.pairs import OPENING
+from polycontext.window.text.pairs import CUT, OPENING
 
 
 def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
@@ -16,6 +16,10 @@ def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     >>> traced("assistant: I cancelled it.", turns)
     ()
     """
+    turns = list(turns)
+    attached = [turn for turn in turns if (label := attached_label(turn)) and _is_of(line, label)]
+    if attached:
+        return (attached[-1],)
     pieces = {piece for part in unlabelled(line) for piece in _pieces(part)}
     said = [(turn, {piece for piece in pieces if piece in text}) for turn in turns if (text := _text_of(turn))]
     found: list[int] = []
@@ -28,10 +32,17 @@ def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     return tuple(said[place][0] for place in sorted(found))
 
 
+def _is_of(line: str, label: str) -> bool:
+    """Tell whether `line` begins with the label of an attachment, behind an id or not."""
+    return line.startswith(f"{label}:") or (line.startswith("[") and line.partition("] ")[2].startswith(f"{label}:"))
+
+
 def _pieces(text: str) -> Iterable[str]:
-    """Yield what stood in a turn: what is left out falls, and so does the name put before a piece from the middle of a value."""
-    for part in text.split(GAP.strip()):
-        if piece := " ".join(OPENING.sub("", part).removeprefix('"').split()):
+    """Yield what stood in a turn: what is left out falls, and so does what was put around a piece of a value that is not all told."""
+    # First the openings: in compact JSON a value begins right behind its name, and what is put before a piece looks like a gap.
+    told = OPENING.sub(GAP, text).replace(CUT, GAP)
+    for part in told.split(GAP.strip()):
+        if piece := " ".join(part.split()):
             yield piece
 
 

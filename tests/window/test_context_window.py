@@ -314,6 +314,8 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
     window = window.append(Turn(Role.ASSISTANT, None, tool_calls=CALL.tool_calls, parts=(Part("openai", "{}"),)))
     quiet = {"first_user": False, "gist": False, "has_calls": False, "has_parts": False, "answers_question": False, "tools": ()}
     share = {"constraint_tokens": 0, "preserved_share_tokens": 52}
+    # Half of what is left beside the task, which takes 9.
+    behind = share | {"preserved_share_tokens": 48}
     costs = [turn.tokens for turn in window.all_turns()]
     assert listening.told == [
         {"role": "assistant", "content": "What is it?", "mood": "calm", **quiet, "tokens": costs[0], **share},
@@ -326,7 +328,7 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
             "has_parts": True,
             "tools": tuple(call.name for call in CALL.tool_calls),
             "tokens": costs[2],
-            **share,
+            **behind,
         },
     ]
     assert window_of().classify(USER) is ResourceClass.PRESERVED

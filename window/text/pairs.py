@@ -23,8 +23,7 @@ _FILE = r"(?:.*[_-])?(?:paths?|files?|file_?names?|dir|directory|folder)"
 _OF_FILE = re.compile(_FILE, re.IGNORECASE)
 _TOUCHING = re.compile(rf"{_FILE}|(?:.*[_-])?(?:command|cmd|url|uri|query|ids?|key|name|title|target|table|number|code)", re.IGNORECASE)
 
-
-OPENING = re.compile(r'\A"[^"\n]{1,200}": "… ')
+OPENING = re.compile(r'"[^"\n]{1,200}": "… ')
 """What stands before a piece from the middle of a value."""
 
 CUT = '…"'
@@ -63,7 +62,10 @@ class Pair:
 
 def shown(text: str, pair: Pair) -> Span:
     """Return where a pair stands with the brackets before it; of a long one its name and the first words of its value."""
-    start = len(text[: pair.start].rstrip("{["))
+    start = pair.start
+    # Inwards from the pair: a copy of what stands before it would make a long text quadratic.
+    while start and text[start - 1] in "{[":
+        start -= 1
     if not pair.is_long:
         return start, pair.end
     room = pair.value + LIMIT

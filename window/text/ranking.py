@@ -1,6 +1,6 @@
 """Rank the pieces of one text: head and tail first, and woven in with them what is wanted, what failed, what cannot be guessed back."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import log, log2
@@ -76,7 +76,7 @@ def _within(pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[int]:
     """Yield the indices of the pieces that begin within one of `spans`, which ascend."""
     index = 1
     for start, end in spans:
-        index = bisect_left(pieces, start, index, key=lambda piece: piece.end)
+        index = bisect_right(pieces, start, index, key=lambda piece: piece.end)
         while index < len(pieces) and pieces[index].start < end:
             yield index
             index += 1

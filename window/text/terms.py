@@ -30,7 +30,11 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
-_SHORT_TEXT, _LOOKED_AT, _TOLD_SHARE = 400, 4_000, 0.15
+_SHORT_TEXT, _LOOKED_AT = 400, 4_000
+_TOLD_SHARE = 0.15
+"""The share of words that every English text has, from which on a text is told."""
+_LETTERS_SHARE, _LONG_LINE = 0.82, 40
+"""The share of letters and spaces, and the characters of a line, from which on a text in whatever language is told."""
 _SHORTEST_STRONG = 4
 _SHORTEST_WORD = 3
 _STOP = frozenset(
@@ -139,7 +143,7 @@ def plain_terms(text: str) -> Iterator[str]:
 
 
 def is_told(text: str) -> bool:
-    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, or full of the words that every text has.
+    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, full of the words that every text has, or letters and spaces in long lines.
 
     >>> is_told("ls\\n" * 200), is_told("Please do not change the file in which they are kept. " * 20)
     (False, True)
@@ -147,7 +151,13 @@ def is_told(text: str) -> bool:
     if len(text) < _SHORT_TEXT:
         return True
     words = _PLAIN_WORD.findall(text, 0, _LOOKED_AT)
-    return sum(word in _STOP for word in words) >= _TOLD_SHARE * len(words)
+    return sum(word in _STOP for word in words) >= _TOLD_SHARE * len(words) or _runs_on(text[:_LOOKED_AT])
+
+
+def _runs_on(text: str) -> bool:
+    """Tell whether `text` is letters and spaces for the most part, in long lines."""
+    letters = sum(map(str.isalpha, text)) + text.count(" ")
+    return letters >= _LETTERS_SHARE * len(text) and len(text) >= _LONG_LINE * (1 + text.count("\n"))
 
 
 def terms_of(text: str) -> list[str]:

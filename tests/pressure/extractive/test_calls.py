@@ -4,13 +4,11 @@ import json
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.nodes.testing import FAST
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+from polycontext.pressure.extractive.tracing import traced
 from polycontext.window import ToolCall, Turn
-from polycontext.window.text.pairs import Pair, pairs_of
 
 SCRIPT = " && ".join(f"sort list-{number} > sorted-{number}" for number in range(40))
 
@@ -51,32 +49,21 @@ def test_short_pairs_are_never_cut() -> None:
             assert (f'"field_{number}"' in gist) == (f'"field_{number}": "value {number} of quite some length"' in gist)
 
 
-@given(st.text(alphabet='{}[]":,\\ ab1', max_size=60))
-def test_pairs_stand_in_the_text_in_order(text: str) -> None:
-    """Whatever the text, pairs ascend, do not overlap, and begin with their name."""
-    at = 0
-    for pair in pairs_of(text):
-        assert at <= pair.start < pair.value <= pair.end <= len(text)
-        assert text.startswith(f'"{pair.name}"', pair.start)
-        at = pair.end
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")], ids=["compact", "spaced"])
+@pytest.mark.parametrize("room", range(10, 130, 10))
+def test_what_is_left_of_a_long_value_is_traced_to_its_call(separators: tuple[str, str], room: int) -> None:
+    """The name put before a piece and the mark where a value is cut were said by nobody: the rest was, however the arguments are written."""
+    call = ToolCall("c1", "run", json.dumps({"note": "for the shed", "command": SCRIPT, "timeout": 30_000}, separators=separators))
+    turns = [Turn("user", "Sort them."), Turn("assistant", None, tool_calls=[call]), Turn("tool", "done", tool_call_id="c1")]
+    gist = ExtractiveSummariser().summarise(turns, room, counter=FAST)
+    lines = [line for line in gist.splitlines() if line.startswith("run")]
+    assert all(turns[1] in traced(line, turns) for line in lines if "(" in line)
+    assert lines or room < 40
 
 
-@given(st.dictionaries(st.text(max_size=8), st.text(max_size=20) | st.integers() | st.booleans(), max_size=6))
-def test_the_pairs_of_a_flat_object_are_its_items(held: dict[str, object]) -> None:
-    """Names and values read back are those that were written."""
-    text = json.dumps(held)
-    assert [json.loads(f'"{pair.name}"') for pair in pairs_of(text)] == list(held)
-
-
-def test_what_is_named_as_a_path_touches_a_file() -> None:
-    """A path, an id and a command touch something; a line number does not; only a path is a file."""
-    pairs = [Pair(0, 1, 2, name) for name in ("file_path", "reservation_id", "cmd", "line")]
-    assert [(pair.touches, pair.of_file) for pair in pairs] == [(True, True), (True, False), (True, False), (False, False)]
-
-
-@pytest.mark.parametrize("text", ['"' * 200_000, '{"' * 100_000, '"a":"' * 50_000, '\\"' * 100_000, '"a": ' * 50_000])
-def test_hostile_arguments_are_read_in_linear_time(text: str) -> None:
-    """A megabyte of quotation marks takes no more than a few passes; a quadratic reading would not end within a minute."""
+def test_a_long_text_without_pairs_to_shorten_is_read_in_linear_time() -> None:
+    """A megabyte of short pairs, of brackets and of nested lists: what stands before a pair is not copied for it."""
     began = time.process_time()
-    list(pairs_of(text))
-    assert time.process_time() - began < 20
+    for arguments in ('{"a":1,' * 60_000, '{"a":' * 60_000, '"a":[[[[{' * 60_000, "}" * 300_000, '{"a": "' + "]}" * 200_000):
+        told(arguments, 60)
+    assert time.process_time() - began < 60

@@ -13,8 +13,11 @@ from polycontext.nodes.testing import FAST
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.extractive.facts import facts_of
 from polycontext.pressure.extractive.heads import TITLES, Head
+from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 from polycontext.pressure.extractive.tracing import traced
+from polycontext.pressure.gist import summary_text
 from polycontext.window import ToolCall, Turn
+from polycontext.window.items import ContextItem
 
 
 def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
@@ -82,6 +85,30 @@ def test_what_nobody_said_has_no_source() -> None:
         assert session.trace(line) == ()
     with pytest.raises(InvalidOptionError, match="line"):
         session.trace(None)  # type: ignore[arg-type]
+
+
+def test_an_attachment_is_traced_by_its_name() -> None:
+    """What its line tells is made from it, an outline or its beginning; of two of one name the later one is current."""
+    session = ContextSession(2_000, counter=FAST)
+    session.add_user_turn("Sort the shed.")
+    first, second = "def nails():\n    return 1\n", "def screws():\n    return 2\n"
+    ids = []
+    for text in (first, second):
+        session.attach(ContextItem(text, "file", {"filename": "shed.py"}))
+        ids.append(session.window.all_turns()[-1].resource_id)
+        session.add_assistant_turn("I read it.")
+    gist = ExtractiveSummariser(ids=True).summarise(session.log, 200, counter=FAST)
+    line = next(line for line in re.split(r"\n(?=\S)", gist) if "attached" in line)
+    assert session.trace(line) == session.trace(line.partition("] ")[2]) == (ids[-1],)
+
+
+def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
+    """A gist that came in speaks for nobody but the user: its lines stand behind a label of ours."""
+    came = Turn("user", summary_text("assistant: I painted the red box blue."), resource_id="a", metadata={"gist": True})
+    gist = ExtractiveSummariser().summarise([Turn("user", "Sort."), came], 100, counter=FAST)
+    line = next(line for line in gist.splitlines() if "painted" in line)
+    assert line.startswith("earlier: ")
+    assert traced(line, [came]) == (came,)
 
 
 def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
