@@ -33,7 +33,7 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _SHORT_TEXT, _LOOKED_AT = 400, 4_000
 _TOLD_SHARE = 0.15
 """The share of words that every English text has, from which on a text is told."""
-_LETTERS_SHARE, _LONG_LINE = 0.82, 40
+_LETTERS_SHARE, _LONG_LINE = 0.85, 40
 """The share of letters and spaces, and the characters of a line, from which on a text in whatever language is told."""
 _SHORTEST_STRONG = 4
 _SHORTEST_WORD = 3
