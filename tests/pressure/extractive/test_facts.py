@@ -97,7 +97,7 @@ def test_an_attachment_is_traced_by_its_name() -> None:
         session.attach(ContextItem(text, "file", {"filename": "shed.py"}))
         ids.append(session.window.all_turns()[-1].resource_id)
         session.add_assistant_turn("I read it.")
-    gist = ExtractiveSummariser(ids=True).summarise(session.log, 200, counter=FAST)
+    gist = ExtractiveSummariser(ids=True).summarise(session.log(), 200, counter=FAST)
     line = next(line for line in re.split(r"\n(?=\S)", gist) if "attached" in line)
     assert session.trace(line) == session.trace(line.partition("] ")[2]) == (ids[-1],)
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from polycontext.nodes.testing import FAST, TEXTS
 from polycontext.window import TiktokenCounter
 from polycontext.window.text.cues import FAILURE_CHARS, decision_spans, failures, standing_spans
+from polycontext.window.text.pieces import Piece
+from polycontext.window.text.ranking import _within
 from polycontext.window.text.segments import LEAD, LIMIT, MAX_CHARS, clip, lead_in, normalise, safe_cut, split
-from polycontext.window.text.terms import Kind, TermBook, kind_of
+from polycontext.window.text.terms import Kind, TermBook, is_told, kind_of
 
 EXACT = TiktokenCounter("o200k_base")
 
@@ -253,3 +255,27 @@ def test_clipping_takes_what_it_can() -> None:
         clipped = clip(words, tokens, EXACT)
         following = words[len(clipped) :].split(maxsplit=1)[0]
         assert EXACT.count(f"{clipped} {following}") > tokens
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Bitte schau dir die beiden Listen noch einmal an und sag mir, welche davon wirklich gebraucht wird. ",
+        "Merci de regarder encore une fois les deux listes et de me dire laquelle est vraiment utile. ",
+        "Por favor, mira otra vez las dos listas (la de mayo y la de junio) y dime cuál hace falta.\n",
+        "请再看一下这两个清单，告诉我哪个是真正需要的。",
+        "もう一度二つの一覧を見て、どちらが本当に必要か教えてください。",
+        "Look at both of the lists again and tell me which of them is needed. ",
+    ],
+)
+def test_words_are_told_in_whatever_language(sentence: str) -> None:
+    """A long text of sentences is somebody's own words; the same with a table of figures in their place is output."""
+    assert is_told(sentence * 30)
+    assert not is_told("".join(f"row_{number:04} | {number * 7919} | ok={number % 2}\n" for number in range(60)))
+
+
+def test_a_piece_that_ends_where_a_list_begins_is_not_of_the_list() -> None:
+    """Only what begins within the list goes first with it."""
+    spans = [(10, 20)]
+    pieces = [Piece(start, end, 0, 0) for start, end in ((0, 40), (0, 10), (10, 15), (15, 20), (20, 40))]
+    assert [*_within(pieces, spans)] == [2, 3]
