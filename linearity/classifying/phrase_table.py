@@ -8,10 +8,12 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
 - ``rule`` states a constraint;
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
+- ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
+  more of those names than of these counts as a hint, in a long text with one more; a hint counts for two;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
-- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list.
+- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list; where a word of ``foreign`` stands none counts either.
 
 A phrase is a run of whole words. In it ``^`` stands for the beginning of a clause, ``<`` for that of the sentence or what follows a colon, ``$`` for the end of a clause, ``…`` for any words
 of the sentence, ``~`` for up to four words of the clause, ``#`` for a number, ``*ing`` and ``un*`` for a word that ends or begins so, ``{list}`` for a phrase of that list
@@ -34,8 +36,9 @@ from polycontext.linearity.errors import InvalidOptionError
 
 OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
-KINDS = ("rule", "hint", "wish", "tale", "task", "report", "idiom")
-STATING = ("rule", "hint", "wish")
+KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
+SIGN, DOUBT = "sign_", "doubt_"
+STATING = ("rule", "hint", "wish", SIGN)
 LONGEST_HINT = 400
 """How many characters a sentence may have that states a constraint by a hint or a wish alone."""
 
@@ -67,13 +70,15 @@ class SpacedTable:
     polite: Words
     asking: Words
     common: frozenset[str]
+    foreign: frozenset[str]
+    doubts: list[str]
     own: frozenset[str]
     address: frozenset[str]
     bits: dict[str, int]
 
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether every word stands in the text that some phrase needs; in a text of another language only rules count."""
-        return bool(self._stating(words, self._has(words)))
+        return bool(self._stating(words - self.foreign, self._has(words)))
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint."""
@@ -95,16 +100,21 @@ class SpacedTable:
         orders = not asks or self._is_polite(said)
         if orders and "rule" in kinds:
             return True
-        if len(sentence) > LONGEST_HINT or (self.common and self.common.isdisjoint(said.tokens)):
+        if len(sentence) > LONGEST_HINT or self._is_foreign(words):
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
-        hinted = orders and not tells and "hint" in kinds and not self._any("task", said, has)
+        signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
+        hints = max(2 * ("hint" in kinds), signs - narrates) > sum(self._any(kind, said, has) for kind in self.doubts)
+        hinted = orders and not tells and hints and not self._any("task", said, has)
         return (hinted or (not narrates and "wish" in kinds)) and not self._any("tale", said, has)
 
     def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
         """Return the phrases all of whose words are there."""
-        stating = self.ruling if self.common and self.common.isdisjoint(words) else self.stating
+        stating = self.ruling if self._is_foreign(words) else self.stating
         return [each for word in words & stating.keys() for each in stating[word] if each[1].needs & has == each[1].needs]
+
+    def _is_foreign(self, words: AbstractSet[str]) -> bool:
+        return (bool(self.common) and self.common.isdisjoint(words)) or not self.foreign.isdisjoint(words)
 
     def _has(self, words: AbstractSet[str]) -> int:
         has = 0
@@ -164,9 +174,17 @@ class UnspacedTable:
             return True
         if self.common and not any(map(sentence.__contains__, self.common)):
             return False
-        hinted = orders and self._any("hint", said) and not self._any("task", said)
+        hints = self._any("hint", said) or self._lasts(said, narrates=narrates)
+        hinted = orders and hints and not self._any("task", said)
         wished = not narrates and not hinted and self._any("wish", said)
         return (hinted or wished) and not self._any("tale", said)
+
+    def _lasts(self, said: str, *, narrates: bool) -> bool:
+        """Tell whether the sentence is an order with more signs that it lasts than doubts."""
+        if not self._any("order", said):
+            return False
+        signs, doubts = (sum(self._any(kind, said) for kind in self.kinds if kind.startswith(each)) for each in (SIGN, DOUBT))
+        return signs > doubts + narrates
 
     def _opened(self, clause: str) -> str:
         while opener := next((each for each in self.openers if clause.startswith(each)), ""):
@@ -189,6 +207,10 @@ def _follow(runs: Iterable[Sequence[str]], said: str) -> bool:
             return False
         place = min(ends)
     return True
+
+
+def _kinds(lists: Mapping[str, Sequence[str]]) -> list[str]:
+    return [*KINDS, *(name for name in lists if name.startswith((SIGN, DOUBT)))]
 
 
 def read_table(text: str) -> Table:
@@ -245,17 +267,20 @@ class _Reader:
 
     def table(self) -> SpacedTable:
         """Return the table with all phrases read."""
-        kinds = {kind: [self._phrase(text) for text in self.lists.get(kind, ())] for kind in KINDS}
+        kinds = {kind: [self._phrase(kind, text) for text in self.lists.get(kind, ())] for kind in _kinds(self.lists)}
+        stating = [kind for kind in kinds if kind.startswith(STATING)]
         openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
-        common, own, address = (self._single(self.lists.get(name, ())) for name in ("common", "self", "address"))
+        common, foreign, own, address = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "self", "address"))
         return SpacedTable(
             kinds,
-            self._by_word(kinds, STATING),
+            self._by_word(kinds, stating),
             self._by_word(kinds, STATING[:1]),
             openers,
             polite,
             asking,
             common,
+            foreign,
+            [kind for kind in kinds if kind.startswith(DOUBT)],
             own,
             address,
             self.bits,
@@ -271,10 +296,10 @@ class _Reader:
                     by_word.setdefault(word, []).append((kind, phrase))
         return by_word
 
-    def _phrase(self, text: str) -> Phrase:
+    def _phrase(self, kind: str, text: str) -> Phrase:
         runs = [[self._part(each) for each in run.split()] for run in text.split("…")]
         bits = {bit for run in runs for _, bit in run if bit}
-        if not bits:
+        if not bits and (kind.startswith(STATING) or not any(isinstance(part, Other | Ending) for run in runs for part, _ in run)):
             raise InvalidOptionError("a phrase of the table", text, "at least one word or list")
         return Phrase(tuple(Run.of([part for part, _ in run]) for run in runs), sum(bits), tuple(bits))
 
@@ -319,7 +344,7 @@ def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
     def runs(text: str) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(_spelled(lists, run.strip())) for run in text.split("…"))
 
-    kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in KINDS}
+    kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in _kinds(lists)}
     return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common")))
 
 
