@@ -3,6 +3,7 @@
 A line of a table is ``name: phrase; phrase``, a line that begins with white space goes on with the last one, and ``#`` at the beginning
 of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
 
+- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked;
 - ``opener`` may stand before a clause ("please", "and", "could you");
 - ``idiom`` holds words of a rule and states nothing ("never mind");
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
@@ -71,6 +72,7 @@ class SpacedTable:
     asking: Words
     common: frozenset[str]
     foreign: frozenset[str]
+    question: frozenset[str]
     doubts: list[str]
     own: frozenset[str]
     address: frozenset[str]
@@ -81,7 +83,11 @@ class SpacedTable:
         return bool(self._stating(words - self.foreign, self._has(words)))
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
-        """Tell whether `sentence` states a constraint."""
+        """Tell whether `sentence` states a constraint; what stands before the last comma of a question states one as if nothing was asked."""
+        if asks and "," in tokens and tokens[0] not in self.question:
+            told = len(tokens) - 1 - tokens[::-1].index(",")
+            if self.states(sentence, tokens[:told], asks=False, narrates=narrates):
+                return True
         words = {*tokens}
         has = self._has(words)
         stating = self._stating(words, has)
@@ -104,7 +110,7 @@ class SpacedTable:
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
         signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        hints = max(2 * ("hint" in kinds), signs - narrates) > sum(self._any(kind, said, has) for kind in self.doubts)
+        hints = 2 * ("hint" in kinds) + signs - narrates > sum(self._any(kind, said, has) for kind in self.doubts)
         hinted = orders and not tells and hints and not self._any("task", said, has)
         return (hinted or (not narrates and "wish" in kinds)) and not self._any("tale", said, has)
 
@@ -270,7 +276,8 @@ class _Reader:
         kinds = {kind: [self._phrase(kind, text) for text in self.lists.get(kind, ())] for kind in _kinds(self.lists)}
         stating = [kind for kind in kinds if kind.startswith(STATING)]
         openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
-        common, foreign, own, address = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "self", "address"))
+        single = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "question", "self", "address"))
+        common, foreign, question, own, address = single
         return SpacedTable(
             kinds,
             self._by_word(kinds, stating),
@@ -280,6 +287,7 @@ class _Reader:
             asking,
             common,
             foreign,
+            question,
             [kind for kind in kinds if kind.startswith(DOUBT)],
             own,
             address,
