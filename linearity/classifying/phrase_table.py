@@ -4,13 +4,13 @@ A line of a table is ``name: phrase; phrase``, a line that begins with white spa
 of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
 
 - ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked;
-- ``opener`` may stand before a clause ("please", "and", "could you");
+- ``opener`` may stand before a clause ("please", "and", "could you"), and one that begins with a word of ``joining``, if there is such a list, between two;
 - ``idiom`` holds words of a rule and states nothing ("never mind");
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
 - ``rule`` states a constraint;
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
 - ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
-  more of those names than of these counts as a hint, in a long text with one more; a hint counts for two;
+  more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
@@ -39,6 +39,8 @@ OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
 KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
 SIGN, DOUBT = "sign_", "doubt_"
+LONG = 25
+"""For so many words of a sentence one sign more is needed."""
 STATING = ("rule", "hint", "wish", SIGN)
 LONGEST_HINT = 400
 """How many characters a sentence may have that states a constraint by a hint or a wish alone."""
@@ -73,6 +75,7 @@ class SpacedTable:
     common: frozenset[str]
     foreign: frozenset[str]
     question: frozenset[str]
+    joining: AbstractSet[str]
     doubts: list[str]
     own: frozenset[str]
     address: frozenset[str]
@@ -110,9 +113,11 @@ class SpacedTable:
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
         signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        hints = 2 * ("hint" in kinds) + signs - narrates > sum(self._any(kind, said, has) for kind in self.doubts)
+        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates + len(tokens) // LONG
+        hints = 2 * ("hint" in kinds) + signs > doubts
         hinted = orders and not tells and hints and not self._any("task", said, has)
-        return (hinted or (not narrates and "wish" in kinds)) and not self._any("tale", said, has)
+        wished = "wish" in kinds and not narrates and doubts < 2
+        return (hinted or wished) and not self._any("tale", said, has)
 
     def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
         """Return the phrases all of whose words are there."""
@@ -135,7 +140,7 @@ class SpacedTable:
         said.starts.add(0)
         said.first.add(0)
         for place, token in enumerate(said.tokens):
-            if token in self.openers.by_first:
+            if token in self.openers.by_first and (place in said.starts or token in self.joining):
                 opened = self.openers.ends(said, place)
                 said.starts.update(opened)
                 if place in said.first:
@@ -276,8 +281,8 @@ class _Reader:
         kinds = {kind: [self._phrase(kind, text) for text in self.lists.get(kind, ())] for kind in _kinds(self.lists)}
         stating = [kind for kind in kinds if kind.startswith(STATING)]
         openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
-        single = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "question", "self", "address"))
-        common, foreign, question, own, address = single
+        single = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "question", "joining", "self", "address"))
+        common, foreign, question, joining, own, address = single
         return SpacedTable(
             kinds,
             self._by_word(kinds, stating),
@@ -288,6 +293,7 @@ class _Reader:
             common,
             foreign,
             question,
+            joining or openers.by_first.keys(),
             [kind for kind in kinds if kind.startswith(DOUBT)],
             own,
             address,
