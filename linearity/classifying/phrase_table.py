@@ -164,6 +164,7 @@ class UnspacedTable:
     openers: tuple[str, ...]
     polite: tuple[str, ...]
     common: tuple[str, ...]
+    foreign: tuple[str, ...]
 
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether `content` has letters of such a language."""
@@ -171,7 +172,7 @@ class UnspacedTable:
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint."""
-        if _UNSPACED.search(sentence) is None:
+        if _UNSPACED.search(sentence) is None or any(map(sentence.__contains__, self.foreign)):
             return False
         clauses = [clause for clause in _CLAUSE.split(sentence.strip("。！？!?.")) if clause]
         said = "".join(f"^{clause}$" for whole in clauses for clause in dict.fromkeys((whole, self._opened(whole))))
@@ -185,17 +186,14 @@ class UnspacedTable:
             return True
         if self.common and not any(map(sentence.__contains__, self.common)):
             return False
-        hints = self._any("hint", said) or self._lasts(said, narrates=narrates)
-        hinted = orders and hints and not self._any("task", said)
-        wished = not narrates and not hinted and self._any("wish", said)
+        signs = self._count(SIGN, said) if self._any("order", said) else 0
+        doubts = self._count(DOUBT, said) + narrates
+        hinted = orders and 2 * self._any("hint", said) + signs > doubts and not self._any("task", said)
+        wished = not narrates and not hinted and doubts < 2 and self._any("wish", said)
         return (hinted or wished) and not self._any("tale", said)
 
-    def _lasts(self, said: str, *, narrates: bool) -> bool:
-        """Tell whether the sentence is an order with more signs that it lasts than doubts."""
-        if not self._any("order", said):
-            return False
-        signs, doubts = (sum(self._any(kind, said) for kind in self.kinds if kind.startswith(each)) for each in (SIGN, DOUBT))
-        return signs > doubts + narrates
+    def _count(self, prefix: str, said: str) -> int:
+        return sum(self._any(kind, said) for kind in self.kinds if kind.startswith(prefix))
 
     def _opened(self, clause: str) -> str:
         while opener := next((each for each in self.openers if clause.startswith(each)), ""):
@@ -359,7 +357,7 @@ def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
         return tuple(tuple(_spelled(lists, run.strip())) for run in text.split("…"))
 
     kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in _kinds(lists)}
-    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common")))
+    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common", "foreign")))
 
 
 def _spelled(lists: Mapping[str, list[str]], run: str) -> Iterator[str]:

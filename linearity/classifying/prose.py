@@ -12,7 +12,7 @@ from attrs import define, field
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
-_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]]*")
+_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
 _ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
 _LONGEST_ABBREVIATION = 4
