@@ -39,6 +39,8 @@ OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
 KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
 SIGN, DOUBT = "sign_", "doubt_"
+ENOUGH = 2
+"""So many doubts a rule bears, and as many signs is a hint worth."""
 LONG = 25
 """For so many words of a sentence one sign more is needed."""
 STATING = ("rule", "hint", "wish", SIGN)
@@ -107,16 +109,16 @@ class SpacedTable:
                 blank(phrase, said)
         kinds = {kind for kind, phrase in found if phrase.fits(said)}
         orders = not asks or self._is_polite(said)
-        if orders and "rule" in kinds:
+        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates + len(tokens) // LONG
+        if orders and "rule" in kinds and doubts <= ENOUGH:
             return True
         if len(sentence) > LONGEST_HINT or self._is_foreign(words):
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
         signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates + len(tokens) // LONG
-        hints = 2 * ("hint" in kinds) + signs > doubts
+        hints = ENOUGH * ("hint" in kinds) + signs > doubts
         hinted = orders and not tells and hints and not self._any("task", said, has)
-        wished = "wish" in kinds and not narrates and doubts < 2
+        wished = "wish" in kinds and not narrates and doubts < ENOUGH
         return (hinted or wished) and not self._any("tale", said, has)
 
     def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
@@ -182,14 +184,14 @@ class UnspacedTable:
             for idiom in idioms:
                 said = said.replace(idiom, BLANK)
         orders = not asks or any(word in sentence for word in self.polite)
-        if orders and self._any("rule", said):
+        doubts = self._count(DOUBT, said) + narrates
+        if orders and doubts <= ENOUGH and self._any("rule", said):
             return True
         if self.common and not any(map(sentence.__contains__, self.common)):
             return False
         signs = self._count(SIGN, said) if self._any("order", said) else 0
-        doubts = self._count(DOUBT, said) + narrates
-        hinted = orders and 2 * self._any("hint", said) + signs > doubts and not self._any("task", said)
-        wished = not narrates and not hinted and doubts < 2 and self._any("wish", said)
+        hinted = orders and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
+        wished = not narrates and not hinted and doubts < ENOUGH and self._any("wish", said)
         return (hinted or wished) and not self._any("tale", said)
 
     def _count(self, prefix: str, said: str) -> int:
