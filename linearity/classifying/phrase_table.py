@@ -109,14 +109,14 @@ class SpacedTable:
                 blank(phrase, said)
         kinds = {kind for kind, phrase in found if phrase.fits(said)}
         orders = not asks or self._is_polite(said)
-        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates + len(tokens) // LONG
+        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates
         if orders and "rule" in kinds and doubts <= ENOUGH:
             return True
         if len(sentence) > LONGEST_HINT or self._is_foreign(words):
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
         signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        hints = ENOUGH * ("hint" in kinds) + signs > doubts
+        hints = ENOUGH * ("hint" in kinds) + signs > doubts + len(tokens) // LONG
         hinted = orders and not tells and hints and not self._any("task", said, has)
         wished = "wish" in kinds and not narrates and doubts < ENOUGH
         return (hinted or wished) and not self._any("tale", said, has)
