@@ -190,7 +190,8 @@ class UnspacedTable:
         if self.common and not any(map(sentence.__contains__, self.common)):
             return False
         signs = self._count(SIGN, said) if self._any("order", said) else 0
-        hinted = orders and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
+        asked = not narrates or any(word in sentence for word in self.polite)
+        hinted = orders and asked and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
         wished = not narrates and not hinted and doubts < ENOUGH and self._any("wish", said)
         return (hinted or wished) and not self._any("tale", said)
 

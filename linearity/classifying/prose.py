@@ -21,7 +21,7 @@ _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
 # What stands between quotation marks or backticks; a mark of the same kind ends the search, so that it is one pass.
 _QUOTED = re.compile(
-    r"(?<![\w\"])\"[^\"\n]{1,2000}\"(?!\w)|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
+    r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
     r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
 # An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
