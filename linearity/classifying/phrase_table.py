@@ -44,8 +44,8 @@ ENOUGH = 2
 LONG = 25
 """For so many words of a sentence one sign more is needed."""
 STATING = ("rule", "hint", "wish", SIGN)
-LONGEST_HINT = 400
-"""How many characters a sentence may have that states a constraint by a hint or a wish alone."""
+LONGEST_HINT = 340
+"""How many letters a sentence may have that states a constraint by a hint or a wish alone."""
 
 _CLAUSE = re.compile(r"[，、；：:,;（）()…—\s]+")
 _LISTED = re.compile(r"\{(!?)(\w+)\}")
@@ -102,21 +102,26 @@ class SpacedTable:
         self._find_starts(said)
         # Most sentences end here: what excuses a phrase is looked for where there is one.
         found = [(kind, phrase) for kind, phrase in stating if phrase.fits(said)]
-        if not found or self._any("report", said, has):
+        if not found or (not any(kind in STATING for kind, _ in found) and not self._any("order", said, has)):
+            return False
+        if self._any("report", said, has):
             return False
         for phrase in self.kinds["idiom"]:
             if phrase.needs & has == phrase.needs:
                 blank(phrase, said)
-        kinds = {kind for kind, phrase in found if phrase.fits(said)}
-        orders = not asks or self._is_polite(said)
+        kinds = [*dict.fromkeys(kind for kind, phrase in found if phrase.fits(said))]
+        return bool(kinds) and self._outweighs(kinds, said, has, orders=not asks or self._is_polite(said), narrates=narrates)
+
+    def _outweighs(self, kinds: Sequence[str], said: Said, has: int, *, orders: bool, narrates: bool) -> bool:
+        """Tell whether what speaks for a constraint outweighs what speaks against it."""
         doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates
         if orders and "rule" in kinds and doubts <= ENOUGH:
             return True
-        if len(sentence) > LONGEST_HINT or self._is_foreign(words):
+        if sum(map(len, said.tokens)) > LONGEST_HINT or self._is_foreign({*said.tokens}):
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
         signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        hints = ENOUGH * ("hint" in kinds) + signs > doubts + len(tokens) // LONG
+        hints = ENOUGH * ("hint" in kinds) + signs > doubts + len(said.tokens) // LONG
         hinted = orders and not tells and hints and not self._any("task", said, has)
         wished = "wish" in kinds and not narrates and doubts < ENOUGH
         return (hinted or wished) and not self._any("tale", said, has)
