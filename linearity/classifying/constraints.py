@@ -76,10 +76,12 @@ def _stating(tables: "list[Table]", content: str) -> Iterator[str]:
     announced = False
     spoken = list(sentences(content))
     narrates = len(spoken) >= A_TALE
+    known: dict[str, bool] = {}
     for sentence in spoken:
         listed = announced and is_bullet(sentence)
-        stated = listed or _states(tables, sentence, narrates=narrates)
-        if stated:
+        if (stated := known.get(sentence)) is None:
+            stated = known[sentence] = _states(tables, sentence, narrates=narrates)
+        if stated := stated or listed:
             yield sentence
         announced = listed or (stated and sentence.endswith((":", "：")))
 

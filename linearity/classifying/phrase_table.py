@@ -3,15 +3,18 @@
 A line of a table is ``name: phrase; phrase``, a line that begins with white space goes on with the last one, and ``#`` at the beginning
 of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
 
-- ``opener`` may stand before a clause ("please", "and", "could you");
+- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked;
+- ``opener`` may stand before a clause ("please", "and", "could you"), and one that begins with a word of ``joining``, if there is such a list, between two;
 - ``idiom`` holds words of a rule and states nothing ("never mind");
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
 - ``rule`` states a constraint;
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
+- ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
+  more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
-- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list.
+- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list; where a word of ``foreign`` stands none counts either.
 
 A phrase is a run of whole words. In it ``^`` stands for the beginning of a clause, ``<`` for that of the sentence or what follows a colon, ``$`` for the end of a clause, ``…`` for any words
 of the sentence, ``~`` for up to four words of the clause, ``#`` for a number, ``*ing`` and ``un*`` for a word that ends or begins so, ``{list}`` for a phrase of that list
@@ -34,10 +37,15 @@ from polycontext.linearity.errors import InvalidOptionError
 
 OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
-KINDS = ("rule", "hint", "wish", "tale", "task", "report", "idiom")
-STATING = ("rule", "hint", "wish")
-LONGEST_HINT = 400
-"""How many characters a sentence may have that states a constraint by a hint or a wish alone."""
+KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
+SIGN, DOUBT = "sign_", "doubt_"
+ENOUGH = 2
+"""So many doubts a rule bears, and as many signs is a hint worth."""
+LONG = 25
+"""For so many words of a sentence one sign more is needed."""
+STATING = ("rule", "hint", "wish", SIGN)
+LONGEST_HINT = 340
+"""How many letters a sentence may have that states a constraint by a hint or a wish alone."""
 
 _CLAUSE = re.compile(r"[，、；：:,;（）()…—\s]+")
 _LISTED = re.compile(r"\{(!?)(\w+)\}")
@@ -67,16 +75,24 @@ class SpacedTable:
     polite: Words
     asking: Words
     common: frozenset[str]
+    foreign: frozenset[str]
+    question: frozenset[str]
+    joining: AbstractSet[str]
+    doubts: list[str]
     own: frozenset[str]
     address: frozenset[str]
     bits: dict[str, int]
 
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether every word stands in the text that some phrase needs; in a text of another language only rules count."""
-        return bool(self._stating(words, self._has(words)))
+        return bool(self._stating(words - self.foreign, self._has(words)))
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
-        """Tell whether `sentence` states a constraint."""
+        """Tell whether `sentence` states a constraint; what stands before the last comma of a question states one as if nothing was asked."""
+        if asks and "," in tokens and tokens[0] not in self.question:
+            told = len(tokens) - 1 - tokens[::-1].index(",")
+            if self.states(sentence, tokens[:told], asks=False, narrates=narrates):
+                return True
         words = {*tokens}
         has = self._has(words)
         stating = self._stating(words, has)
@@ -86,25 +102,37 @@ class SpacedTable:
         self._find_starts(said)
         # Most sentences end here: what excuses a phrase is looked for where there is one.
         found = [(kind, phrase) for kind, phrase in stating if phrase.fits(said)]
-        if not found or self._any("report", said, has):
+        if not found or (not any(kind in STATING for kind, _ in found) and not self._any("order", said, has)):
+            return False
+        if self._any("report", said, has):
             return False
         for phrase in self.kinds["idiom"]:
             if phrase.needs & has == phrase.needs:
                 blank(phrase, said)
-        kinds = {kind for kind, phrase in found if phrase.fits(said)}
-        orders = not asks or self._is_polite(said)
-        if orders and "rule" in kinds:
+        kinds = [*dict.fromkeys(kind for kind, phrase in found if phrase.fits(said))]
+        return bool(kinds) and self._outweighs(kinds, said, has, orders=not asks or self._is_polite(said), narrates=narrates)
+
+    def _outweighs(self, kinds: Sequence[str], said: Said, has: int, *, orders: bool, narrates: bool) -> bool:
+        """Tell whether what speaks for a constraint outweighs what speaks against it."""
+        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates
+        if orders and "rule" in kinds and doubts <= ENOUGH:
             return True
-        if len(sentence) > LONGEST_HINT or (self.common and self.common.isdisjoint(said.tokens)):
+        if sum(map(len, said.tokens)) > LONGEST_HINT or self._is_foreign({*said.tokens}):
             return False
         tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
-        hinted = orders and not tells and "hint" in kinds and not self._any("task", said, has)
-        return (hinted or (not narrates and "wish" in kinds)) and not self._any("tale", said, has)
+        signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
+        hints = ENOUGH * ("hint" in kinds) + signs > doubts + len(said.tokens) // LONG
+        hinted = orders and not tells and hints and not self._any("task", said, has)
+        wished = "wish" in kinds and not narrates and doubts < ENOUGH
+        return (hinted or wished) and not self._any("tale", said, has)
 
     def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
         """Return the phrases all of whose words are there."""
-        stating = self.ruling if self.common and self.common.isdisjoint(words) else self.stating
+        stating = self.ruling if self._is_foreign(words) else self.stating
         return [each for word in words & stating.keys() for each in stating[word] if each[1].needs & has == each[1].needs]
+
+    def _is_foreign(self, words: AbstractSet[str]) -> bool:
+        return (bool(self.common) and self.common.isdisjoint(words)) or not self.foreign.isdisjoint(words)
 
     def _has(self, words: AbstractSet[str]) -> int:
         has = 0
@@ -119,7 +147,7 @@ class SpacedTable:
         said.starts.add(0)
         said.first.add(0)
         for place, token in enumerate(said.tokens):
-            if token in self.openers.by_first:
+            if token in self.openers.by_first and (place in said.starts or token in self.joining):
                 opened = self.openers.ends(said, place)
                 said.starts.update(opened)
                 if place in said.first:
@@ -143,6 +171,7 @@ class UnspacedTable:
     openers: tuple[str, ...]
     polite: tuple[str, ...]
     common: tuple[str, ...]
+    foreign: tuple[str, ...]
 
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether `content` has letters of such a language."""
@@ -150,7 +179,7 @@ class UnspacedTable:
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint."""
-        if _UNSPACED.search(sentence) is None:
+        if _UNSPACED.search(sentence) is None or any(map(sentence.__contains__, self.foreign)):
             return False
         clauses = [clause for clause in _CLAUSE.split(sentence.strip("。！？!?.")) if clause]
         said = "".join(f"^{clause}$" for whole in clauses for clause in dict.fromkeys((whole, self._opened(whole))))
@@ -160,13 +189,19 @@ class UnspacedTable:
             for idiom in idioms:
                 said = said.replace(idiom, BLANK)
         orders = not asks or any(word in sentence for word in self.polite)
-        if orders and self._any("rule", said):
+        doubts = self._count(DOUBT, said) + narrates
+        if orders and doubts <= ENOUGH and self._any("rule", said):
             return True
         if self.common and not any(map(sentence.__contains__, self.common)):
             return False
-        hinted = orders and self._any("hint", said) and not self._any("task", said)
-        wished = not narrates and not hinted and self._any("wish", said)
+        signs = self._count(SIGN, said) if self._any("order", said) else 0
+        asked = not narrates or any(word in sentence for word in self.polite)
+        hinted = orders and asked and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
+        wished = not narrates and not hinted and doubts < ENOUGH and self._any("wish", said)
         return (hinted or wished) and not self._any("tale", said)
+
+    def _count(self, prefix: str, said: str) -> int:
+        return sum(self._any(kind, said) for kind in self.kinds if kind.startswith(prefix))
 
     def _opened(self, clause: str) -> str:
         while opener := next((each for each in self.openers if clause.startswith(each)), ""):
@@ -189,6 +224,10 @@ def _follow(runs: Iterable[Sequence[str]], said: str) -> bool:
             return False
         place = min(ends)
     return True
+
+
+def _kinds(lists: Mapping[str, Sequence[str]]) -> list[str]:
+    return [*KINDS, *(name for name in lists if name.startswith((SIGN, DOUBT)))]
 
 
 def read_table(text: str) -> Table:
@@ -245,17 +284,23 @@ class _Reader:
 
     def table(self) -> SpacedTable:
         """Return the table with all phrases read."""
-        kinds = {kind: [self._phrase(text) for text in self.lists.get(kind, ())] for kind in KINDS}
+        kinds = {kind: [self._phrase(kind, text) for text in self.lists.get(kind, ())] for kind in _kinds(self.lists)}
+        stating = [kind for kind in kinds if kind.startswith(STATING)]
         openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
-        common, own, address = (self._single(self.lists.get(name, ())) for name in ("common", "self", "address"))
+        single = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "question", "joining", "self", "address"))
+        common, foreign, question, joining, own, address = single
         return SpacedTable(
             kinds,
-            self._by_word(kinds, STATING),
+            self._by_word(kinds, stating),
             self._by_word(kinds, STATING[:1]),
             openers,
             polite,
             asking,
             common,
+            foreign,
+            question,
+            joining or openers.by_first.keys(),
+            [kind for kind in kinds if kind.startswith(DOUBT)],
             own,
             address,
             self.bits,
@@ -271,10 +316,10 @@ class _Reader:
                     by_word.setdefault(word, []).append((kind, phrase))
         return by_word
 
-    def _phrase(self, text: str) -> Phrase:
+    def _phrase(self, kind: str, text: str) -> Phrase:
         runs = [[self._part(each) for each in run.split()] for run in text.split("…")]
         bits = {bit for run in runs for _, bit in run if bit}
-        if not bits:
+        if not bits and (kind.startswith(STATING) or not any(isinstance(part, Other | Ending) for run in runs for part, _ in run)):
             raise InvalidOptionError("a phrase of the table", text, "at least one word or list")
         return Phrase(tuple(Run.of([part for part, _ in run]) for run in runs), sum(bits), tuple(bits))
 
@@ -319,8 +364,8 @@ def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
     def runs(text: str) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(_spelled(lists, run.strip())) for run in text.split("…"))
 
-    kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in KINDS}
-    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common")))
+    kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in _kinds(lists)}
+    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common", "foreign")))
 
 
 def _spelled(lists: Mapping[str, list[str]], run: str) -> Iterator[str]:

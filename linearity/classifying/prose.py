@@ -12,7 +12,7 @@ from attrs import define, field
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
-_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]]*")
+_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
 _ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
 _LONGEST_ABBREVIATION = 4
@@ -21,15 +21,15 @@ _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
 # What stands between quotation marks or backticks; a mark of the same kind ends the search, so that it is one pass.
 _QUOTED = re.compile(
-    r"(?<![\w\"])\"[^\"\n]{1,400}\"(?!\w)|“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n]{1,400}»|»[^«»\n]{1,400}«"
-    r"|「[^「」\n]{1,400}」|『[^『』\n]{1,400}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,400}`"
+    r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
+    r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
 # An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
 _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
 )
 _PASTED = re.compile(
-    r">|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$#%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
+    r">|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
     r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
 # A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.

@@ -148,8 +148,8 @@ def test_liking_something_in_a_tale_is_no_wish() -> None:
 
 def test_a_sentence_without_end_is_none() -> None:
     """Two thousand characters without a full stop are a dump; whoever states a rule stops before."""
-    assert constraint_sentences("never " + "x " * 900) != ()
-    assert constraint_sentences("never " + "x " * 1000) == ()
+    assert constraint_sentences("Never push " + "x " * 900) != ()
+    assert constraint_sentences("Never push " + "x " * 1000) == ()
 
 
 def test_a_sentence_ends_where_it_is_still_a_constraint() -> None:
