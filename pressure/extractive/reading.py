@@ -213,7 +213,7 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
     steps = [intended] if intended else plan
     alike = Counter[str]()
     whole = line.standing or _disjoint([*failed.errors, *failed.frames, *work_lists(text), *steps])
-    for start, end in split(text, whole, TOLD_LIMIT if line.role is Role.ASSISTANT else LIMIT):
+    for start, end in _without_blanks(text, split(text, whole, TOLD_LIMIT if line.role is Role.ASSISTANT else LIMIT)):
         alike[text[start:end]] += 1
         if alike[text[start:end]] > MOST_ALIKE:
             continue
@@ -229,6 +229,17 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
         head = Head.CONSTRAINTS if standing and line.role in LAWGIVERS else head
         lead = lead_in(text, start, anchor)
         yield Segment(number, BODY, start, lead, end, text[lead:end], terms, boost, standing, head)
+
+
+def _without_blanks(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return `spans` with white space between two as a part of the one before: what stands side by side is then printed so."""
+    kept: list[Span] = []
+    for start, end in spans:
+        if kept and text[start:end].isspace():
+            kept[-1] = (kept[-1][0], end)
+        else:
+            kept.append((start, end))
+    return kept
 
 
 def _disjoint(spans: Sequence[Span]) -> list[Span]:
