@@ -68,7 +68,7 @@ def _custom_calls(turn: Data, metadata: Data) -> list[Data]:
     if not isinstance(ids, list) or not isinstance(calls, list) or not _are_objects(calls):
         return []
     numbers = [number for number, call in enumerate(calls) if call.get("id") in ids]
-    return [_part("call", {"type": "custom"}) | ({"start": number} if number else {}) for number in numbers]
+    return [_part("call", {"type": "custom"}) | {"start": number} for number in numbers]
 
 
 def _part(kind: str, data: Data, *, provider: object = "openai") -> Data:

@@ -447,6 +447,17 @@ def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
     assert HEAD.commit(window, HEAD.fulfil(first)).window.all_turns()[2].parts
 
 
+def test_a_pointer_lets_only_fall_what_is_bound_behind_it() -> None:
+    """The call before a superseded result stays as it was, and with it what was thought before the call; the promise is exact."""
+    call = evolve(calls("read", arguments='{"p": 1}'), parts=thinking().parts)
+    window = extended(opened(), [thinking(words(1)), user("Go on."), call, result(0, words(2, 60)), call, result(0, words(3)), *talk(2)])
+    first = plan_at(ContextProjector(reach=Reach(keep_recent=0)).ladder(window), 1, 0)
+    assert dict(first.lowered) == {"t5": Fidelity.GIST}
+    done = HEAD.commit(window, HEAD.fulfil(first))
+    assert [place for place, turn in enumerate(done.window.all_turns()) if turn.parts] == [2, 4]
+    assert done.tokens_after == first.tokens_promised
+
+
 # --- how much room ------------------------------------------------------------
 
 

@@ -106,7 +106,8 @@ def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
 
 def test_a_list_is_announced_by_a_full_width_colon_too() -> None:
     """Chinese and Japanese write their own colon."""
-    assert constraint_sentences("必须遵守以下规则：\n- 简短\n天气很好。") == ("必须遵守以下规则：", "- 简短")
+    assert not states_constraint("- 蓝色的门")  # an item that states a rule by itself would need no colon
+    assert constraint_sentences("必须遵守以下规则：\n- 蓝色的门\n天气很好。") == ("必须遵守以下规则：", "- 蓝色的门")
 
 
 def test_a_list_that_no_constraint_announces_is_left_out() -> None:

@@ -150,6 +150,12 @@ def standing_recalled(events: list[Json]) -> None:
     spliced(RECALL, turns=[events[1]["turn"]])(events)
 
 
+def recalled_twice(events: list[Json]) -> None:
+    """Bring one turn back two times."""
+    turns = events[RECALL]["edit"]["splices"][0]["turns"]
+    turns.append(deepcopy(turns[0]))
+
+
 GIST = ("edit", "splices", 0, "turns", 0)
 LIES: dict[str, tuple[int, Lie]] = {
     "EMPTY with two turns": (1, put(1, "state", value="EMPTY")),
@@ -184,6 +190,7 @@ LIES: dict[str, tuple[int, Lie]] = {
     "a result parted from its call": (COMPRESS, spliced(COMPRESS, start=3)),
     "a recall with other words": (RECALL, put(RECALL, *GIST, "content", value="what was never said")),
     "a recall of what stands": (RECALL, standing_recalled),
+    "a recall of one turn twice": (RECALL, recalled_twice),
     "a recall that takes a turn away": (RECALL, spliced(RECALL, start=1, stop=2)),
     "a recall that takes a gist of more away": (RECALL, spliced(RECALL, start=2, stop=3)),
     "a result for no open call": (RESULT, put(RESULT, "turn", "tool_call_id", value="c9")),

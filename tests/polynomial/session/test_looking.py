@@ -1,5 +1,6 @@
 """Seeing what happened: what a call compressed, what became of a turn, where something was said, and who gave which class."""
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 from typing import Any
@@ -75,6 +76,15 @@ def test_what_became_of_a_turn() -> None:
     told.clear()
     assert (told.explain(last).left, told.explain(last).stands_for_it) == ("clear", None)
     assert "nothing in the view stands for it" in str(told.explain(last))
+
+
+def test_the_reason_of_an_awaited_pin_is_kept() -> None:
+    """It is written down as `pin` writes it; of a turn that is kept already it stays the first."""
+    told = session()
+    last = told.window.all_turns()[-1].resource_id
+    for why in ("the foreman said so", "so did the owner"):
+        asyncio.run(told.apin(last, why))
+        assert (told.explain(last).resource_class, told.explain(last).why) == (ResourceClass.PRESERVED, "the foreman said so")
 
 
 def test_who_gave_a_class_and_why() -> None:

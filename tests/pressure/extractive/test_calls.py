@@ -67,3 +67,12 @@ def test_a_long_text_without_pairs_to_shorten_is_read_in_linear_time() -> None:
     for arguments in ('{"a":1,' * 60_000, '{"a":' * 60_000, '"a":[[[[{' * 60_000, "}" * 300_000, '{"a": "' + "]}" * 200_000):
         told(arguments, 60)
     assert time.process_time() - began < 60
+
+
+@pytest.mark.parametrize("room", range(54, 62))
+def test_a_result_brings_along_what_its_call_touches(room: int) -> None:
+    """The reason stands first among the arguments, but the path tells which call was answered: the room is the result's."""
+    arguments = {"reason": "because nobody has looked into it for so long a time, and somebody should have", "path": "shed/list-7.txt"}
+    gist = told(arguments | {"timeout": 30_000}, room, "Nails: 4711 of steel, 12 of brass. Boxes: B7, B9. The lid is open.")
+    assert '"path": "shed/list-7.txt"' in gist
+    assert "-> Nails: 4711 of steel, 12 of brass. Boxes: B7, B9." in gist

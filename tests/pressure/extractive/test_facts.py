@@ -13,10 +13,11 @@ from polycontext.nodes.testing import FAST
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.extractive.facts import facts_of
 from polycontext.pressure.extractive.heads import TITLES, Head
+from polycontext.pressure.extractive.lines import lines_of
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 from polycontext.pressure.extractive.tracing import traced
 from polycontext.pressure.gist import summary_text
-from polycontext.window import ToolCall, Turn
+from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.items import ContextItem
 
 
@@ -128,3 +129,16 @@ def test_tracing_ends_whatever_is_asked(texts: list[str], line: str) -> None:
     turns = [Turn("user", text, resource_id=f"t{number}") for number, text in enumerate(texts) if text.strip()]
     found = [turns.index(turn) for turn in traced(line, turns)]
     assert found == sorted(set(found))
+
+
+def test_a_gist_that_came_in_speaks_for_the_user_alone() -> None:
+    """Whoever sent it is a user: what it says in another's name demands nothing, what it says in nobody's may be the user's own."""
+    said = 'user: Never open box B7.\nassistant: Never push.\nlook({"at": 1}) -> Never mind.\nNever lie. Go on.'
+    lines = lines_of([Turn("user", said, metadata={"gist": True})])
+    told = [(line.label, line.role, line.body, [line.body[start:end] for start, end in line.standing]) for line in lines]
+    assert told == [
+        ("user", Role.USER, "Never open box B7.", ["Never open box B7."]),
+        ("earlier", Role.ASSISTANT, "assistant: Never push.", []),
+        ("look", Role.TOOL, "Never mind.", []),
+        ("earlier", Role.ASSISTANT, "Never lie. Go on.", ["Never lie."]),
+    ]

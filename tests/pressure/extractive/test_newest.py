@@ -172,3 +172,11 @@ def test_hostile_text_costs_no_more_than_any(unit: str) -> None:
     """Nothing is found, or little, and it ends; what is left is printed."""
     text = unit * (20_000 // len(unit))
     assert summarise([user(text), *called("look", "{}", text), user(text)], 300, counter=LETTERS)
+
+
+def test_an_old_value_of_two_characters_is_named_too() -> None:
+    """Where words are not spaced every two characters in a row are one, the last two as well."""
+    notes = noted(user("会议定在周二上午举行。"), BETWEEN, user("把会议从周二改成周四。"))
+    assert "定在周二" not in notes
+    assert "会议定在 … 上午举行。" in notes
+    assert "把会议从周二改成周四。" in notes
