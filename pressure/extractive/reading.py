@@ -154,7 +154,7 @@ def _raised(segment: Segment, update: Update, bonus: float) -> Segment:
     """Return `segment`, worth more where it says a newer value in the place of one that is out of date."""
     spans = update.newest.get(segment.line)
     if spans and segment.part == BODY and any(start < segment.end and segment.start < end for start, end in spans):
-        segment.boost *= bonus
+        segment.boost, segment.newest = segment.boost * bonus, True
     return segment
 
 
