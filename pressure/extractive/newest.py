@@ -1,6 +1,6 @@
 """What is out of date: a later claim under the same key leaves the newest value and takes the older one out of what could be kept.
 
-Precision goes first: two facts that merely look alike both stay. What a tool printed
+Precision goes first: two things that merely look alike both stay. What a tool printed
 never makes out of date what somebody said, and a standing constraint of the user
 yields to the user alone.
 """
@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.extractive.changes import MOST_FACTS, Fact, Facts, changes, facts_of
+from polycontext.pressure.extractive.changes import MOST_SENTENCES, Sentence, Sentences, changes, sentences_of
 from polycontext.pressure.extractive.choice import Segment
 from polycontext.pressure.extractive.claims import claims_of
 from polycontext.pressure.extractive.lines import BODY, Line
 from polycontext.window import Role
-from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, is_plain, may_be_newer
+from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, differ_in_a_word, is_plain, may_be_newer
 from polycontext.window.text.claims.wording import SCOPE_KEYS, STATE_KEYS
 from polycontext.window.text.segments import Span
 from polycontext.window.text.terms import TermBook
@@ -23,7 +23,7 @@ from polycontext.window.text.terms import TermBook
 MOST_TELLINGS = 8
 """How many tellings of one claim are remembered."""
 
-_FEWEST_ALIKE = 4
+_FEWEST_ALIKE, _FEWEST_SAME = 4, 3
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?: ?[%\w]{1,6})?")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[:.]\d\d(?:[:.-].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2} [A-Z][a-z]{2,8}(?: \d{4})?")
 
@@ -39,15 +39,17 @@ class Telling:
 
 @frozen(eq=False)
 class Known:
-    """Hold what the lines read so far claim (immutable): by key, and the short facts that somebody said."""
+    """Hold what the lines read so far claim (immutable): by key, and the short sentences that somebody said."""
 
     claims: Mapping[Key, tuple[Telling, ...]] = {}
-    facts: tuple[Fact, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
 
     def within(self, living: Collection[int]) -> "Known":
         """Return what the `living` lines claim."""
         kept = ((key, tuple(telling for telling in tellings if telling.line in living)) for key, tellings in self.claims.items())
-        return Known({key: tellings for key, tellings in kept if tellings}, tuple(fact for fact in self.facts if fact.line in living))
+        return Known(
+            {key: tellings for key, tellings in kept if tellings}, tuple(sentence for sentence in self.sentences if sentence.line in living)
+        )
 
 
 @frozen
@@ -58,6 +60,8 @@ class Update:
     stale: Mapping[int, Sequence[tuple[Span, bool]]]
     """With each span whether the user said what takes its place."""
     newest: Mapping[int, Sequence[Span]]
+    changed: Mapping[int, Sequence[Span]]
+    """Where the user says that something changed, whether or not it was found."""
 
 
 def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | None = None) -> Update:
@@ -66,9 +70,10 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
     Where lines stood between those that are known, `until` says for each before which of them.
     """
     claims = dict(known.claims)
-    facts = Facts(known.facts)
+    sentences = Sentences(known.sentences)
     stale: dict[int, list[tuple[Span, bool]]] = {}
     newest: dict[int, list[Span]] = {}
+    changed: dict[int, list[Span]] = {}
     for number, line in lines.items():
         before = until[number] if until is not None else number
         for claim in claims_of(line):
@@ -83,12 +88,14 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
             claims[claim.key] = (*kept[1 - MOST_TELLINGS :], telling)
         if line.role in (Role.USER, Role.ASSISTANT):
             for change in changes(line):
-                for fact, span in facts.outdated(change):
-                    if fact.line < before:
-                        stale.setdefault(fact.line, []).append((span, line.role is Role.USER))
+                if line.role is Role.USER:
+                    changed.setdefault(number, []).append(change.span)
+                for sentence, span in sentences.outdated(change):
+                    if sentence.line < before:
+                        stale.setdefault(sentence.line, []).append((span, line.role is Role.USER))
                         newest.setdefault(number, []).append(change.span)
-            facts.all += facts_of(number, line)
-    return Update(Known(claims, tuple(facts.all[-MOST_FACTS:])), stale, newest)
+            sentences.all += sentences_of(number, line)
+    return Update(Known(claims, tuple(sentences.all[-MOST_SENTENCES:])), stale, newest, changed)
 
 
 def _made_stale(old: Telling, new: Telling) -> tuple[list[Span], list[str]]:
@@ -110,12 +117,20 @@ def _may_change(
 ) -> bool:
     if trust is Trust.ANY:
         return True
+    if trust is Trust.WHOLE:
+        plain = all(is_plain(before[name].text) and is_plain(after[name].text) for name in changed)
+        several = plain and len(changed) > 1 and 2 * len(changed) <= len(common) and not _DATE.fullmatch(before[changed[0]].text)
+        one = len(changed) == 1 and differ_in_a_word(before[changed[0]].text, after[changed[0]].text)
+        return (several or one) and not any(SCOPE_KEYS.search(name) for name in changed)
     if trust is Trust.ONE:
         (name, *more) = changed
         plain = is_plain(before[name].text) and is_plain(after[name].text)
         return not more and name != common[0] and len(common) >= _FEWEST_ALIKE and plain and not SCOPE_KEYS.search(name)
-    if trust is Trust.UNIQUE and len(changed) == 1:
-        return True
+    if len(changed) == 1:
+        name = changed[0]
+        alone = len(common) >= _FEWEST_SAME and not SCOPE_KEYS.search(name) and differ_in_a_word(before[name].text, after[name].text)
+        if trust is Trust.UNIQUE or alone:
+            return True
     # Records tell first which of several they are: a date before other values that differ is another day, not a newer one.
     if (
         len(changed) > 1

@@ -15,7 +15,7 @@ _OPEN_FIELD = re.compile(
 _OBJECT = re.compile(r'\{(?:[^{}"]|"[^"\\]{0,300}(?:\\.[^"\\]{0,300}){0,40}")*\}')
 
 _MARKED = re.compile(
-    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S|.{0,120}[(（\[【|:：–—-]\s*(?:"
+    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S|\s*(?:[-*+•|]|\d{1,3}[.)])\s?.{0,120}[(（\[【|:：–—-]\s*(?:"
     + _OPEN_STATUS
     + r"|still open|offen|ausstehend|in arbeit|läuft|à faire|en cours|en attente|pendiente|en curso|por hacer|待办|待处理|进行中|未完成|未开始|未着手|未対応|対応中|作業中|残り)\s*[)）\]】|]?\s*$",
     re.IGNORECASE,
