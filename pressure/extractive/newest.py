@@ -15,7 +15,7 @@ from polycontext.pressure.extractive.choice import Segment
 from polycontext.pressure.extractive.claims import claims_of
 from polycontext.pressure.extractive.lines import BODY, Line
 from polycontext.window import Role
-from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, differ_in_a_word, is_plain, may_be_newer
+from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, differ_in_a_word, first_difference, is_plain, may_be_newer
 from polycontext.window.text.claims.wording import SCOPE_KEYS, STATE_KEYS
 from polycontext.window.text.segments import Span
 from polycontext.window.text.terms import TermBook
@@ -24,6 +24,7 @@ MOST_TELLINGS = 8
 """How many tellings of one claim are remembered."""
 
 _FEWEST_ALIKE, _FEWEST_SAME = 4, 3
+_COUNT = re.compile(r"\d{1,3}")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?: ?[%\w]{1,6})?")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[:.]\d\d(?:[:.-].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2} [A-Z][a-z]{2,8}(?: \d{4})?")
 
@@ -115,33 +116,33 @@ def _made_stale(old: Telling, new: Telling) -> tuple[list[Span], list[str]]:
 def _may_change(
     trust: Trust, before: Mapping[str, Value], after: Mapping[str, Value], common: Sequence[str], changed: Sequence[str]
 ) -> bool:
-    if trust is Trust.ANY:
-        return True
-    if trust is Trust.WHOLE:
-        plain = all(is_plain(before[name].text) and is_plain(after[name].text) for name in changed)
-        several = plain and len(changed) > 1 and 2 * len(changed) <= len(common) and not _DATE.fullmatch(before[changed[0]].text)
-        one = len(changed) == 1 and differ_in_a_word(before[changed[0]].text, after[changed[0]].text)
-        return (several or one) and not any(SCOPE_KEYS.search(name) for name in changed)
-    if trust is Trust.ONE:
-        (name, *more) = changed
-        plain = is_plain(before[name].text) and is_plain(after[name].text)
-        return not more and name != common[0] and len(common) >= _FEWEST_ALIKE and plain and not SCOPE_KEYS.search(name)
-    if len(changed) == 1:
-        name = changed[0]
-        alone = len(common) >= _FEWEST_SAME and not SCOPE_KEYS.search(name) and differ_in_a_word(before[name].text, after[name].text)
-        if trust is Trust.UNIQUE or alone:
+    """Tell whether fields that differ are newer values, not those of another thing: one alone, or several of which the first names nothing."""
+    first = changed[0]
+    plain = all(is_plain(before[name].text) and is_plain(after[name].text) for name in changed)
+    alone = len(changed) == 1 and differ_in_a_word(before[first].text, after[first].text)
+    scoped = any(SCOPE_KEYS.search(name) for name in changed)
+    # Things are often counted in a first field: bed 2 and bed 6 are no two states of one bed.
+    counted = _COUNT.fullmatch(before[first].text) is not None or _DATE.fullmatch(before[first].text) is not None
+    match trust:
+        case Trust.ANY:
             return True
-    # Records tell first which of several they are: a date before other values that differ is another day, not a newer one.
-    if (
-        len(changed) > 1
-        and trust is not Trust.UNIQUE
-        and not STATE_KEYS.search(changed[0])
-        and not _NUMBER.fullmatch(before[changed[0]].text)
-    ):
-        return False
-    if len(changed) > 1 and _DATE.fullmatch(before[changed[0]].text):
-        return False
-    return all(may_be_newer(name, before[name].text, after[name].text) for name in changed)
+        case Trust.TOLD:
+            return alone or not _COUNT.fullmatch(first_difference(before[first].text, after[first].text))
+        case Trust.SAID:
+            return alone
+        case Trust.WHOLE:
+            return not scoped and (alone or (plain and 1 < len(changed) <= len(common) / 2 and not counted))
+        case Trust.ONE:
+            return not scoped and plain and len(changed) == 1 and first != common[0] and len(common) >= _FEWEST_ALIKE
+        case Trust.UNIQUE if len(changed) == 1:
+            return True
+        case Trust.PLAIN if len(changed) > 1 and (counted or not (STATE_KEYS.search(first) or _NUMBER.fullmatch(before[first].text))):
+            return False
+        case Trust.UNIQUE if _DATE.fullmatch(before[first].text):
+            return False
+        case _:
+            newer = all(may_be_newer(name, before[name].text, after[name].text) for name in changed)
+            return newer or (alone and not scoped and len(common) >= _FEWEST_SAME)
 
 
 def _less(old: Claim, changed: Sequence[str], after: Mapping[str, Value]) -> Claim:

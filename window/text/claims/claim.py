@@ -32,6 +32,10 @@ class Trust(Enum):
     """Numbers, dates, codes and states; free text only under a key that names a state."""
     ONE = "one"
     """Nothing names the thing: plain values, and all others are equal."""
+    TOLD = "told"
+    """A line of a log: one word, or more of which the first is no small number."""
+    SAID = "said"
+    """A sentence of somebody: one word."""
     WHOLE = "whole"
     """All of a text is the same thing: any one value, or plain ones that are fewer than what is equal."""
 
@@ -94,6 +98,11 @@ def differ_in_a_word(old: str, new: str) -> bool:
     """
     before, after = old.split(), new.split()
     return len(before) == len(after) and sum(one != other for one, other in zip(before, after, strict=True)) == 1
+
+
+def first_difference(old: str, new: str) -> str:
+    """Return the first word of `old` that `new` has not in its place; empty where there is none."""
+    return next((one for one, other in zip(old.split(), new.split(), strict=False) if one != other), "").strip(".,:;()")
 
 
 def _alike(old: str, new: str) -> bool:

@@ -23,7 +23,7 @@ _EXACT = re.compile(r"\d[,'’]\d{3}|[%€$£¥°]|\d(?:[a-z]|[KMGT]i?B?\b)")
 _OPENS = ("(", "[", ",", ";", "=")
 _TELLS = ("is", "are", "now", "to", "called", "ist", "lautet", "heißt", "est", "es")
 _VERB = re.compile(r"(?:ed|ing|ound|eft|ent)$")
-_CODE = re.compile(r"(?=[^\s\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w.:/-]{2,30}")
+_CODE = re.compile(r"(?=[^\s\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w.:-]{2,30}")
 _ASSIGNED = re.compile(r"(?P<key>[\w.-]{1,40})=(?P<value>\"[^\"]{0,80}\"|[^\s,;]{1,80})")
 _LABELLED = re.compile(r"(?P<label>[^:\n]{3,80}?)\s?(?:[:：]| -> | → |\.{3,40})\s(?P<value>\S.*)")
 _BARE_SETTING = re.compile(r"[\w-]{1,40}\s?[:=]\s?\S{1,80}")
@@ -82,7 +82,7 @@ def _stated(row: str, start: int) -> Claim | None:
     masked = _masked(row, said=True)
     if masked is None or len(_WORD.findall(masked)) < 2:  # noqa: PLR2004
         return None
-    return Claim(("said", masked), {"": Value(row.strip(), start, start + len(row))})
+    return Claim(("said", masked), {"": Value(row.strip(), start, start + len(row))}, Trust.SAID)
 
 
 def _logged(row: str, start: int, asked: Asked, *, alone: bool) -> Claim | None:
@@ -101,7 +101,7 @@ def _logged(row: str, start: int, asked: Asked, *, alone: bool) -> Claim | None:
     masked = None if _BARE_SETTING.fullmatch(row, place) else _masked(row[place:], said=False)
     if masked is None or (len(_WORD.findall(masked)) < (3 if alone else 6) and not _SPECIFIC.search(masked)):
         return None
-    return Claim(("line", masked, *asked.exact), {"": Value(row[place:], start, end)})
+    return Claim(("line", masked, *asked.exact), {"": Value(row[place:], start, end)}, Trust.TOLD)
 
 
 def _names(label: str, *, alone: bool) -> bool:
