@@ -29,7 +29,9 @@ def test_the_first_open_item_of_a_plan_is_found(text: str) -> None:
     assert not any("measure the wall" in item for item in found)
 
 
-@pytest.mark.parametrize("text", ["All done.", "- [x] one\n- [x] two", "", "The shop is open", "We are at step 3 of 4."])
+@pytest.mark.parametrize(
+    "text", ["All done.", "- [x] one\n- [x] two", "", "The shop is open", "We are at step 3 of 4.", "Server status: running\nDoor: open"]
+)
 def test_where_nothing_is_open_nothing_is_found(text: str) -> None:
     """Talk and finished plans hold no open item."""
     assert open_items(text) == []
