@@ -84,7 +84,7 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
             for old in claims.get(claim.key, ()):
                 gone, names = _made_stale(old, telling) if old.line < before else ([], [])
                 stale.setdefault(old.line, []).extend((span, line.role is Role.USER) for span in gone)
-                newest.setdefault(number, []).extend((value.start, value.end) for value in map(claim.fields.__getitem__, names))
+                newest.setdefault(number, []).extend(_told(claim, names))
                 kept += [evolve(old, claim=_less(old.claim, names, claim.fields))] if names else [old]
             kept = [old for old in kept if old.claim.fields]
             claims[claim.key] = (*kept[1 - MOST_TELLINGS :], telling)
@@ -98,6 +98,12 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
                         newest.setdefault(number, []).append(change.span)
             sentences.all += sentences_of(number, line)
     return Update(Known(claims, tuple(sentences.all[-MOST_SENTENCES:])), stale, newest, changed)
+
+
+def _told(claim: Claim, names: Sequence[str]) -> Iterator[Span]:
+    """Yield where the newer values stand, behind the field that says what they are of where a record begins with it."""
+    named = [next(iter(claim.fields))] if names and claim.key[0] == "record" else []
+    yield from ((value.start, value.end) for value in map(claim.fields.__getitem__, [*named, *names]))
 
 
 def _made_stale(old: Telling, new: Telling) -> tuple[list[Span], list[str]]:

@@ -16,6 +16,8 @@ PLANS = {
     "a heading": "Measured.\nNext steps:\n- buy the paint\n- lend the ladder\n\nTell me when you are back.",
     "a heading in the line": "Measured. Still open: buy the paint, lend the ladder.",
     "a table": "| step | state |\n| measure the wall | done |\n| buy the paint | open |",
+    "numbered phases": "Walls, in progress:\n  A.1 measure the wall (done)\n  A.2 buy the paint (not started)",
+    "states before": "* (hecho) measure the wall\n* (pendiente) buy the paint",
     "German": "Die Wand ist gemessen.\nOffen:\n- buy the paint",
     "Japanese": "壁を測りました。\n残り:\n- buy the paint",
 }
@@ -70,7 +72,11 @@ def test_of_a_work_list_what_is_not_done_is_found() -> None:
     arguments = json.dumps({"todos": entries})
     assert [json.loads(arguments[start:end])["content"] for start, end in open_entries(arguments)] == ["step 1", "step 2"]
     assert [span for text in ("", "{}", '{"a": "open"}', "[1]") for span in open_entries(text)] == []
-    assert len(open_entries('[{"task": "x", "done": false}, {"task": "y", "done": true}]')) == 1
+    for one, two in (('"done": false', '"done": true'), ('"hecha": 0', '"hecha": 1'), ('"状态": "进行中"', '"状态": "已完成"')):
+        text = f'[{{"task": "x", {one}}}, {{"task": "y", {two}}}]'
+        assert [text[start:end] for start, end in open_entries(text)] == [f'{{"task": "x", {one}}}']
+    text = json.dumps({"todos": "- [x] sort\n- [ ] count the nails\n- [ ] sweep"})
+    assert [text[start:end] for start, end in open_entries(text)] == ["- [ ] count the nails", "- [ ] sweep"]
 
 
 def gist(turns: list[Turn], max_tokens: int) -> str:
