@@ -30,6 +30,9 @@ def looked(one: str, other: str) -> str:
     ("old", "new", "stale", "newest"),
     [
         ('{"id": "B1", "state": "open", "boat": "Gull"}', '{"id": "B1", "state": "sealed", "boat": "Gull"}', "open", "sealed"),
+        ('{"id": "B1", "state": "open", "depth": 3}', '{"id": "B1", "state": "sealed", "depth": 5}', "open", "sealed"),
+        ('{"boat": "Gull", "state": "open"}', '{"boat": "Gull", "state": "sealed"}', "open", "sealed"),
+        ('{"boat": "Gull", "cook": "Ash", "masts": 2}', '{"boat": "Gull", "cook": "Bay", "masts": 2}', "Ash", "Bay"),
         ('{"id": "B1", "depth": 3, "pier": "west"}', '{"id": "B1", "depth": 4}', '"depth": 3', '"depth": 4'),
         (
             '{"weft": 12, "speed": 4, "warp": 30, "on": true}',
@@ -106,6 +109,8 @@ def test_what_merely_looks_alike_stays(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ('{"id": "B1", "sails": "2031-05-02", "crew": 9}', '{"id": "B1", "sails": "2031-06-03", "crew": 4}'),
+        ('{"boat": "Gull", "bay": 4, "crew": 90}', '{"boat": "Gull", "bay": 6, "crew": 40}'),
         ("Takings in 2031 came to 4.2 million.", "Takings in 2032 came to 5.9 million."),
         ("sums in Q1 reached 2.9 %", "sums in Q2 reached 3.4 %"),
         ("ward bed=2 pulse=70 salt=9", "ward bed=6 pulse=88 salt=9"),
