@@ -1,4 +1,4 @@
-"""Changes: sentences that say something is no longer as it was, and the earlier short fact that they speak of."""
+"""Changes: sentences that say something is no longer as it was, and the earlier short sentence that they speak of."""
 
 import re
 from collections import Counter
@@ -11,17 +11,17 @@ from polycontext.window.text.claims.change_cues import HEARSAY, MARKS, MOVES, OL
 from polycontext.window.text.claims.statements import MOST_SAID, sentences
 from polycontext.window.text.segments import Span
 
-MOST_FACTS = 2_000
-"""How many of the latest facts are remembered: a talk of ten thousand turns corrects what was said of late."""
+MOST_SENTENCES = 2_000
+"""How many of the latest sentences are remembered: a talk of ten thousand turns corrects what was said of late."""
 
-MOST_FACT_CHARS = 180
-"""How long a fact is at most that a later sentence may put right."""
+MOST_SENTENCE_CHARS = 180
+"""How long a sentence is at most that a later sentence may put right."""
 
 MOST_CHANGES = 40
 """How many sentences of one text may change something: more than that is a document about changes."""
 
 _MOST_SHARING = 6
-"""A word that more facts than this share tells none of them."""
+"""A word that more sentences than this share tells none of them."""
 
 _FEWEST_SHARED, _LEAST_SHARED = 2, 0.25
 _OLD_WORDS = 5
@@ -37,7 +37,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @frozen
-class Fact:
+class Sentence:
     """Hold a short sentence that somebody said."""
 
     line: int
@@ -47,9 +47,9 @@ class Fact:
 
 @frozen
 class Worded:
-    """Hold a fact with its words."""
+    """Hold a sentence with its words."""
 
-    fact: Fact
+    sentence: Sentence
     words: Mapping[str, Span]
     """Its words without those that every text has, in order, each with the place in its text where it stands first."""
     before: Mapping[str, str]
@@ -68,13 +68,13 @@ class Change:
     """The words before the cue."""
 
 
-def facts_of(number: int, line: Line) -> Iterator[Fact]:
-    """Yield the short sentences of `line`; a long text is a document and states no facts of this talk."""
+def sentences_of(number: int, line: Line) -> Iterator[Sentence]:
+    """Yield the short sentences of `line`; a long text is a document and says nothing of this talk."""
     if len(line.body) > MOST_SAID:
         return
     for start, end in _spans(line.body):
-        if _FEWEST_CHARS <= end - start <= MOST_FACT_CHARS and not line.body[start:end].rstrip().endswith(("?", "？")):
-            yield Fact(number, (start, end), line.body[start:end])
+        if _FEWEST_CHARS <= end - start <= MOST_SENTENCE_CHARS and not line.body[start:end].rstrip().endswith(("?", "？")):
+            yield Sentence(number, (start, end), line.body[start:end])
 
 
 def changes(line: Line) -> Iterator[Change]:
@@ -85,7 +85,7 @@ def changes(line: Line) -> Iterator[Change]:
     asked = 0
     for start, end in _spans(text):
         row = text[start:end]
-        if not _FEWEST_CHARS <= end - start <= 2 * MOST_FACT_CHARS or not _may_change(row) or HEARSAY.search(row):
+        if not _FEWEST_CHARS <= end - start <= 2 * MOST_SENTENCE_CHARS or not _may_change(row) or HEARSAY.search(row):
             continue
         asked += 1
         if asked > MOST_CHANGES:
@@ -113,73 +113,73 @@ def _may_change(text: str) -> bool:
     return not text.isascii() and any(mark in text for mark in MARKS)
 
 
-class Facts:
-    """Hold facts by their words, so that those that share some with a sentence are found without asking all."""
+class Sentences:
+    """Hold sentences by their words, so that those that share some with a sentence are found without asking all."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self.all = list(facts)
+    def __init__(self, known: Iterable[Sentence]) -> None:
+        self.all = list(known)
         self._index: dict[str, list[Worded]] = {}
         self._indexed = 0
 
     def _entered(self) -> dict[str, list[Worded]]:
-        """Return the facts by their words; those taken in since the last time are entered first."""
-        for fact in self.all[max(self._indexed, len(self.all) - MOST_FACTS) :]:
-            worded = Worded(fact, *_words_of(fact.text, 0, len(fact.text)))
+        """Return the sentences by their words; those taken in since the last time are entered first."""
+        for sentence in self.all[max(self._indexed, len(self.all) - MOST_SENTENCES) :]:
+            worded = Worded(sentence, *_words_of(sentence.text, 0, len(sentence.text)))
             for word in worded.words:
                 self._index.setdefault(word, []).append(worded)
         self._indexed = len(self.all)
         return self._index
 
-    def outdated(self, change: Change) -> Iterator[tuple[Fact, Span]]:
-        """Yield the facts that `change` puts out of date and where: the old value that it names, or all of the sentence."""
+    def outdated(self, change: Change) -> Iterator[tuple[Sentence, Span]]:
+        """Yield the sentences that `change` puts out of date and where: the old value that it names, or all of the sentence."""
         index = self._entered()
         rare = {word: held for word in change.words if len(held := index.get(word, ())) <= _MOST_SHARING}
         about = Counter(id(each) for word, held in rare.items() if word not in change.old for each in held)
         best = max(about.values(), default=0)
-        for fact in {id(each): each for held in rare.values() for each in held if about[id(each)] == best and best}.values():
+        for sentence in {id(each): each for held in rare.values() for each in held if about[id(each)] == best and best}.values():
             if change.old:
-                named = [word for word in change.old if word in fact.words and word in rare]
-                if best < _FEWEST_SHARED and len(fact.words) > _MANY_WORDS:
+                named = [word for word in change.old if word in sentence.words and word in rare]
+                if best < _FEWEST_SHARED and len(sentence.words) > _MANY_WORDS:
                     continue
-                if named and named[0] == change.old[0] and 2 * len(named) >= len(change.old) and (span := _run(fact, named)):
-                    yield fact.fact, span
-            elif _speaks_of(change, fact, best):
-                yield fact.fact, fact.fact.span
+                if named and named[0] == change.old[0] and 2 * len(named) >= len(change.old) and (span := _run(sentence, named)):
+                    yield sentence.sentence, span
+            elif _speaks_of(change, sentence, best):
+                yield sentence.sentence, sentence.sentence.span
 
 
-def _speaks_of(change: Change, fact: Worded, count: int) -> bool:
-    """Tell whether a change that names no old value is about this fact: enough shared words, none behind another modifier, no other number."""
-    if _LIKELY_TALK.match(fact.fact.text) or fact.words.keys() >= change.words.keys():
+def _speaks_of(change: Change, sentence: Worded, count: int) -> bool:
+    """Tell whether a change that names no old value is about this sentence: enough shared words, none behind another modifier, no other number."""
+    if _LIKELY_TALK.match(sentence.sentence.text) or sentence.words.keys() >= change.words.keys():
         return False
     if change.subject:
-        held = sum(1 for word in change.subject if word in fact.words)
-        if held < _LEAST_SUBJECT * len(change.subject) or any(_is_numbered(word) and word not in fact.words for word in change.subject):
+        held = sum(1 for word in change.subject if word in sentence.words)
+        if held < _LEAST_SUBJECT * len(change.subject) or any(_is_numbered(word) and word not in sentence.words for word in change.subject):
             return False
-    if count < _FEWEST_SHARED - (len(change.subject) == 1) or count < _LEAST_SHARED * min(len(fact.words), len(change.words)):
+    if count < _FEWEST_SHARED - (len(change.subject) == 1) or count < _LEAST_SHARED * min(len(sentence.words), len(change.words)):
         return False
-    return not any(_modified(word, change, fact) for word in change.words if word in fact.words)
+    return not any(_modified(word, change, sentence) for word in change.words if word in sentence.words)
 
 
-def _modified(word: str, change: Change, fact: Worded) -> bool:
+def _modified(word: str, change: Change, sentence: Worded) -> bool:
     """Tell whether a shared word stands behind two different words in the two sentences: the unit tests, the integration tests."""
-    one, other = change.before.get(word, ""), fact.before.get(word, "")
-    return bool(one and other) and one != other and one not in fact.words and other not in change.words
+    one, other = change.before.get(word, ""), sentence.before.get(word, "")
+    return bool(one and other) and one != other and one not in sentence.words and other not in change.words
 
 
 def _is_numbered(word: str) -> bool:
     return any(map(str.isdigit, word))
 
 
-def _run(fact: Worded, held: Collection[str]) -> Span | None:
-    """Return where the words of an old value stand in the fact, from the first one on; None where they are told as old already."""
-    places = sorted(fact.words[word] for word in held)
-    start, end = fact.words[next(iter(held))]
-    if WAS.search(fact.fact.text[:start]):
+def _run(sentence: Worded, held: Collection[str]) -> Span | None:
+    """Return where the words of an old value stand in the sentence, from the first one on; None where they are told as old already."""
+    places = sorted(sentence.words[word] for word in held)
+    start, end = sentence.words[next(iter(held))]
+    if WAS.search(sentence.sentence.text[:start]):
         return None
     for first, last in places:
         if first >= end and first - end <= 3:  # noqa: PLR2004
             end = last
-    return fact.fact.span[0] + start, fact.fact.span[0] + end
+    return sentence.sentence.span[0] + start, sentence.sentence.span[0] + end
 
 
 def _spans(text: str) -> Iterator[Span]:

@@ -24,6 +24,9 @@ STANDING_SHARE = 0.5
 REPEATED = 0.1
 """What is left of a term's weight each time it is covered."""
 
+NEWEST_SHARE = 0.2
+"""The same for what says a newer value in the place of an older one."""
+
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer segments (Lin and Bilmes tune the same exponent)."""
 
@@ -38,8 +41,8 @@ class Segment:
     """Hold one piece of a line: where it stands, its text from `lead` on, its terms and its cost in tokens.
 
     `line` is the number of its line. `part` is 0 for a call's arguments and 1 for the text. `boost` multiplies its
-    worth; a `standing` one goes before all that are not. `head` says what it is where its line does not, and
-    `touches` that it says what a call is about.
+    worth; a `standing` one goes before all that are not, one that is the `newest` of a value next. `head` says what it is
+    where its line does not, and `touches` that it says what a call is about.
     """
 
     line: int
@@ -53,6 +56,7 @@ class Segment:
     standing: bool = False
     head: Head | None = None
     touches: bool = False
+    newest: bool = False
     cost: int = 0
 
 
@@ -80,7 +84,7 @@ class Chooser:
         self._steps = steps
         self._taken = bytearray(len(segments))
         # Above nothing from the start: what waits in the heap may turn out worth less, never more.
-        self._standing = 1.0
+        self._standing = self._newest = 1.0
         self.chosen: list[int] = []
         self._heap = [(*self._rank(index), index) for index in range(len(segments))]
         heapify(self._heap)
@@ -89,6 +93,7 @@ class Chooser:
         """Choose segments that cost about `tokens` more, most worth first; tell whether there were any left."""
         before = len(self.chosen)
         self._standing += STANDING_SHARE * tokens
+        self._newest += NEWEST_SHARE * tokens
         while self._heap and tokens > 0:
             index = heappop(self._heap)[-1]
             if self._taken[index]:
@@ -112,10 +117,11 @@ class Chooser:
         return self._precedence(segment), -gain / cost**COST_POWER
 
     def _precedence(self, segment: Segment) -> int:
-        """Return 0 for what stands while its share lasts, 1 for what comes next, 2 for all else."""
+        """Return 0 for what stands while its share lasts, 1 for what comes next and for newest values while theirs does, 2 for all else."""
         if segment.standing and self._standing > 0:
             return 0
-        return 1 if segment.head in STEPS and segment.line in self._steps else 2
+        first = (segment.head in STEPS and segment.line in self._steps) or (segment.newest and self._newest > 0)
+        return 1 if first else 2
 
     def _gain(self, index: int) -> float:
         left = self._left
@@ -134,6 +140,7 @@ class Chooser:
         for term in segment.terms:
             self._left[term] *= REPEATED
         self._standing -= segment.cost if segment.standing else 0
+        self._newest -= segment.cost if segment.newest else 0
         self._taken[index] = True
         self.chosen.append(index)
         return segment.cost

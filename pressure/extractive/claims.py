@@ -13,7 +13,7 @@ from polycontext.window.text.claims.statements import statements
 from polycontext.window.text.claims.wording import ASKED_KEYS, FILES
 from polycontext.window.text.segments import Span
 
-MIN_ROW, MOST_ROW = 5, 300
+MIN_ROW, MOST_ROW = 2, 300
 """How many characters a line has at least and at most that is looked at."""
 
 _MOST_ARGUMENTS = 4_000

@@ -1,4 +1,4 @@
-"""What a summary of turns must not lose, as data: demands, what comes next, ids in use, each with the turn it is from."""
+"""What a summary of turns must not lose, as data: demands, newest values, what comes next, ids in use, each with the turn it is from."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_IDS = 20
 """How many identifiers are told, those that matter most first."""
+
+MOST_NEWEST = 20
+"""How many newer values are told, the latest of them."""
 
 
 @frozen
@@ -45,13 +48,19 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     """
     lines = lines_of(turns)
     demands = [Fact(Head.CONSTRAINTS, text, turns[line.turn].resource_id) for line in lines for text in _demands(line)]
-    ids = _ids(turns, ExtractiveSummariser().read(turns, counter=counter))
-    return (*demands, *ids, *_next(turns, lines))
+    candidates = ExtractiveSummariser().read(turns, counter=counter)
+    return (*demands, *_newest(turns, candidates), *_ids(turns, candidates), *_next(turns, lines))
 
 
 def _demands(line: Line) -> Iterator[str]:
     if line.role in LAWGIVERS:
         yield from (line.body[start:end] for start, end in line.standing)
+
+
+def _newest(turns: Sequence[Turn], candidates: Candidates) -> Iterator[Fact]:
+    """Yield what says a newer value in the place of an older one and is still the newest."""
+    for segment in [segment for segment in candidates.segments if segment.newest][-MOST_NEWEST:]:
+        yield Fact(Head.FACTS, segment.text.strip(), turns[candidates.lines[segment.line].turn].resource_id)
 
 
 def _ids(turns: Sequence[Turn], candidates: Candidates) -> Iterator[Fact]:

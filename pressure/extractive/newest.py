@@ -1,6 +1,6 @@
 """What is out of date: a later claim under the same key leaves the newest value and takes the older one out of what could be kept.
 
-Precision goes first: two facts that merely look alike both stay. What a tool printed
+Precision goes first: two things that merely look alike both stay. What a tool printed
 never makes out of date what somebody said, and a standing constraint of the user
 yields to the user alone.
 """
@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.extractive.changes import MOST_FACTS, Fact, Facts, changes, facts_of
+from polycontext.pressure.extractive.changes import MOST_SENTENCES, Sentence, Sentences, changes, sentences_of
 from polycontext.pressure.extractive.choice import Segment
 from polycontext.pressure.extractive.claims import claims_of
 from polycontext.pressure.extractive.lines import BODY, Line
 from polycontext.window import Role
-from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, is_plain, may_be_newer
+from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, differ_in_a_word, first_difference, is_plain, may_be_newer
 from polycontext.window.text.claims.wording import SCOPE_KEYS, STATE_KEYS
 from polycontext.window.text.segments import Span
 from polycontext.window.text.terms import TermBook
@@ -23,7 +23,9 @@ from polycontext.window.text.terms import TermBook
 MOST_TELLINGS = 8
 """How many tellings of one claim are remembered."""
 
-_FEWEST_ALIKE = 4
+_FEWEST_ALIKE, _FEWEST_SAME = 4, 3
+_COUNT = re.compile(r"\d{1,3}|(?:19|20)\d\d")
+"""Numbers that often are names: a small count, a year."""
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?: ?[%\w]{1,6})?")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[:.]\d\d(?:[:.-].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2} [A-Z][a-z]{2,8}(?: \d{4})?")
 
@@ -39,15 +41,17 @@ class Telling:
 
 @frozen(eq=False)
 class Known:
-    """Hold what the lines read so far claim (immutable): by key, and the short facts that somebody said."""
+    """Hold what the lines read so far claim (immutable): by key, and the short sentences that somebody said."""
 
     claims: Mapping[Key, tuple[Telling, ...]] = {}
-    facts: tuple[Fact, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
 
     def within(self, living: Collection[int]) -> "Known":
         """Return what the `living` lines claim."""
         kept = ((key, tuple(telling for telling in tellings if telling.line in living)) for key, tellings in self.claims.items())
-        return Known({key: tellings for key, tellings in kept if tellings}, tuple(fact for fact in self.facts if fact.line in living))
+        return Known(
+            {key: tellings for key, tellings in kept if tellings}, tuple(sentence for sentence in self.sentences if sentence.line in living)
+        )
 
 
 @frozen
@@ -58,6 +62,8 @@ class Update:
     stale: Mapping[int, Sequence[tuple[Span, bool]]]
     """With each span whether the user said what takes its place."""
     newest: Mapping[int, Sequence[Span]]
+    changed: Mapping[int, Sequence[Span]]
+    """Where the user says that something changed, whether or not it was found."""
 
 
 def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | None = None) -> Update:
@@ -66,9 +72,10 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
     Where lines stood between those that are known, `until` says for each before which of them.
     """
     claims = dict(known.claims)
-    facts = Facts(known.facts)
+    sentences = Sentences(known.sentences)
     stale: dict[int, list[tuple[Span, bool]]] = {}
     newest: dict[int, list[Span]] = {}
+    changed: dict[int, list[Span]] = {}
     for number, line in lines.items():
         before = until[number] if until is not None else number
         for claim in claims_of(line):
@@ -77,18 +84,26 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
             for old in claims.get(claim.key, ()):
                 gone, names = _made_stale(old, telling) if old.line < before else ([], [])
                 stale.setdefault(old.line, []).extend((span, line.role is Role.USER) for span in gone)
-                newest.setdefault(number, []).extend((value.start, value.end) for value in map(claim.fields.__getitem__, names))
+                newest.setdefault(number, []).extend(_told(claim, names))
                 kept += [evolve(old, claim=_less(old.claim, names, claim.fields))] if names else [old]
             kept = [old for old in kept if old.claim.fields]
             claims[claim.key] = (*kept[1 - MOST_TELLINGS :], telling)
         if line.role in (Role.USER, Role.ASSISTANT):
             for change in changes(line):
-                for fact, span in facts.outdated(change):
-                    if fact.line < before:
-                        stale.setdefault(fact.line, []).append((span, line.role is Role.USER))
+                if line.role is Role.USER:
+                    changed.setdefault(number, []).append(change.span)
+                for sentence, span in sentences.outdated(change):
+                    if sentence.line < before:
+                        stale.setdefault(sentence.line, []).append((span, line.role is Role.USER))
                         newest.setdefault(number, []).append(change.span)
-            facts.all += facts_of(number, line)
-    return Update(Known(claims, tuple(facts.all[-MOST_FACTS:])), stale, newest)
+            sentences.all += sentences_of(number, line)
+    return Update(Known(claims, tuple(sentences.all[-MOST_SENTENCES:])), stale, newest, changed)
+
+
+def _told(claim: Claim, names: Sequence[str]) -> Iterator[Span]:
+    """Yield where the newer values stand, behind the field that says what they are of where a record begins with it."""
+    named = [next(iter(claim.fields))] if names and claim.key[0] == "record" else []
+    yield from ((value.start, value.end) for value in map(claim.fields.__getitem__, [*named, *names]))
 
 
 def _made_stale(old: Telling, new: Telling) -> tuple[list[Span], list[str]]:
@@ -105,28 +120,36 @@ def _made_stale(old: Telling, new: Telling) -> tuple[list[Span], list[str]]:
     return [(before[name].start, before[name].end) for name in gone], changed
 
 
-def _may_change(
+def _may_change(  # noqa: PLR0911 - one rule a kind of trust
     trust: Trust, before: Mapping[str, Value], after: Mapping[str, Value], common: Sequence[str], changed: Sequence[str]
 ) -> bool:
-    if trust is Trust.ANY:
-        return True
-    if trust is Trust.ONE:
-        (name, *more) = changed
-        plain = is_plain(before[name].text) and is_plain(after[name].text)
-        return not more and name != common[0] and len(common) >= _FEWEST_ALIKE and plain and not SCOPE_KEYS.search(name)
-    if trust is Trust.UNIQUE and len(changed) == 1:
-        return True
-    # Records tell first which of several they are: a date before other values that differ is another day, not a newer one.
-    if (
-        len(changed) > 1
-        and trust is not Trust.UNIQUE
-        and not STATE_KEYS.search(changed[0])
-        and not _NUMBER.fullmatch(before[changed[0]].text)
-    ):
-        return False
-    if len(changed) > 1 and _DATE.fullmatch(before[changed[0]].text):
-        return False
-    return all(may_be_newer(name, before[name].text, after[name].text) for name in changed)
+    """Tell whether fields that differ are newer values, not those of another thing: one alone, or several of which the first names nothing."""
+    first = changed[0]
+    plain = all(is_plain(before[name].text) and is_plain(after[name].text) for name in changed)
+    alone = len(changed) == 1 and differ_in_a_word(before[first].text, after[first].text)
+    scoped = any(SCOPE_KEYS.search(name) for name in changed)
+    # Things are often counted in a first field: bed 2 and bed 6 are no two states of one bed.
+    counted = _COUNT.fullmatch(before[first].text) is not None or _DATE.fullmatch(before[first].text) is not None
+    match trust:
+        case Trust.ANY:
+            return True
+        case Trust.TOLD:
+            return alone or not _COUNT.fullmatch(first_difference(before[first].text, after[first].text))
+        case Trust.SAID:
+            return alone
+        case Trust.WHOLE:
+            return not scoped and (alone or (plain and 1 < len(changed) <= len(common) / 2 and not counted))
+        case Trust.ONE:
+            return not scoped and plain and len(changed) == 1 and first != common[0] and len(common) >= _FEWEST_ALIKE
+        case Trust.UNIQUE if len(changed) == 1:
+            return True
+        case Trust.PLAIN if len(changed) > 1 and (counted or not (STATE_KEYS.search(first) or _NUMBER.fullmatch(before[first].text))):
+            return False
+        case Trust.UNIQUE if _DATE.fullmatch(before[first].text):
+            return False
+        case _:
+            newer = all(may_be_newer(name, before[name].text, after[name].text) for name in changed)
+            return newer or (alone and not scoped and len(common) >= _FEWEST_SAME)
 
 
 def _less(old: Claim, changed: Sequence[str], after: Mapping[str, Value]) -> Claim:

@@ -12,11 +12,12 @@ from polycontext.pressure.extractive.heads import Head
 from polycontext.pressure.extractive.lines import BODY, CALL, LAWGIVERS, Line, LineKind, lines_of
 from polycontext.pressure.extractive.newest import Known, Update, cut, updated
 from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window.text.claims.retelling import retold
 from polycontext.window.text.cues import decision_spans, failures, work_lists
 from polycontext.window.text.pairs import shown, whole_lead
 from polycontext.window.text.segments import LIMIT, Span, lead_in, split
 from polycontext.window.text.steps import intention, open_entries, open_items
-from polycontext.window.text.terms import TermBook
+from polycontext.window.text.terms import STRONG, TermBook
 
 MOST_ALIKE = 1_000
 """How often one text may have the very same piece: a log that says one thing a million times is not read a million times."""
@@ -26,6 +27,12 @@ WHOLE_CALL = 90
 
 TOLD_LIMIT = 120
 """Near how many characters the words of an assistant are cut: it writes whole sentences, and more of them than others."""
+
+CHANGED = 4.0
+"""How much more a sentence is worth that says that something changed, though not what."""
+
+RETOLD, RETOLD_CHARS = 6.0, 300
+"""How much more a piece is worth of a result of so many characters at most that tells anew what an earlier one told."""
 
 _GAP_TOKENS = 1
 _LABEL_TOKENS = 2
@@ -74,8 +81,21 @@ class Candidates:
 
     @property
     def boosts(self) -> list[float]:
-        """Return the factors that raise the segments' worth."""
-        return [segment.boost for segment in self.segments]
+        """Return the factors that raise the segments' worth; what tells anew what a short result told before is likely newer."""
+        told: dict[int, list[Segment]] = {}
+        for segment in self.segments:
+            if segment.part == BODY and self.lines[segment.line].role is Role.TOOL:
+                told.setdefault(segment.line, []).append(segment)
+        short = {line: pieces for line, pieces in told.items() if sum(len(piece.text) for piece in pieces) <= RETOLD_CHARS}
+        named = {term for term, kind in enumerate(self.book.kinds) if kind in STRONG and self.book.said[term]}
+        earlier = retold({line: {term for piece in pieces for term in piece.terms} for line, pieces in short.items()}, named)
+        anew = {
+            id(piece)
+            for line, before in earlier.items()
+            for piece in short[line]
+            if all(piece.text != other.text for other in short[before])
+        }
+        return [segment.boost * (RETOLD if id(segment) in anew else 1) for segment in self.segments]
 
     @property
     def cost(self) -> int:
@@ -152,10 +172,15 @@ def _counted(segments: Iterable[Segment], counter: TokenCounter) -> tuple[Segmen
 
 def _raised(segment: Segment, update: Update, bonus: float) -> Segment:
     """Return `segment`, worth more where it says a newer value in the place of one that is out of date."""
-    spans = update.newest.get(segment.line)
-    if spans and segment.part == BODY and any(start < segment.end and segment.start < end for start, end in spans):
-        segment.boost *= bonus
+    if segment.part == BODY and _touch(update.newest.get(segment.line, ()), segment):
+        segment.boost, segment.newest = segment.boost * bonus, True
+    elif segment.part == BODY and _touch(update.changed.get(segment.line, ()), segment):
+        segment.boost *= CHANGED
     return segment
+
+
+def _touch(spans: Sequence[Span], segment: Segment) -> bool:
+    return any(start < segment.end and segment.start < end for start, end in spans)
 
 
 def _newest(lines: Sequence[Line]) -> list[Line]:

@@ -9,15 +9,23 @@ MOST_STEPS = 2
 """How many open items of one plan go before all else: the one at work and what follows it."""
 
 _OPEN_STATUS = r"(?:in[ _-]?progress|pending|open|to[ _-]?do|not[ _-]?(?:yet[ _-])?(?:started|begun|done)|next|active|doing|waiting|queued|ongoing|current|running)"
+_OPEN_WORD = rf"(?:{_OPEN_STATUS}|still open|offen|ausstehend|in arbeit|läuft|à faire|en cours|en attente|pendiente|en curso|por hacer|待办|待处理|进行中|未完成|未开始|未着手|未対応|対応中|作業中|残り)"
 _OPEN_FIELD = re.compile(
-    rf'"(?:status|state|phase|progress)"\s?:\s?"{_OPEN_STATUS}"|"(?:done|completed|complete|finished)"\s?:\s?false', re.IGNORECASE
+    rf'"(?:status|state|phase|progress|zustand|stand|statut|état|estado|状态|状態|進捗)"\s?:\s?"{_OPEN_WORD}"'
+    r'|"(?:done|completed?|finished|erledigt|fertig|faite?|terminée?|hech[oa]|terminad[oa]|完成|已完成|完了)"\s?:\s?(?:false\b|0(?!\d))',
+    re.IGNORECASE,
 )
 _OBJECT = re.compile(r'\{(?:[^{}"]|"[^"\\]{0,300}(?:\\.[^"\\]{0,300}){0,40}")*\}')
 
+_BOX = re.compile(r"[-*] \[ ?\] [^\"\\\n]{1,300}")
+"""An open item within a string of JSON."""
+
+_LISTED = r"\s*(?:[-*+•|]|\d{1,3}[.)]|\d{1,3}\.\d{1,3}\b|[A-Za-z][.)]|[A-Z][.-]?\d{1,3}\b)"
+"""What begins an entry of a list: a state at the end of any other line is that of a thing, not of work."""
+
 _MARKED = re.compile(
-    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S|.{0,120}[(（\[【|:：–—-]\s*(?:"
-    + _OPEN_STATUS
-    + r"|still open|offen|ausstehend|in arbeit|läuft|à faire|en cours|en attente|pendiente|en curso|por hacer|待办|待处理|进行中|未完成|未开始|未着手|未対応|対応中|作業中|残り)\s*[)）\]】|]?\s*$",
+    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S"
+    rf"|{_LISTED}\s?(?:.{{0,120}}[(（\[【|:：–—-]\s*{_OPEN_WORD}\s*[)）\]】|]?\s*$|[(（\[【]{_OPEN_WORD}[)）\]】]\s*\S)",
     re.IGNORECASE,
 )
 _DONE = re.compile(
@@ -77,7 +85,8 @@ def open_entries(arguments: str) -> list[Span]:
     ['{"content": "Count", "status": "pending"}']
     """
     found = (match for match in _OBJECT.finditer(arguments)) if '"' in arguments else ()
-    return [*_first(match.span() for match in found if _OPEN_FIELD.search(match[0]))]
+    entries = [*_first(match.span() for match in found if _OPEN_FIELD.search(match[0]))]
+    return entries or [*_first(match.span() for match in _BOX.finditer(arguments))]
 
 
 def _first(spans: Iterator[Span]) -> Iterator[Span]:

@@ -49,6 +49,14 @@ def test_a_plan_carries_what_must_stand() -> None:
     assert any(head is Head.FILES and "shelf_12" in text for head, text, _ in told)
 
 
+def test_a_plan_carries_the_newest_of_a_value() -> None:
+    """What took the place of something older, and of that only the last."""
+    turns = [Turn("user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}") for degrees in (900, 950, 990)]
+    told = [(fact.text, fact.source) for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
+    assert told == [("The kiln in the yard stands at 990 degrees.", "t990")]
+    assert not [fact for fact in facts_of(turns[:1], FAST) if fact.head is Head.FACTS]
+
+
 def test_the_facts_of_a_plan_are_those_of_what_yields() -> None:
     """Each was said by a turn that its gists stand for; an empty plan has none."""
     session = long_session(steps=12)

@@ -30,6 +30,9 @@ def looked(one: str, other: str) -> str:
     ("old", "new", "stale", "newest"),
     [
         ('{"id": "B1", "state": "open", "boat": "Gull"}', '{"id": "B1", "state": "sealed", "boat": "Gull"}', "open", "sealed"),
+        ('{"id": "B1", "state": "open", "depth": 3}', '{"id": "B1", "state": "sealed", "depth": 5}', "open", "sealed"),
+        ('{"boat": "Gull", "state": "open"}', '{"boat": "Gull", "state": "sealed"}', "open", "sealed"),
+        ('{"boat": "Gull", "cook": "Ash", "masts": 2}', '{"boat": "Gull", "cook": "Bay", "masts": 2}', "Ash", "Bay"),
         ('{"id": "B1", "depth": 3, "pier": "west"}', '{"id": "B1", "depth": 4}', '"depth": 3', '"depth": 4'),
         (
             '{"weft": 12, "speed": 4, "warp": 30, "on": true}',
@@ -39,6 +42,13 @@ def looked(one: str, other: str) -> str:
         ),
         ("weft=12\nspeed=4\nwarp=30\nply=2", "weft=12\nspeed=6\nwarp=30\nply=2", "speed=4", "speed=6"),
         ("kiln.ini\n[heater]\nlimit = 900\nfan = on", "kiln.ini\n[heater]\nlimit = 1050\nfan = on", "900", "1050"),
+        (
+            "user loom;\nlooms {\n  shuttles 12;\n}\nlamps on;",
+            "user loom;\nlooms {\n  shuttles 40;\n}\nlamps on;",
+            "shuttles 12",
+            "shuttles 40",
+        ),
+        ("pot,glaze,price\nurn,ash,4.20\nbowl,tin,3", "pot,glaze,price\nurn,oak,4.20\nbowl,tin,3", "urn,ash", "urn,oak,4.20"),
         ("12:00:01 kiln-2 heats at 40%", "13:10:44 kiln-2 heats at 75%", "40%", "75%"),
     ],
 )
@@ -94,6 +104,48 @@ def test_what_merely_looks_alike_stays(one: str, other: str) -> None:
     text = noted(user(one), BETWEEN, user(other))
     assert one in text
     assert other in text
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"id": "B1", "sails": "2031-05-02", "crew": 9}', '{"id": "B1", "sails": "2031-06-03", "crew": 4}'),
+        ('{"boat": "Gull", "bay": 4, "crew": 90}', '{"boat": "Gull", "bay": 6, "crew": 40}'),
+        ("Takings in 2031 came to 4.2 million.", "Takings in 2032 came to 5.9 million."),
+        ("sums in Q1 reached 2.9 %", "sums in Q2 reached 3.4 %"),
+        ("ward bed=2 pulse=70 salt=9", "ward bed=6 pulse=88 salt=9"),
+        ("fault[7]: loose warp --> loom/main.rs:31:9", "fault[7]: loose warp --> loom/main.rs:118:14"),
+        ("- boat: gull\n  masts_max: 2", "- boat: tern\n  masts_max: 3"),
+        ("boats:\n  gull:\n    sails: ash\n    masts_max: 2", "boats:\n  tern:\n    sails: ash\n    masts_max: 3"),
+        ("Reading dials\n  kiln: north ends in 12 days\n  all calm", "Reading dials\n  kiln: south ends in 71 days\n  all calm"),
+        ("locksmith: accepted key of mara from 10.0.0.9", "locksmith: accepted key of tom from 10.0.0.7"),
+    ],
+)
+def test_what_differs_in_more_than_a_value_is_two_things(one: str, other: str) -> None:
+    """A year, a bed, a place in a file, a heading above: the first difference tells which of two it is."""
+    text = looked(one, other)
+    assert " ".join(one.split()) in " ".join(text.split())
+    assert " ".join(other.split()) in " ".join(text.split())
+    if "\n" not in one:
+        text = noted(user(one), BETWEEN, user(other))
+        assert one in text
+        assert other in text
+
+
+def test_the_newest_goes_before_what_is_worth_more() -> None:
+    """In a room for little a newer value stands; a retelling that may be newer goes before what was told once."""
+    noise = [turn for n in range(30) for turn in called("look", f'{{"n": {n}}}', f"record R{n}-77 at /srv/data/{n}.csv", f"c{n}")]
+    told = [user("The kiln in the yard stands at 900 degrees."), *noise, user("The kiln in the yard stands at 950 degrees."), *noise]
+    assert "950" in summarise(told, 40, counter=LETTERS)
+    old, new = (
+        '{"ferry": "Gull", "captain": "ash tree", "berth": "old pier"}',
+        '{"ferry": "Gull", "captain": "bay leaf", "berth": "new quay"}',
+    )
+    told = [*called("look", '{"a": 1}', old, "a"), *noise, *called("look", '{"a": 2}', new, "b"), *noise]
+    text = summarise(told, 120, counter=LETTERS)
+    assert "bay leaf" in text
+    assert "ash tree" not in text
+    assert "ash tree" in noted(*told)
 
 
 def test_a_tool_makes_nothing_out_of_date_that_somebody_said() -> None:

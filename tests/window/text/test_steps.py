@@ -16,6 +16,8 @@ PLANS = {
     "a heading": "Measured.\nNext steps:\n- buy the paint\n- lend the ladder\n\nTell me when you are back.",
     "a heading in the line": "Measured. Still open: buy the paint, lend the ladder.",
     "a table": "| step | state |\n| measure the wall | done |\n| buy the paint | open |",
+    "numbered phases": "Walls, in progress:\n  A.1 measure the wall (done)\n  A.2 buy the paint (not started)",
+    "states before": "* (hecho) measure the wall\n* (pendiente) buy the paint",
     "German": "Die Wand ist gemessen.\nOffen:\n- buy the paint",
     "Japanese": "壁を測りました。\n残り:\n- buy the paint",
 }
@@ -29,7 +31,9 @@ def test_the_first_open_item_of_a_plan_is_found(text: str) -> None:
     assert not any("measure the wall" in item for item in found)
 
 
-@pytest.mark.parametrize("text", ["All done.", "- [x] one\n- [x] two", "", "The shop is open", "We are at step 3 of 4."])
+@pytest.mark.parametrize(
+    "text", ["All done.", "- [x] one\n- [x] two", "", "The shop is open", "We are at step 3 of 4.", "Server status: running\nDoor: open"]
+)
 def test_where_nothing_is_open_nothing_is_found(text: str) -> None:
     """Talk and finished plans hold no open item."""
     assert open_items(text) == []
@@ -68,7 +72,11 @@ def test_of_a_work_list_what_is_not_done_is_found() -> None:
     arguments = json.dumps({"todos": entries})
     assert [json.loads(arguments[start:end])["content"] for start, end in open_entries(arguments)] == ["step 1", "step 2"]
     assert [span for text in ("", "{}", '{"a": "open"}', "[1]") for span in open_entries(text)] == []
-    assert len(open_entries('[{"task": "x", "done": false}, {"task": "y", "done": true}]')) == 1
+    for one, two in (('"done": false', '"done": true'), ('"hecha": 0', '"hecha": 1'), ('"状态": "进行中"', '"状态": "已完成"')):
+        text = f'[{{"task": "x", {one}}}, {{"task": "y", {two}}}]'
+        assert [text[start:end] for start, end in open_entries(text)] == [f'{{"task": "x", {one}}}']
+    text = json.dumps({"todos": "- [x] sort\n- [ ] count the nails\n- [ ] sweep"})
+    assert [text[start:end] for start, end in open_entries(text)] == ["- [ ] count the nails", "- [ ] sweep"]
 
 
 def gist(turns: list[Turn], max_tokens: int) -> str:

@@ -32,6 +32,12 @@ class Trust(Enum):
     """Numbers, dates, codes and states; free text only under a key that names a state."""
     ONE = "one"
     """Nothing names the thing: plain values, and all others are equal."""
+    TOLD = "told"
+    """A line of a log: one word, or more of which the first is no small number."""
+    SAID = "said"
+    """A sentence of somebody: one word."""
+    WHOLE = "whole"
+    """All of a text is the same thing: any one value, or plain ones that are fewer than what is equal."""
 
 
 @frozen
@@ -82,6 +88,21 @@ def may_be_newer(name: str, old: str, new: str) -> bool:
     if old in _NOTHING or new in _NOTHING:
         return True
     return (is_plain(old) and is_plain(new)) or STATE_KEYS.search(name) is not None or _alike(old, new)
+
+
+def differ_in_a_word(old: str, new: str) -> bool:
+    """Tell whether two texts are the same but for one word: where more differ, one may say which of two things it is.
+
+    >>> differ_in_a_word("2 cups of flour", "3 cups of flour"), differ_in_a_word("mail in 2 days", "web in 9 days")
+    (True, False)
+    """
+    before, after = old.split(), new.split()
+    return len(before) == len(after) and sum(one != other for one, other in zip(before, after, strict=True)) == 1
+
+
+def first_difference(old: str, new: str) -> str:
+    """Return the first word of `old` that `new` has not in its place; empty where there is none."""
+    return next((one for one, other in zip(old.split(), new.split(), strict=False) if one != other), "").strip(".,:;()")
 
 
 def _alike(old: str, new: str) -> bool:

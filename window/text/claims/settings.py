@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from polycontext.window.text.claims.claim import Asked, Claim, Key, Trust, Value
-from polycontext.window.text.claims.wording import CODE_FILES, FILES, SCOPE_KEYS
+from polycontext.window.text.claims.claim import Asked, Claim, Key, Trust, Value, is_plain
+from polycontext.window.text.claims.wording import CODE_FILES, FILES, HEADER, SCOPE_KEYS
 from polycontext.window.text.segments import Span
 
 _MOSTLY = 0.6
@@ -15,11 +15,13 @@ _SETTING = re.compile(
     r"(?:(?:export|set|const|let|final|static|-|\+) ){0,3}[\"']?(?P<key>[^\s\"'=:;,(){}\[\]<>|][^\"'=:;,(){}<>|]{0,59}?)[\"']?\s?(?:==|:=|=>|=|:)\s?"
     r"(?P<value>[^\s=].*)"
 )
-_SECTION = re.compile(
-    r"\[[^\]\n]{1,80}\]\]?|[^\s:={}()]{1,60}:|<[\w:.-]{1,60}>|[^\s{}]{1,40}(?: [^\s{}]{1,40}){0,3} \{|(?:Host|Match|class|def|func|fn) \S.{0,60}"
-)
-_TAG = re.compile(r"<(?P<key>[\w:.-]{1,60})>(?P<value>[^<>]{1,200})</(?P=key)>")
+_TAG = re.compile(r"<(?P<key>[\w:.-]{1,60}(?: [^<>]{1,80})?)>(?P<value>[^<>]{1,200})</[\w:.-]{1,60}>")
+_CELLS = re.compile(r"\|? ?(?P<key>[^\s,|][^,|]{0,60}?) ?(?P<cell>[,|]) ?(?P<value>[^\s,|][^,|]{0,60}(?:(?P=cell)[^,|]{1,60}){0,12}\|?)")
+_CALLED = re.compile(r"\((?P<key>[\w-]{1,20} [^\s()]{1,60})\s(?P<value>[^()]{1,80})\)")
 _PAIR = re.compile(r"(?P<key>\S{1,60})\s(?P<value>\S{1,120})")
+FEWEST_ROWS, MOST_ROWS = 3, 40
+"""How many lines a text has at least and at most that is one thing as a whole."""
+
 _VARYING = re.compile(r"(?<![A-Za-z_])[\d*][\d.,:/*-]*(?![\w@])")
 _CODE_LINE = re.compile(r"\d+\s+[A-Za-z#\"'@_]")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+")
@@ -45,7 +47,7 @@ def _file(text: str, rows: Sequence[Span], asked: Asked) -> tuple[Key, Sequence[
     sets = sum(
         1
         for span in rows[1:21]
-        if _SETTING.match(text, *span) or _VARYING.search(text, *span) or _SECTION.match(text, *span) or _PAIR.fullmatch(text, *span)
+        if _SETTING.match(text, *span) or _VARYING.search(text, *span) or HEADER.match(text, *span) or _PAIR.fullmatch(text, *span)
     )
     if (
         sets >= _MOSTLY * len(rows[1:21])
@@ -72,7 +74,7 @@ def _sections(text: str, rows: Sequence[Span], where: Key, *, coded: bool) -> li
         numbered = _NUMBERED.match(text, begin, end)
         start = numbered.end() if numbered else begin
         row = text[start:end]
-        opens = _SECTION.fullmatch(row) is not None
+        opens = HEADER.fullmatch(row) is not None
         begins = row.startswith("- ") and _SETTING.fullmatch(row) is not None
         if opens or begins or start == len(text):
             scope = [(name, value.text) for name, value in fields.items() if item and value and SCOPE_KEYS.fullmatch(name)]
@@ -112,13 +114,29 @@ def _claimed(key: Key, fields: dict[str, Value | None], loose: dict[str, Value |
 
 
 def _unnamed(text: str, rows: Sequence[Span], asked: Asked) -> list[Claim]:
-    """Return settings of a file that nobody names: a claim only where no other differs."""
-    fields: dict[str, Value | None] = {}
-    if len(rows) < 3 or not all("=" in text[start:end] for start, end in rows[:12]):  # noqa: PLR2004
+    """Return what a text of a file that nobody names sets, all of it one thing: other words anywhere in it make another."""
+    if not FEWEST_ROWS <= len(rows) <= MOST_ROWS:
         return []
-    for start, end in rows:
-        row = text[start:end]
-        if found := _SETTING.fullmatch(row):
-            _note(fields, found["key"].strip(), row, found["value"].rstrip(" ,;"), start)
-    alone = {name: value for name, value in fields.items() if value is not None}
-    return [Claim(("unnamed", *asked.exact, *alone), alone, Trust.ONE)] if len(alone) > 2 else []  # noqa: PLR2004
+    key: list[str] = []
+    fields: dict[str, Value] = {}
+    for begin, end in rows:
+        numbered = _NUMBERED.match(text, begin, end)
+        start = numbered.end() if numbered else begin
+        name, value = _set_by(text[start:end])
+        # What a text begins with names it, numbers aside.
+        sets = value and (key or is_plain(value))
+        if sets:
+            fields[f"{len(key)}.{name}"] = Value(value, start, end)
+        key.append(name if sets else text[start:end])
+    return [Claim(("unnamed", *asked.exact, *key), fields, Trust.WHOLE)] if fields else []
+
+
+def _set_by(row: str) -> tuple[str, str]:
+    """Return what one line sets and to what; the line and nothing where it sets nothing."""
+    if row.startswith(("#", "//", ";", "<!--")) or HEADER.fullmatch(row):
+        return row, ""
+    for pattern in (_TAG, _CELLS, _SETTING, _CALLED, _PAIR):
+        if found := pattern.fullmatch(row):
+            return found["key"], found["value"].rstrip(" ,;")
+    masked = _VARYING.sub("0", row)
+    return (masked, row) if masked != row and _LETTERS.search(masked) else (row, "")

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from polycontext.window.text.claims.claim import Asked, Claim, Trust, Value, is_plain, is_state
-from polycontext.window.text.claims.wording import LABELS, LEVELS, LINKS, SCOPE_KEYS, STATES, table
+from polycontext.window.text.claims.claim import Asked, Claim, Key, Trust, Value, is_plain, is_state
+from polycontext.window.text.claims.wording import HEADER, LABELS, LEVELS, LINKS, SCOPE_KEYS, STATES, table
 from polycontext.window.text.segments import Span
 
 LONGEST = 240
@@ -15,21 +15,22 @@ MOST_SAID = 6_000
 
 _SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?])[\"')\]]{0,3}\s+|[。！？]")
 _STAMP = re.compile(r"\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?\s+")
-_TOKEN = re.compile(r"[^\s()\[\]\"“”«»,;!?，。；！？]+")
+_TOKEN = re.compile(r"(?:[^\s()\[\]\"“”«»,;!?，。；！？]|(?<=\d),(?=\d))+")
 _EDGES = ".:'`…"
 _NUMBER = re.compile(r"[-+~<>≤≥≈]?[$€£¥]?\d[\d.,:/'’x–-]*(?:%|°[CF]?|[A-Za-zµ]{1,4}\d{0,2}[a-z]{0,2}|[€$£¥])?", re.ASCII)
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
 _EXACT = re.compile(r"\d[,'’]\d{3}|[%€$£¥°]|\d(?:[a-z]|[KMGT]i?B?\b)")
 _OPENS = ("(", "[", ",", ";", "=")
-_TELLS = ("is", "now", "to", "ist", "est", "es")
+_TELLS = ("is", "are", "now", "to", "called", "ist", "lautet", "heißt", "est", "es")
 _VERB = re.compile(r"(?:ed|ing|ound|eft|ent)$")
-_CODE = re.compile(r"(?=[^\s\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w.:/-]{2,30}")
+_CODE = re.compile(r"(?=[^\s\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w.:-]{2,30}")
 _ASSIGNED = re.compile(r"(?P<key>[\w.-]{1,40})=(?P<value>\"[^\"]{0,80}\"|[^\s,;]{1,80})")
 _LABELLED = re.compile(r"(?P<label>[^:\n]{3,80}?)\s?(?:[:：]| -> | → |\.{3,40})\s(?P<value>\S.*)")
 _BARE_SETTING = re.compile(r"[\w-]{1,40}\s?[:=]\s?\S{1,80}")
 _SPECIFIC = re.compile(r"[\w»'\"]\d|\d|[\w]-[\w]|['\"`«/_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _RATIO = ("/", "共")
+_MOST_STATE_WORDS = 4
 _BULLET = re.compile(r"[-*•‣+|>#]|\d{1,3}[.)] |\*\*")
 _DIGIT = re.compile(r"\d")
 _TOLD = re.compile(r"\d|[=:：→]|->|\.\.\.")
@@ -48,12 +49,22 @@ def statements(text: str, rows: Sequence[Span], asked: Asked, *, said: bool) -> 
     """Yield what the sentences of somebody, or the lines of a tool's result, claim."""
     if said and len(text) > MOST_SAID:
         return
+    above: Key = (_header(text[slice(*rows[0])]),) if len(rows) > 1 else ()
     for start, end in (span for row in rows for span in sentences(text, *row)) if said else rows:
+        row = text[start:end]
         if end - start <= LONGEST:
-            row = text[start:end]
-            claim = _stated(row, start) if said else _logged(row, start, asked, alone=len(rows) == 1)
+            claim = _stated(row, start) if said else _logged(row, start, Asked((*asked.exact, *above)), alone=len(rows) == 1)
             if claim:
                 yield claim
+        if HEADER.fullmatch(row):
+            above = (*above[:1], row)
+
+
+def _header(row: str) -> str:
+    """Return what the first line of a text says but for its values: a line under another is about another thing."""
+    stamp = _STAMP.match(row)
+    row = row[stamp.end() :] if stamp else row
+    return _masked(row, said=False) or row
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
@@ -71,7 +82,7 @@ def _stated(row: str, start: int) -> Claim | None:
     masked = _masked(row, said=True)
     if masked is None or len(_WORD.findall(masked)) < 2:  # noqa: PLR2004
         return None
-    return Claim(("said", masked), {"": Value(row.strip(), start, start + len(row))})
+    return Claim(("said", masked), {"": Value(row.strip(), start, start + len(row))}, Trust.SAID)
 
 
 def _logged(row: str, start: int, asked: Asked, *, alone: bool) -> Claim | None:
@@ -90,7 +101,7 @@ def _logged(row: str, start: int, asked: Asked, *, alone: bool) -> Claim | None:
     masked = None if _BARE_SETTING.fullmatch(row, place) else _masked(row[place:], said=False)
     if masked is None or (len(_WORD.findall(masked)) < (3 if alone else 6) and not _SPECIFIC.search(masked)):
         return None
-    return Claim(("line", masked, *asked.exact), {"": Value(row[place:], start, end)})
+    return Claim(("line", masked, *asked.exact), {"": Value(row[place:], start, end)}, Trust.TOLD)
 
 
 def _names(label: str, *, alone: bool) -> bool:
@@ -111,7 +122,7 @@ def _assigned(row: str, start: int, place: int, pairs: Sequence[re.Match[str]], 
 
 
 def _begins_plain(value: str) -> bool:
-    return value[0].isdigit() or is_state(value)
+    return value[0].isdigit() or (is_state(value) and value.count(" ") < _MOST_STATE_WORDS)
 
 
 def _masked(row: str, *, said: bool) -> str | None:
@@ -141,7 +152,7 @@ def _is_value(word: str, tokens: Sequence[re.Match[str]], place: int, row: str, 
     if before.strip(_EDGES).lower() in LABELS or row[match.start() - 1] == "#":
         return False
     if _NUMBER.fullmatch(word) is None:
-        tells = linked if said else before.lower() in _TELLS or before.endswith((":", "=", ">", "："))
+        tells = before.lower() in _TELLS or before.endswith((":", "=", ">", "："))
         return tells and _CODE.fullmatch(word) is not None
     listed = row[: match.start()].rstrip()[-1:] in _OPENS
     if linked or (listed and behind) or _EXACT.search(word) is not None or _DATE.fullmatch(word) is not None:

@@ -88,9 +88,9 @@ LABELS = table("""
 LINKS = table("""
     a an the at to of for by in on from until till is are was were be with than over under about only now takes take has have gets get holds hold
     costs cost needs need shows show reached reaches lasts last every after before around roughly nearly exactly each up down and or not per
-    mit auf um am im ist sind war waren nach von bis zu der die das den dem bei für hat haben kostet dauert pro ab
-    à au aux de du des le la les est sont était en par pour dans vers coûte dure
-    el los las un una es son era a al del en por para con cuesta dura hasta
+    currently still mit auf um am im ist sind war waren lautet beträgt heißt momentan derzeit aktuell heute jetzt noch nach von bis zu der die das den dem bei für hat haben kostet dauert pro ab
+    actuellement encore maintenant à au aux de du des le la les est sont était en par pour dans vers coûte dure
+    ahora todavía quedan el los las un una es son era a al del en por para con cuesta dura hasta
     ~ = - -> → / : ± ≈ < > <= >= 为 是 用 已用
 """)
 """Words behind which a number is a value rather than a name."""
@@ -102,6 +102,11 @@ FILES = re.compile(
     r"|hosts|crontab|fstab|sudoers|passwd)(?![\w/])"
 )
 """What looks like the name of a file."""
+
+HEADER = re.compile(
+    r"\[[^\]\n]{1,80}\]\]?|[^\s:={}()]{1,60}:|<[\w:.-]{1,60}>|[^\s{}]{1,40}(?: [^\s{}]{1,40}){0,3} \{|(?:Host|Match|class|def|func|fn) \S.{0,60}"
+)
+"""A line that begins a section of a file."""
 
 CODE_FILES = re.compile(
     r"\.(?:py|pyi|js|jsx|ts|tsx|java|c|h|cc|cpp|hpp|cs|go|rs|rb|php|swift|kt|scala|sh|lua|pl|r|m|sql|vue|html?|md|rst|tex|ipynb)$",
