@@ -207,7 +207,10 @@ def _age(
 def with_put(host: Conversation, put: Mapping[float, Sequence[Message]]) -> Conversation:
     """Return `host` with messages put in at shares of its length, before what a user or nobody says, never before the task."""
     messages: list[Message] = []
-    places = {_place(host, share): list(each) for share, each in put.items()}
+    # In a short recording two shares may be one place: the earlier one goes first.
+    places: dict[int, list[Message]] = {}
+    for share in sorted(put):
+        places.setdefault(_place(host, share), []).extend(put[share])
     for place, message in enumerate((*host.messages, None)):
         messages += places.get(place, ())
         messages += [message] if message else ()

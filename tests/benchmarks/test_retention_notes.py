@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from benchmarks.retention import noted
 from benchmarks.retention.command import main
@@ -60,6 +61,14 @@ def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
         turns = get_format("openai").parse(put.messages).turns
         assert len(turns) == len(host.messages) + len(noted._put(item, "old")) + 1
         assert put.messages[: 2 if host.set == "tau" else 1] == host.messages[: 2 if host.set == "tau" else 1]
+
+
+def test_two_things_at_one_place_both_stand() -> None:
+    """In a short recording a third and two thirds may be the same place; what comes first stands first."""
+    (short,) = [host for host in hosts() if host.set != "tau"]
+    host = evolve(short, messages=short.messages[:2], tokens=short.tokens[:2])
+    put = noted.with_put(host, {2 / 3: [{"role": "user", "content": "newer"}], 1 / 3: [{"role": "user", "content": "older"}]})
+    assert [message["content"] for message in put.messages if message["content"] in ("older", "newer")] == ["older", "newer"]
 
 
 def test_with_all_the_room_everything_is_kept_and_with_none_little() -> None:
