@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "mutants"
 MUTATED = ("linearity", "window", "pressure", "polynomial")
 COPIED = ("front", *MUTATED, "nodes")
-TESTS = ("tests", "benchmarks")
+TESTS = ("tests", "benchmarks", "docs")
+"""The tests, and what they look into."""
 LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
 """Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
 
@@ -43,7 +44,6 @@ source_paths = ["polycontext"]
 only_mutate = ["polycontext/{room}/*"]
 do_not_mutate = {left_out}
 do_not_mutate_patterns = ['^\\s*raise ', '\\bcast\\(']
-also_copy = ["benchmarks"]
 pytest_add_cli_args = {pytest}
 pytest_add_cli_args_test_selection = {tests}
 timeout_constant = 3.0
@@ -115,12 +115,12 @@ def prepare(room: str) -> Path:
     wanted = {path: _read(room, path) for copied in COPIED for path in _files(ROOT / copied)}
     for path, content in wanted.items():
         _write(work / _installed(path), content)
-    for folder in TESTS:
-        shutil.rmtree(work / folder, ignore_errors=True)
-        shutil.rmtree(work / "mutants" / folder, ignore_errors=True)
-        shutil.copytree(ROOT / folder, work / folder, ignore=shutil.ignore_patterns("__pycache__"))
     kept = set(map(_installed, wanted))
+    # Where mutmut is not run again, nobody else would copy the tests beside its mutants.
     for copy in (work, work / "mutants"):
+        for folder in TESTS:
+            shutil.rmtree(copy / folder, ignore_errors=True)
+            shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
         for path in _files(copy / "polycontext"):
             if path.suffix == ".py" and path.relative_to(copy) not in kept:
                 path.unlink()

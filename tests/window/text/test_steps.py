@@ -50,7 +50,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), SAID.items(), ids=SAID.values())
+@pytest.mark.parametrize(("text", "wanted"), SAID.items())
 def test_what_the_assistant_intends_is_found(text: str, wanted: str) -> None:
     """The last sentence that says what its speaker will do, in six languages."""
     span = intention(text)
