@@ -1,7 +1,7 @@
 """What agents use is counted by the store: model calls with their tokens and money, runs with their time and outcome."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from threading import Barrier, Thread
 from types import SimpleNamespace
 from typing import Any
@@ -28,8 +28,9 @@ LARGE = ModelCall("large", 1_000, 300, 1.5, "inference", "hard question", "high"
 
 def opened(**settings: Any) -> AgentContextStore:
     """Return a store whose clock goes on by 20 ms each time it is read."""
-    moments: Iterator[datetime] = (WHEN + timedelta(milliseconds=20) * number for number in range(1_000_000))
-    return AgentContextStore(START, clock=lambda: next(moments), **settings)
+    # A generator could not be read by two threads at once; a counter can.
+    numbers = count()
+    return AgentContextStore(START, clock=lambda: WHEN + timedelta(milliseconds=20) * next(numbers), **settings)
 
 
 def test_calls_are_counted_in_all_and_by_agent() -> None:
