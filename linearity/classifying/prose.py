@@ -24,6 +24,7 @@ _QUOTED = re.compile(
     r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
     r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
+_MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
 # An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
 _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
@@ -58,7 +59,7 @@ def unquoted(sentence: str) -> str:
     >>> unquoted('The sign says "No dogs!" twice.')
     'The sign says "_______!" twice.'
     """
-    return _QUOTED.sub(_blanked, sentence)
+    return _QUOTED.sub(_blanked, sentence) if _MARK.search(sentence) else sentence
 
 
 def _blanked(quote: re.Match[str]) -> str:
