@@ -206,7 +206,8 @@ class UnspacedTable:
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint."""
-        if _UNSPACED.search(sentence) is None or any(map(sentence.__contains__, self.foreign)):
+        told = sentence.__contains__
+        if _UNSPACED.search(sentence) is None or any(map(told, self.foreign)) or (self.common and not any(map(told, self.common))):
             return False
         clauses = [clause for clause in _CLAUSE.split(sentence.strip("。！？!?.")) if clause]
         said = "".join(f"^{clause}$" for whole in clauses for clause in dict.fromkeys((whole, self._opened(whole))))
@@ -218,8 +219,6 @@ class UnspacedTable:
         doubts = self._count(DOUBT, said) + narrates
         if orders and doubts <= ENOUGH and self._any("rule", said):
             return True
-        if self.common and not any(map(sentence.__contains__, self.common)):
-            return False
         signs = self._count(SIGN, said) if self._any("order", said) else 0
         asked = not narrates or any(word in sentence for word in self.polite)
         hinted = orders and asked and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
