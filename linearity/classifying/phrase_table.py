@@ -11,6 +11,7 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
 - ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
   more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
+- ``guess`` may be an order: it takes one sign more;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
@@ -37,7 +38,7 @@ from polycontext.linearity.errors import InvalidOptionError
 
 OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
-KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
+KINDS = ("rule", "hint", "wish", "order", "guess", "tale", "task", "report", "idiom")
 SIGN, DOUBT = "sign_", "doubt_"
 ENOUGH = 2
 """So many doubts a rule bears, and as many signs is a hint worth."""
@@ -117,7 +118,8 @@ class SpacedTable:
         """Tell whether what speaks for a constraint outweighs what speaks against it; most sentences end where nothing speaks for one."""
         tokens = found.said.tokens
         rule, hint, wish = orders and found.any("rule"), orders and found.any("hint"), not narrates and found.any("wish")
-        signs = found.count(self.signs) if orders and found.any("order") else 0
+        ordered, guessed = orders and found.any("order"), orders and found.any("guess")
+        signs = max(0, found.count(self.signs) - (not ordered)) if ordered or guessed else 0
         if sum(map(len, tokens)) > LONGEST_HINT or self._is_foreign({*tokens}):
             wish, signs, hint = False, 0, False
         speaks = ENOUGH * hint + signs - len(tokens) // LONG

@@ -30,7 +30,7 @@ _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
 )
 _PASTED = re.compile(
-    r">|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
+    r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
     r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
 # A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.
