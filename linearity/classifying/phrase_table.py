@@ -126,7 +126,7 @@ class SpacedTable:
         if not (rule or wish or speaks > 0):
             return False
         doubts = found.count(self.doubts) + narrates
-        if rule and doubts <= ENOUGH:
+        if rule and doubts + narrates <= ENOUGH:
             return True
         tells = narrates and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
         hinted = speaks > doubts and not tells and not found.any("task")
@@ -198,6 +198,7 @@ class UnspacedTable:
     single: dict[str, list[str]]
     kinds: dict[str, list[tuple[tuple[str, ...], ...]]]
     openers: tuple[str, ...]
+    question: tuple[str, ...]
     polite: tuple[str, ...]
     common: tuple[str, ...]
     foreign: tuple[str, ...]
@@ -217,7 +218,8 @@ class UnspacedTable:
             return False
         for idiom in self.single["idiom"]:
             said = said.replace(idiom, BLANK)
-        orders = not asks or any(word in sentence for word in self.polite)
+        asks = asks or any(map(said.__contains__, self.question))
+        orders = not asks or any(map(told, self.polite))
         doubts = self._count(DOUBT, said) + narrates
         if orders and doubts <= ENOUGH and self._any("rule", said):
             return True
@@ -394,7 +396,7 @@ def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
     kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in _kinds(lists)}
     single = {kind: [each for run, *more in kinds[kind] if not more for each in run] for kind in kinds}
     more = {kind: [runs for runs in kinds[kind] if len(runs) > 1] for kind in kinds}
-    return UnspacedTable(single, more, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common", "foreign")))
+    return UnspacedTable(single, more, *(tuple(lists.get(name, ())) for name in ("opener", "question", "polite", "common", "foreign")))
 
 
 def _spelled(lists: Mapping[str, list[str]], run: str) -> Iterator[str]:
