@@ -3,7 +3,7 @@
 A line of a table is ``name: phrase; phrase``, a line that begins with white space goes on with the last one, and ``#`` at the beginning
 of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
 
-- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked;
+- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked; in a language without spaces they show a question wherever they stand;
 - ``opener`` may stand before a clause ("please", "and", "could you"), and one that begins with a word of ``joining``, if there is such a list, between two;
 - ``idiom`` holds words of a rule and states nothing ("never mind");
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
@@ -15,7 +15,7 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
-- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list; where a word of ``foreign`` stands none counts either.
+- ``common`` words tell the language: without one of them no hint and no wish counts (nor a rule, in a language without spaces), where a table has such a list; where a word of ``foreign`` stands none counts either.
 
 A phrase is a run of whole words. In it ``^`` stands for the beginning of a clause, ``<`` for that of the sentence or what follows a colon, ``$`` for the end of a clause, ``…`` for any words
 of the sentence, ``~`` for up to four words of the clause, ``#`` for a number, ``*ing`` and ``un*`` for a word that ends or begins so, ``{list}`` for a phrase of that list
