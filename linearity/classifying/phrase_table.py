@@ -129,7 +129,7 @@ class SpacedTable:
         if rule and doubts + narrates <= ENOUGH:
             return True
         tells = narrates and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
-        hinted = speaks > doubts and not tells and not found.any("task")
+        hinted = speaks > doubts + (narrates and not hint) and not tells and not found.any("task")
         return (hinted or (wish and doubts < ENOUGH)) and not found.any("tale")
 
     def _phrases(self, words: AbstractSet[str]) -> dict[str, list[Phrase]]:
