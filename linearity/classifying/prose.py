@@ -14,7 +14,7 @@ _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
 _TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
-_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
+_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs", " mr", " mrs", " ms", " dr", "prof", " bzw", " ca")
 _LONGEST_ABBREVIATION = 4
 _ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
 _CLOSING = ".!?…。！？"
