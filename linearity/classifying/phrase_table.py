@@ -128,7 +128,7 @@ class SpacedTable:
         doubts = found.count(self.doubts) + narrates
         if rule and doubts + narrates <= ENOUGH:
             return True
-        tells = narrates and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
+        tells = narrates and not ordered and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
         hinted = speaks > doubts + (narrates and not hint) and not tells and not found.any("task")
         return (hinted or (wish and doubts < ENOUGH)) and not found.any("tale")
 
