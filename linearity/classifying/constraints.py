@@ -4,6 +4,7 @@ The words are data, a table for each language (`linearity/classifying/tables`): 
 sentence, nothing is understood. The share of the window that such turns may preserve (see `default_classifier`) is what bounds a misreading.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -25,6 +26,10 @@ GOOD_PART = 3
 """One part in so many of a longer turn must state constraints for the turn to be one."""
 REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
 """How many texts of how many characters at most are remembered with what they state: a turn is asked of when it comes in, and again for its gist."""
+
+
+_SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
+"""A name before what somebody says, as minutes of a meeting have it."""
 
 
 @frozen
@@ -92,7 +97,7 @@ def _states(tables: "list[Table]", sentence: str, *, narrates: bool) -> bool:
     asks = sentence.rstrip("\"'”’»)]").endswith(("?", "？"))
     from polycontext.linearity.classifying.phrase import tokens_of  # noqa: PLC0415 - it is there, as its tables are
 
-    said = unquoted(unbulleted(sentence))
+    said = unquoted(_SPEAKER.sub("", unbulleted(sentence), count=1))
     tokens = tokens_of(said)
     return any(table.states(said, tokens, asks=asks, narrates=narrates) for table in tables)
 

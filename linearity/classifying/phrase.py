@@ -27,11 +27,19 @@ def tokens_of(sentence: str) -> list[str]:
 
 @define
 class Said:
-    """Hold a sentence as tokens, and where its clauses begin, and the first of them."""
+    """Hold a sentence as tokens, and where its clauses begin, and the first of them; when these are known, `index` makes them quick to find."""
 
     tokens: list[str]
-    starts: set[int] = field(factory=set)
-    first: set[int] = field(factory=set)
+    begins: "dict[type, list[int]]" = field(factory=dict)
+    places: dict[str, list[int]] = field(factory=dict)
+    starts: set[int] = field(factory=set, init=False)
+    first: set[int] = field(factory=set, init=False)
+
+    def index(self) -> None:
+        """Note where each word stands, and in which order the clauses begin."""
+        self.begins.update({Start: sorted(self.starts), First: sorted(self.first)})
+        for place, token in enumerate(self.tokens):
+            self.places.setdefault(token, []).append(place)
 
 
 class Part(Protocol):
@@ -97,7 +105,7 @@ class Start:
 
     def ends(self, said: Said, place: int) -> Iterable[int]:
         """Return `place` where a clause begins there."""
-        return (place,) if place in said.starts else ()
+        return (place,) if place in said.begins[Start] else ()
 
 
 @frozen
@@ -106,7 +114,7 @@ class First:
 
     def ends(self, said: Said, place: int) -> Iterable[int]:
         """Return `place` where the sentence begins there, its openers aside."""
-        return (place,) if place in said.first else ()
+        return (place,) if place in said.begins[First] else ()
 
 
 @frozen
@@ -141,45 +149,51 @@ class Phrase:
         """Tell whether the runs stand in the sentence, one after another."""
         place = 0
         for run in self.runs:
-            found = next((end for start in run.places(said, place) if (end := _end(run.parts, said, start)) >= 0), -1)
-            if found < 0:
+            place = run.end(said, place)
+            if place < 0:
                 return False
-            place = found
         return True
 
 
 @frozen
 class Run:
-    """Hold parts that stand one right after another; `begins` says at which clauses, `words` with which words, where that is known."""
+    """Hold parts that stand one right after another; `begins` says at which clauses, `words` (or `only` one) with which words, where that is known."""
 
     parts: tuple[Part, ...]
     begins: type | None
     words: Mapping[str, object] | None
+    only: str | None
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> "Run":
         """Return the run of `parts`, and where it may begin by the first of them."""
         begins = type(parts[0]) if parts and isinstance(parts[0], Start | First) else None
-        told = next((part for part in parts[1 if begins else 0 :][:1] if isinstance(part, Words)), None)
-        return cls(tuple(parts), begins, told.by_first if told else None)
+        rest = parts[1:] if begins else parts
+        words = rest[0].by_first if rest and isinstance(rest[0], Words) else None
+        return cls(tuple(rest), begins, words, next(iter(words)) if words is not None and len(words) == 1 else None)
 
-    def places(self, said: Said, place: int) -> Iterable[int]:
-        """Return from `place` on where it may begin: all that can be told from its first word and the clauses of the sentence."""
+    def end(self, said: Said, place: int) -> int:
+        """Return where it ends that begins at `place` or later, as early as it can; -1 where it does not fit."""
         tokens, words = said.tokens, self.words
-        if self.begins is None:
-            return range(place, len(tokens) + 1) if words is None else [at for at in range(place, len(tokens)) if tokens[at] in words]
-        starts = said.starts if self.begins is Start else said.first
-        return sorted(at for at in starts if at >= place and (words is None or (at < len(tokens) and tokens[at] in words)))
+        if self.begins is not None:
+            places: Iterable[int] = said.begins[self.begins]
+        elif self.only is not None:
+            places = said.places.get(self.only, ())
+        else:
+            places = range(place, len(tokens) + (words is None))
+        for at in places if words is None else [at for at in places if at < len(tokens) and tokens[at] in words]:
+            if at >= place and (end := self.fits(said, at)) >= 0:
+                return end
+        return -1
 
-
-def _end(run: Sequence[Part], said: Said, place: int) -> int:
-    """Return where `run` ends that begins at `place`, -1 if it does not fit."""
-    if not run:
-        return place
-    for after in run[0].ends(said, place):
-        if (end := _end(run[1:], said, after)) >= 0:
-            return end
-    return -1
+    def fits(self, said: Said, place: int, part: int = 0) -> int:
+        """Return where it ends if it begins right at `place`, -1 if it does not; it is looked for from its `part` on."""
+        if part == len(self.parts):
+            return place
+        for after in self.parts[part].ends(said, place):
+            if (end := self.fits(said, after, part + 1)) >= 0:
+                return end
+        return -1
 
 
 def blank(phrase: Phrase, said: Said) -> None:
@@ -187,7 +201,7 @@ def blank(phrase: Phrase, said: Said) -> None:
     (run,) = phrase.runs
     place = 0
     while place < len(said.tokens):
-        end = _end(run.parts, said, place)
+        end = run.fits(said, place) if run.begins is None or place in said.begins[run.begins] else -1
         if end > place:
             said.tokens[place:end] = [BLANK] * (end - place)
         place = max(end, place + 1)

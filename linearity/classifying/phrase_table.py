@@ -3,7 +3,7 @@
 A line of a table is ``name: phrase; phrase``, a line that begins with white space goes on with the last one, and ``#`` at the beginning
 of a line makes it a comment. These names have a meaning, any other is a list that phrases refer to:
 
-- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked;
+- ``question`` words begin a question; where none begins it, what stands before its last comma is told and not asked; in a language without spaces they show a question wherever they stand;
 - ``opener`` may stand before a clause ("please", "and", "could you"), and one that begins with a word of ``joining``, if there is such a list, between two;
 - ``idiom`` holds words of a rule and states nothing ("never mind");
 - ``asking`` at the beginning of a clause ("could you") and ``polite`` anywhere ("please") make an order of a question;
@@ -11,10 +11,11 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
 - ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
   more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
+- ``guess`` may be an order: it takes one sign more;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
 - in a long text a hint states nothing either where words of ``self`` stand and none of ``address``: there somebody tells a story;
-- ``common`` words tell the language: without one of them no hint and no wish counts, where a table has such a list; where a word of ``foreign`` stands none counts either.
+- ``common`` words tell the language: without one of them no hint and no wish counts (nor a rule, in a language without spaces), where a table has such a list; where a word of ``foreign`` stands none counts either.
 
 A phrase is a run of whole words. In it ``^`` stands for the beginning of a clause, ``<`` for that of the sentence or what follows a colon, ``$`` for the end of a clause, ``…`` for any words
 of the sentence, ``~`` for up to four words of the clause, ``#`` for a number, ``*ing`` and ``un*`` for a word that ends or begins so, ``{list}`` for a phrase of that list
@@ -37,7 +38,7 @@ from polycontext.linearity.errors import InvalidOptionError
 
 OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
-KINDS = ("rule", "hint", "wish", "order", "tale", "task", "report", "idiom")
+KINDS = ("rule", "hint", "wish", "order", "guess", "tale", "task", "report", "idiom")
 SIGN, DOUBT = "sign_", "doubt_"
 ENOUGH = 2
 """So many doubts a rule bears, and as many signs is a hint worth."""
@@ -47,6 +48,7 @@ STATING = ("rule", "hint", "wish", SIGN)
 LONGEST_HINT = 340
 """How many letters a sentence may have that states a constraint by a hint or a wish alone."""
 
+_RULING = frozenset(STATING[:1])
 _CLAUSE = re.compile(r"[，、；：:,;（）()…—\s]+")
 _LISTED = re.compile(r"\{(!?)(\w+)\}")
 _COLONS = frozenset(":：")
@@ -68,9 +70,11 @@ class Table(Protocol):
 class SpacedTable:
     """Know the phrases of a language that writes spaces between words."""
 
-    kinds: dict[str, list[Phrase]]
-    stating: dict[str, list[tuple[str, Phrase]]]
-    ruling: dict[str, list[tuple[str, Phrase]]]
+    by_word: dict[str, list[tuple[str, Phrase]]]
+    unbound: list[tuple[str, Phrase]]
+    stating: frozenset[str]
+    signs: list[str]
+    doubts: list[str]
     openers: Words
     polite: Words
     asking: Words
@@ -78,14 +82,17 @@ class SpacedTable:
     foreign: frozenset[str]
     question: frozenset[str]
     joining: AbstractSet[str]
-    doubts: list[str]
     own: frozenset[str]
     address: frozenset[str]
     bits: dict[str, int]
 
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether every word stands in the text that some phrase needs; in a text of another language only rules count."""
-        return bool(self._stating(words - self.foreign, self._has(words)))
+        met = words & self.by_word.keys()
+        stating = self._counting(words - self.foreign)
+        phrases = [phrase for word in met for kind, phrase in self.by_word[word] if kind in stating]
+        has = self._has(words) if phrases else 0
+        return any(phrase.needs & has == phrase.needs for phrase in phrases)
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint; what stands before the last comma of a question states one as if nothing was asked."""
@@ -94,42 +101,49 @@ class SpacedTable:
             if self.states(sentence, tokens[:told], asks=False, narrates=narrates):
                 return True
         words = {*tokens}
-        has = self._has(words)
-        stating = self._stating(words, has)
-        if not stating:
+        phrases = self._phrases(words)
+        if phrases.keys().isdisjoint(self._counting(words)):
             return False
         said = Said([*tokens])
         self._find_starts(said)
-        # Most sentences end here: what excuses a phrase is looked for where there is one.
-        found = [(kind, phrase) for kind, phrase in stating if phrase.fits(said)]
-        if not found or (not any(kind in STATING for kind, _ in found) and not self._any("order", said, has)):
-            return False
-        if self._any("report", said, has):
-            return False
-        for phrase in self.kinds["idiom"]:
-            if phrase.needs & has == phrase.needs:
-                blank(phrase, said)
-        kinds = [*dict.fromkeys(kind for kind, phrase in found if phrase.fits(said))]
-        return bool(kinds) and self._outweighs(kinds, said, has, orders=not asks or self._is_polite(said), narrates=narrates)
+        whole = Said([*tokens], said.begins, said.places)
+        for idiom in phrases.get("idiom", ()):
+            blank(idiom, said)
+        found = _Found(phrases, said)
+        return self._outweighs(found, orders=not asks or self._is_polite(said), narrates=narrates) and not _Found(phrases, whole).any(
+            "report"
+        )
 
-    def _outweighs(self, kinds: Sequence[str], said: Said, has: int, *, orders: bool, narrates: bool) -> bool:
-        """Tell whether what speaks for a constraint outweighs what speaks against it."""
-        doubts = sum(self._any(kind, said, has) for kind in self.doubts) + narrates
-        if orders and "rule" in kinds and doubts <= ENOUGH:
+    def _outweighs(self, found: "_Found", *, orders: bool, narrates: bool) -> bool:
+        """Tell whether what speaks for a constraint outweighs what speaks against it; most sentences end where nothing speaks for one."""
+        tokens = found.said.tokens
+        rule, hint, wish = orders and found.any("rule"), orders and found.any("hint"), not narrates and found.any("wish")
+        ordered, guessed = orders and found.any("order"), orders and found.any("guess")
+        signs = max(0, found.count(self.signs) - (not ordered)) if ordered or guessed else 0
+        if sum(map(len, tokens)) > LONGEST_HINT or self._is_foreign({*tokens}):
+            wish, signs, hint = False, 0, False
+        speaks = ENOUGH * hint + signs - len(tokens) // LONG
+        if not (rule or wish or speaks > 0):
+            return False
+        doubts = found.count(self.doubts) + narrates
+        if rule and doubts + narrates <= ENOUGH:
             return True
-        if sum(map(len, said.tokens)) > LONGEST_HINT or self._is_foreign({*said.tokens}):
-            return False
-        tells = narrates and not self.own.isdisjoint(said.tokens) and self.address.isdisjoint(said.tokens)
-        signs = sum(kind.startswith(SIGN) for kind in kinds) if self._any("order", said, has) else 0
-        hints = ENOUGH * ("hint" in kinds) + signs > doubts + len(said.tokens) // LONG
-        hinted = orders and not tells and hints and not self._any("task", said, has)
-        wished = "wish" in kinds and not narrates and doubts < ENOUGH
-        return (hinted or wished) and not self._any("tale", said, has)
+        tells = narrates and not ordered and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
+        hinted = speaks > doubts + (narrates and not hint) and not tells and not found.any("task")
+        return (hinted or (wish and doubts < ENOUGH)) and not found.any("tale")
 
-    def _stating(self, words: AbstractSet[str], has: int) -> list[tuple[str, Phrase]]:
-        """Return the phrases all of whose words are there."""
-        stating = self.ruling if self._is_foreign(words) else self.stating
-        return [each for word in words & stating.keys() for each in stating[word] if each[1].needs & has == each[1].needs]
+    def _phrases(self, words: AbstractSet[str]) -> dict[str, list[Phrase]]:
+        """Return the phrases all of whose words are there, by their kinds."""
+        has = self._has(words)
+        phrases: dict[str, list[Phrase]] = {}
+        for known in (self.unbound, *(self.by_word[word] for word in words & self.by_word.keys())):
+            for kind, phrase in known:
+                if phrase.needs & has == phrase.needs:
+                    phrases.setdefault(kind, []).append(phrase)
+        return phrases
+
+    def _counting(self, words: AbstractSet[str]) -> frozenset[str]:
+        return _RULING if self._is_foreign(words) else self.stating
 
     def _is_foreign(self, words: AbstractSet[str]) -> bool:
         return (bool(self.common) and self.common.isdisjoint(words)) or not self.foreign.isdisjoint(words)
@@ -139,9 +153,6 @@ class SpacedTable:
         for word in words & self.bits.keys():
             has |= self.bits[word]
         return has
-
-    def _any(self, kind: str, said: Said, has: int) -> bool:
-        return any(phrase.needs & has == phrase.needs and phrase.fits(said) for phrase in self.kinds[kind])
 
     def _find_starts(self, said: Said) -> None:
         said.starts.add(0)
@@ -156,6 +167,7 @@ class SpacedTable:
                 said.starts.add(place + 1)
                 if token in _COLONS or place in said.first:
                     said.first.add(place + 1)
+        said.index()
 
     def _is_polite(self, said: Said) -> bool:
         if any(self.asking.ends(said, place) for place in said.starts):
@@ -163,12 +175,30 @@ class SpacedTable:
         return any(self.polite.ends(said, place) for place in range(len(said.tokens)))
 
 
+@frozen
+class _Found:
+    """Hold a sentence and, by their kinds, the phrases that may stand in it."""
+
+    phrases: Mapping[str, Sequence[Phrase]]
+    said: Said
+
+    def any(self, kind: str) -> bool:
+        """Tell whether a phrase of this kind stands there."""
+        return any(phrase.fits(self.said) for phrase in self.phrases.get(kind, ()))
+
+    def count(self, kinds: Iterable[str]) -> int:
+        """Return of how many of these kinds a phrase stands there."""
+        return sum(map(self.any, kinds))
+
+
 @frozen(eq=False)
 class UnspacedTable:
     """Know the phrases of a language that writes no spaces: every run of a phrase is some substrings, one of which must be there."""
 
+    single: dict[str, list[str]]
     kinds: dict[str, list[tuple[tuple[str, ...], ...]]]
     openers: tuple[str, ...]
+    question: tuple[str, ...]
     polite: tuple[str, ...]
     common: tuple[str, ...]
     foreign: tuple[str, ...]
@@ -179,21 +209,20 @@ class UnspacedTable:
 
     def states(self, sentence: str, tokens: Sequence[str], *, asks: bool, narrates: bool) -> bool:
         """Tell whether `sentence` states a constraint."""
-        if _UNSPACED.search(sentence) is None or any(map(sentence.__contains__, self.foreign)):
+        told = sentence.__contains__
+        if _UNSPACED.search(sentence) is None or any(map(told, self.foreign)) or (self.common and not any(map(told, self.common))):
             return False
         clauses = [clause for clause in _CLAUSE.split(sentence.strip("。！？!?.")) if clause]
         said = "".join(f"^{clause}$" for whole in clauses for clause in dict.fromkeys((whole, self._opened(whole))))
         if self._any("report", said):
             return False
-        for ((*idioms,),) in self.kinds["idiom"]:
-            for idiom in idioms:
-                said = said.replace(idiom, BLANK)
-        orders = not asks or any(word in sentence for word in self.polite)
+        for idiom in self.single["idiom"]:
+            said = said.replace(idiom, BLANK)
+        asks = asks or any(map(said.__contains__, self.question))
+        orders = not asks or any(map(told, self.polite))
         doubts = self._count(DOUBT, said) + narrates
         if orders and doubts <= ENOUGH and self._any("rule", said):
             return True
-        if self.common and not any(map(sentence.__contains__, self.common)):
-            return False
         signs = self._count(SIGN, said) if self._any("order", said) else 0
         asked = not narrates or any(word in sentence for word in self.polite)
         hinted = orders and asked and ENOUGH * self._any("hint", said) + signs > doubts and not self._any("task", said)
@@ -209,7 +238,7 @@ class UnspacedTable:
         return clause
 
     def _any(self, kind: str, said: str) -> bool:
-        return any(_follow(runs, said) for runs in self.kinds[kind])
+        return any(map(said.__contains__, self.single[kind])) or any(_follow(runs, said) for runs in self.kinds[kind])
 
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -284,15 +313,17 @@ class _Reader:
 
     def table(self) -> SpacedTable:
         """Return the table with all phrases read."""
-        kinds = {kind: [self._phrase(kind, text) for text in self.lists.get(kind, ())] for kind in _kinds(self.lists)}
-        stating = [kind for kind in kinds if kind.startswith(STATING)]
+        kinds = _kinds(self.lists)
+        phrases = [(kind, self._phrase(kind, text)) for kind in kinds for text in self.lists.get(kind, ())]
         openers, polite, asking = (_words(map(_split, self.lists.get(name, ()))) for name in ("opener", "polite", "asking"))
         single = (self._single(self.lists.get(name, ())) for name in ("common", "foreign", "question", "joining", "self", "address"))
         common, foreign, question, joining, own, address = single
         return SpacedTable(
-            kinds,
-            self._by_word(kinds, stating),
-            self._by_word(kinds, STATING[:1]),
+            self._by_word(phrases),
+            [(kind, phrase) for kind, phrase in phrases if not phrase.bits],
+            frozenset(kind for kind in kinds if kind.startswith(STATING)),
+            [kind for kind in kinds if kind.startswith(SIGN)],
+            [kind for kind in kinds if kind.startswith(DOUBT)],
             openers,
             polite,
             asking,
@@ -300,20 +331,18 @@ class _Reader:
             foreign,
             question,
             joining or openers.by_first.keys(),
-            [kind for kind in kinds if kind.startswith(DOUBT)],
             own,
             address,
             self.bits,
         )
 
-    def _by_word(self, kinds: Mapping[str, list[Phrase]], stating: Sequence[str]) -> dict[str, list[tuple[str, Phrase]]]:
-        """Return what states a constraint by the words of that part of it which is met most seldom: by few words, and long ones."""
+    def _by_word(self, phrases: Sequence[tuple[str, Phrase]]) -> dict[str, list[tuple[str, Phrase]]]:
+        """Return the phrases by the words of that part of each which is met most seldom: by few words, and long ones."""
         often = {bit: sum(8 ** max(0, 4 - len(word)) for word in words) for bit, words in self._words_of.items()}
         by_word: dict[str, list[tuple[str, Phrase]]] = {}
-        for kind in stating:
-            for phrase in kinds[kind]:
-                for word in self._words_of[min(phrase.bits, key=often.__getitem__)]:
-                    by_word.setdefault(word, []).append((kind, phrase))
+        for kind, phrase in phrases:
+            for word in self._words_of[min(phrase.bits, key=often.__getitem__)] if phrase.bits else ():
+                by_word.setdefault(word, []).append((kind, phrase))
         return by_word
 
     def _phrase(self, kind: str, text: str) -> Phrase:
@@ -365,7 +394,9 @@ def _unspaced(lists: Mapping[str, list[str]]) -> UnspacedTable:
         return tuple(tuple(_spelled(lists, run.strip())) for run in text.split("…"))
 
     kinds = {kind: [runs(text) for text in lists.get(kind, ())] for kind in _kinds(lists)}
-    return UnspacedTable(kinds, *(tuple(lists.get(name, ())) for name in ("opener", "polite", "common", "foreign")))
+    single = {kind: [each for run, *more in kinds[kind] if not more for each in run] for kind in kinds}
+    more = {kind: [runs for runs in kinds[kind] if len(runs) > 1] for kind in kinds}
+    return UnspacedTable(single, more, *(tuple(lists.get(name, ())) for name in ("opener", "question", "polite", "common", "foreign")))
 
 
 def _spelled(lists: Mapping[str, list[str]], run: str) -> Iterator[str]:

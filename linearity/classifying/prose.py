@@ -14,7 +14,7 @@ _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
 _TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
-_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs")
+_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs", " mr", " mrs", " ms", " dr", "prof", " bzw", " ca")
 _LONGEST_ABBREVIATION = 4
 _ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
 _CLOSING = ".!?…。！？"
@@ -24,12 +24,13 @@ _QUOTED = re.compile(
     r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
     r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
+_MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
 # An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
 _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
 )
 _PASTED = re.compile(
-    r">|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
+    r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
     r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
 # A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.
@@ -58,7 +59,7 @@ def unquoted(sentence: str) -> str:
     >>> unquoted('The sign says "No dogs!" twice.')
     'The sign says "_______!" twice.'
     """
-    return _QUOTED.sub(_blanked, sentence)
+    return _QUOTED.sub(_blanked, sentence) if _MARK.search(sentence) else sentence
 
 
 def _blanked(quote: re.Match[str]) -> str:
