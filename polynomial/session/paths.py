@@ -143,7 +143,7 @@ def _render(
     **values: str | float,
 ) -> str:
     """Return the one text that a model completes: system prompt, the view as a transcript, the task."""
-    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, prompts=prompts, **values)
+    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=False, prompts=prompts, **values)
 
 
 # --- which there are -------------------------------------------------------------
@@ -276,10 +276,11 @@ def _unknown(name: str, today: str) -> UnknownPathError:
     looked_for = _short(name[:_LONGEST].casefold())
     known = {_short(path): path for path in (*_BY_NAME, *NAMESPACES)} | {_short(old): now for old, now in ALIASES.items()}
     *_, last = looked_for.rpartition(".")
-    like = [*get_close_matches(looked_for, known), *(each for each in known if each.endswith(f".{last}"))]
+    like = [*(each for each in known if each.endswith(f".{last}")), *get_close_matches(looked_for, known)]
     near = tuple(dict.fromkeys(known[each] for each in like))
-    there = tuple(path for path in _BY_NAME if path.startswith(f"{today.rpartition('.')[0]}."))
-    return UnknownPathError("path", name, there or NAMESPACES, near)
+    space = today.casefold().rpartition(".")[0]
+    legal = tuple(path for path in _BY_NAME if path.startswith(f"{space}.")) if space in NAMESPACES[1:] else NAMESPACES
+    return UnknownPathError("path", name, legal, near)
 
 
 def _short(name: str) -> str:
