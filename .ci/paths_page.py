@@ -5,7 +5,6 @@ Usage: python .ci/paths_page.py
 What stands between the markers of a table is made here; the rest of the page is written by hand.
 """
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,14 +24,11 @@ def written(page: str) -> str:
         "aliases": _table(("former path", "path"), ((f"`{old}`", f"`{now}`") for old, now in ALIASES.items())),
     }
     for name, table in tables.items():
-        page, found = re.subn(
-            rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
-            lambda ends, table=table: f"{ends[1]}\n{table}\n{ends[2]}",
-            page,
-            flags=re.DOTALL,
-        )
-        if found != 1:
-            raise ValueError(f"{found} places for the table of {name}; legal: one")
+        before, begins, rest = page.partition(f"<!-- {name} -->\n")
+        _, ends, after = rest.partition(f"<!-- end of {name} -->")
+        if not ends:
+            raise ValueError(f"no place for the table of {name}; legal: between two markers")
+        page = f"{before}{begins}\n{table}\n{ends}{after}"
     return page
 
 

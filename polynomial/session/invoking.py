@@ -15,7 +15,6 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError, InvalidOptionError, LinearityStats
 from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.session.paths import ContextPath, found, renamed
 from polycontext.window import ContextWindow, Store, Turn
 
@@ -63,13 +62,14 @@ class Invoke:
     Warns:
         DeprecationWarning: the path is a former one; names where it stands today.
 
+    >>> from polycontext.polynomial import ContextSession
     >>> session = ContextSession(max_tokens=100)
     >>> _ = session.add_user_turn("Paint the house.")
     >>> session.invoke("self.context.window.focus").text
     'Paint the house.'
     """
 
-    session: ContextSession
+    session: Any
 
     @overload
     def __call__(self, path: Literal["self.context.window.focus"], /) -> Turn | None: ...
@@ -101,7 +101,7 @@ class Invoke:
 class AsyncInvoke:
     """Do what `Invoke` does, without blocking where it waits for a summariser or a store."""
 
-    session: ContextSession
+    session: Any
 
     @overload
     def __call__(self, path: Literal["self.context.window.focus"], /) -> Coroutine[Any, Any, Turn | None]: ...

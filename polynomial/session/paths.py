@@ -4,7 +4,7 @@ A path is for callers that hold names and not code: another agent, a configurati
 its window or its ledger does under a name of its own.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from difflib import get_close_matches
 from inspect import Signature, formatannotation, getdoc, signature
 from re import sub
@@ -17,16 +17,28 @@ from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.session.intake import class_of
-from polycontext.polynomial.session.plugins import PromptMaker
 from polycontext.window import ContextWindow, Store, Turn
 
 B = TypeVar("B")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = "self.context"
 _LONGEST = 100
 """Letters of a path that are looked at for near misses: what is longer is no slip of the pen."""
 
 # --- what each does --------------------------------------------------------------
+
+
+def _as(method: Callable[..., Any], *, without: str = "") -> Callable[[F], F]:
+    """Let a path take and give what a method of the session takes and gives, `without` one argument of it."""
+
+    def signed(function: F) -> F:
+        whole = signature(method)
+        taken = [each for each in whole.parameters.values() if each.name != without]
+        vars(function)["__signature__"] = whole.replace(parameters=taken)
+        return function
+
+    return signed
 
 
 def _focus(session: ContextSession) -> Turn | None:
@@ -54,11 +66,10 @@ def _check(session: ContextSession) -> float:
     return session.pressure
 
 
-def _compress(
-    session: ContextSession, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
-) -> ContextOutput:
+@_as(ContextSession.compress)
+def _compress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
     """Compress to a target pressure, or as automatic compression does; the output reports what it did."""
-    return session.compress(target, query=query, expected_revision=expected_revision)
+    return session.compress(*arguments, **options)
 
 
 async def _acompress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
@@ -70,18 +81,12 @@ def _threshold(session: ContextSession) -> float:
     return session.policy.mark(session.window)
 
 
-def _tag(
-    session: ContextSession,
-    resource_id: str,
-    resource_class: ResourceClass | str,
-    *,
-    rationale: str = "",
-    expected_revision: int | None = None,
-) -> ContextOutput:
+@_as(ContextSession.promote)
+def _tag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
     """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
     if _has(session, resource_id, resource_class):
         return session.output
-    return session.promote(resource_id, resource_class, rationale=rationale, expected_revision=expected_revision)
+    return session.promote(resource_id, resource_class, **options)
 
 
 async def _atag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
@@ -95,16 +100,10 @@ def _has(session: ContextSession, resource_id: str, resource_class: ResourceClas
     return session.window.linearity.get(resource_id) is wanted
 
 
-def _promote(
-    session: ContextSession,
-    resource_id: str,
-    resource_class: ResourceClass | str,
-    *,
-    rationale: str = "",
-    expected_revision: int | None = None,
-) -> ContextOutput:
+@_as(ContextSession.promote)
+def _promote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
     """Raise the class of a turn; the same class or a lower one is refused."""
-    return session.promote(resource_id, resource_class, rationale=rationale, expected_revision=expected_revision)
+    return session.promote(*arguments, **options)
 
 
 async def _apromote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
@@ -116,34 +115,16 @@ def _stats(session: ContextSession) -> LinearityStats:
     return session.window.linearity.stats()
 
 
-def _system(
-    session: ContextSession,
-    /,
-    agent_type: str = "default",
-    eigenvectors: Mapping[str, float] | None = None,
-    constraints: Sequence[str] = (),
-    *,
-    task: str | None = None,
-    prompts: PromptMaker | None = None,
-    **values: str | float,
-) -> str:
+@_as(ContextSession.build_prompt, without="system_only")
+def _system(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
     """Return the system prompt of an agent, without the conversation."""
-    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=True, prompts=prompts, **values)
+    return session.build_prompt(*arguments, system_only=True, **options)
 
 
-def _render(
-    session: ContextSession,
-    /,
-    agent_type: str = "default",
-    eigenvectors: Mapping[str, float] | None = None,
-    constraints: Sequence[str] = (),
-    *,
-    task: str | None = None,
-    prompts: PromptMaker | None = None,
-    **values: str | float,
-) -> str:
+@_as(ContextSession.build_prompt, without="system_only")
+def _render(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
     """Return the one text that a model completes: system prompt, the view as a transcript, the task."""
-    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=False, prompts=prompts, **values)
+    return session.build_prompt(*arguments, **options)
 
 
 # --- which there are -------------------------------------------------------------
@@ -184,7 +165,7 @@ class _Plain:
     """Print an annotation as its reader would write it: names without their modules."""
 
     def __init__(self, annotation: Any) -> None:
-        self._text = sub(r"~|\b(?:\w+\.)+", "", formatannotation(annotation))
+        self._text = annotation if isinstance(annotation, str) else sub(r"~|\b(?:\w+\.)+", "", formatannotation(annotation))
 
     def __repr__(self) -> str:
         return self._text

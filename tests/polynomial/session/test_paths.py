@@ -7,7 +7,8 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from inspect import getsource, signature
+from functools import partial
+from inspect import getsource
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -88,6 +89,10 @@ class Asked:
         self.kind, self.own, self.arguments, self.options = kind, own, arguments, options
 
 
+def _below(namespace: str, session: ContextSession) -> tuple[ContextPath, ...]:
+    return tuple(path for path in session.paths() if path.name.startswith(namespace))
+
+
 ASKED = {
     "self.context.window.focus": Asked(Turn, lambda s: s.window.extract()),
     "self.context.window.map": Asked(Store, lambda s: s.window.extend(len), len),
@@ -105,10 +110,7 @@ ASKED = {
         str, lambda s: s.build_prompt("kgent", {"warmth": 0.9}, ["Be brief."], system_only=True), "kgent", {"warmth": 0.9}, ["Be brief."]
     ),
     "self.context.prompt.render": Asked(str, lambda s: s.build_prompt(task="Go on."), task="Go on."),
-    **{
-        namespace: Asked(tuple, lambda s, under=namespace: tuple(path for path in PATHS if path.name.startswith(under)))
-        for namespace in TABLE["namespaces"]
-    },
+    **{namespace: Asked(tuple, partial(_below, namespace)) for namespace in TABLE["namespaces"]},
 }
 
 
@@ -242,7 +244,7 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
     assert page.written(text) == text, "run `just paths`"
     assert all(f"| `{name}(" in text for name in TABLE["paths"])
     assert all(f"| `{old}` | `{now}` |" in text for old, now in TABLE["aliases"].items())
-    with pytest.raises(ValueError, match="0 places"):
+    with pytest.raises(ValueError, match="no place for the table of paths"):
         page.written(text.replace("<!-- paths -->", ""))
 
 
@@ -360,11 +362,11 @@ def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(door: Call
 
 def test_templates_of_ones_own_have_their_values() -> None:
     """A builder and the values of its templates go through; the system prompt has no word of the conversation."""
-    session, prompts = conversation(), PromptBuilder({"guide": "You guide through {position} with {query}."})
-    given = {"prompts": prompts, "position": "Vienna", "query": 3}
+    session, prompts = conversation(), PromptBuilder({"guide": "You guide through {position} with {query} in {session}."})
+    given = {"prompts": prompts, "position": "Vienna", "query": 3, "session": "spring"}
     system = session.invoke("self.context.prompt.system", "guide", **given)
     whole_prompt = session.invoke("self.context.prompt.render", agent_type="guide", **given)
-    assert system == "You guide through Vienna with 3."
+    assert system == "You guide through Vienna with 3 in spring."
     assert whole_prompt.startswith(system)
     assert "m3_1" in whole_prompt
     assert "m3_1" not in system
@@ -515,8 +517,8 @@ def test_arguments_that_do_not_fit_are_named(case: str, door: Callable[[ContextS
     assert whole(session) == before
 
 
-NO_TEXT = (None, 7, b"t1", [], object())
-NO_NUMBER = (None, "1", 1.5, True, float("nan"), [], b"x")
+NO_TEXT: tuple[object, ...] = (None, 7, b"t1", [], object())
+NO_NUMBER: tuple[object, ...] = (None, "1", 1.5, True, float("nan"), [], b"x")
 WRONG_VALUES: Mapping[tuple[str, str], tuple[object, ...]] = {
     (f"{W}map", "function"): (None, 7, "len", []),
     (f"{W}seek", "position"): NO_NUMBER,
@@ -585,7 +587,7 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
 
     async def scene() -> list[object]:
         calls = (session.ainvoke(name) for name in ("self.context.pressure.check", "nothing", "self.context.window.seek"))
-        return await asyncio.gather(*calls, return_exceptions=True)
+        return [*await asyncio.gather(*calls, return_exceptions=True)]
 
     pressure, unknown, missing = asyncio.run(scene())
     assert pressure == session.pressure
@@ -598,4 +600,3 @@ def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> No
     elsewhere = {"target", "resource_class", "values"}
     named = {name for path in PATHS for name in path.signature.parameters}
     assert named - elsewhere == set(invoking._FITS)
-    assert signature(ContextSession.compress).parameters.keys() >= {"target", "query"}
