@@ -66,6 +66,10 @@ props:
 agent-schema:
     uv run python .ci/agent_schema.py
 
+# Write the tables of docs/paths.md anew.
+paths:
+    uv run python .ci/paths_page.py
+
 # Feed 100,000 mutated documents to the decoder of the AgentContext.
 fuzz *arguments:
     uv run python -m benchmarks.fuzz_agent_context {{ arguments }}

@@ -28,6 +28,7 @@ CONTENTS = {
         "docs/saving",
         "docs/providers",
         "docs/epochs",
+        "docs/paths",
         "docs/command-line",
     ],
     "What yields": ["docs/pressure", "docs/linearity", "docs/window", "docs/machine"],

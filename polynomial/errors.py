@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import Factory, define
 
-from polycontext.linearity import CallerError, CollaboratorError
+from polycontext.linearity import CallerError, CollaboratorError, UnknownNameError
 from polycontext.polynomial.state import ContextState, InputKind
 
 _OPENED = "; from_messages and extend take a conversation in that the assistant opens"
@@ -64,6 +64,11 @@ class SessionWriteError(CallerError, RuntimeError):
 
     def __str__(self) -> str:
         return f"write refused: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class UnknownPathError(UnknownNameError):
+    """Refuse a path at which nothing is (docs/paths.md); `near` are paths like it, `legal` those where it was looked for."""
 
 
 @define(slots=False, eq=False)

@@ -59,11 +59,13 @@ class ContextPolicy:
         pressure, marks = pressure_of(window), (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals)))
         if pressure <= min(marks):
             return False
+        return pressure > self.high(window) and pressure > self.mark(window)
+
+    def mark(self, window: ContextWindow) -> float:
+        """Return the pressure above which `window` counts as pressured: its high mark, or halfway from its floor to the end."""
         high = self.high(window)
-        if pressure <= high or not self.auto:
-            return pressure > high
         # Who makes room by itself would do so at every turn where hardly anything can yield.
-        return pressure > effective_high(self.projector.floor(window) / window.max_tokens, high)
+        return effective_high(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
 
 
 @cache

@@ -40,7 +40,7 @@ from polycontext.window.providers.recognising import AUTO
 from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.plugins import PromptMaker
+    from polycontext.polynomial.session.invoking import AsyncInvoke, Invoke
     from polycontext.window.model_profiles import ModelProfile
 
 DEFAULT_ROOM = 8000
@@ -423,39 +423,19 @@ class ContextSession(ReadableSession):
         """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own."""
         return self._delivery.deliver(self.window, self._provider if provider is None else as_provider(provider), allow_open=allow_open)
 
-    def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
-        from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
+    @property
+    def invoke(self) -> "Invoke":
+        """Do what stands at a path, ``session.invoke("self.context.window.seek", 3)``, and return what it gives (docs/paths.md)."""
+        from polycontext.polynomial.session.invoking import Invoke  # noqa: PLC0415 - for those who ask by name
 
-        props: dict[str, Any] = load_renderer()().render_chat(self)
-        return props
+        return Invoke(self)
 
-    def build_prompt(
-        self,
-        agent_type: str = "default",
-        eigenvectors: Mapping[str, float] | None = None,
-        constraints: Sequence[str] = (),
-        *,
-        task: str | None = None,
-        system_only: bool = False,
-        prompts: "PromptMaker | None" = None,
-        **values: str | float,
-    ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
+    @property
+    def ainvoke(self) -> "AsyncInvoke":
+        """Do what stands at a path without blocking; see `invoke`."""
+        from polycontext.polynomial.session.invoking import AsyncInvoke  # noqa: PLC0415 - for those who ask by name
 
-        It goes to the model and never to a browser; within budget as `messages` is, and
-        without a word on classes. `system_only` leaves the conversation out, for use beside
-        `messages`. `prompts` brings templates of your own; `values` are what templates name.
-
-        Raises:
-            InvalidMessagesError: calls are open.
-            ContextOverflowError: over budget even after everything yielded that may.
-            PluginError: no prompt builder is announced, and none was given.
-        """
-        from polycontext.polynomial.session.plugins import load_prompt_maker  # noqa: PLC0415 - what is above is found when it is asked for
-
-        maker = load_prompt_maker()() if prompts is None else prompts
-        return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
+        return AsyncInvoke(self)
 
     # --- keeping ------------------------------------------------------------------------
 

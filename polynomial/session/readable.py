@@ -1,6 +1,7 @@
 """What anybody may ask of a session: reading never changes anything and never waits."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
@@ -15,6 +16,8 @@ from polycontext.window import ContextItem, ContextWindow, Epoch, Turn
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.looking import Explained
+    from polycontext.polynomial.session.paths import ContextPath
+    from polycontext.polynomial.session.plugins import PromptMaker
 
 
 class ReadableSession:
@@ -124,3 +127,47 @@ class ReadableSession:
     def attached(self, item: ContextItem, *, source: str | None = None) -> Turn | None:
         """Return the turn of the view that holds `item` word for word, None where `attach` would add it."""
         return held_attachment(self.window, item, source)
+
+    def paths(self, under: str = "self.context") -> "tuple[ContextPath, ...]":
+        """Return what `invoke` knows at or below a path: names, what each takes and gives, and what it does (docs/paths.md).
+
+        Raises:
+            UnknownPathError: there is nothing at `under`.
+        """
+        from polycontext.polynomial.session.paths import paths  # noqa: PLC0415 - for those who ask
+
+        return paths(under)
+
+    def render(self) -> dict[str, Any]:
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
+        from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
+
+        props: dict[str, Any] = load_renderer()().render_chat(self)
+        return props
+
+    def build_prompt(
+        self,
+        agent_type: str = "default",
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        *,
+        task: str | None = None,
+        system_only: bool = False,
+        prompts: "PromptMaker | None" = None,
+        **values: str | float,
+    ) -> str:
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
+
+        It goes to the model and never to a browser; within budget as `messages` is, and
+        without a word on classes. `system_only` leaves the conversation out, for use beside
+        `messages`. `prompts` brings templates of your own; `values` are what templates name.
+
+        Raises:
+            InvalidMessagesError: calls are open.
+            ContextOverflowError: over budget even after everything yielded that may.
+            PluginError: no prompt builder is announced, and none was given.
+        """
+        from polycontext.polynomial.session.plugins import load_prompt_maker  # noqa: PLC0415 - what is above is found when it is asked for
+
+        maker = load_prompt_maker()() if prompts is None else prompts
+        return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)

@@ -1,0 +1,269 @@
+"""What a session answers by name: every path, what it does and what it takes (docs/paths.md).
+
+A path is for callers that hold names and not code: another agent, a configuration, a line of a protocol. Each does what the session,
+its window or its ledger does under a name of its own.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from difflib import get_close_matches
+from inspect import Signature, formatannotation, getdoc, signature
+from re import sub
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidOptionError, LinearityStats, ResourceClass
+from polycontext.polynomial.errors import UnknownPathError
+from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.session.context_session import ContextSession
+from polycontext.polynomial.session.intake import class_of
+from polycontext.window import ContextWindow, Store, Turn
+
+B = TypeVar("B")
+F = TypeVar("F", bound=Callable[..., Any])
+
+ROOT = "self.context"
+_LONGEST = 100
+"""Letters of a path that are looked at for near misses: what is longer is no slip of the pen."""
+
+# --- what each does --------------------------------------------------------------
+
+
+def _as(method: Callable[..., Any], *, without: str = "") -> Callable[[F], F]:
+    """Let a path take and give what a method of the session takes and gives, `without` one argument of it."""
+
+    def signed(function: F) -> F:
+        whole = signature(method)
+        taken = [each for each in whole.parameters.values() if each.name != without]
+        vars(function)["__signature__"] = whole.replace(parameters=taken)
+        return function
+
+    return signed
+
+
+def _focus(session: ContextSession) -> Turn | None:
+    """Return the turn in focus, which is the newest; None where there is none."""
+    return session.window.extract()
+
+
+def _map(session: ContextSession, function: Callable[[ContextWindow], B]) -> Store[B]:
+    """Return what `function` makes of the window focused on every position in turn; computed when it is read."""
+    return session.window.extend(function)
+
+
+def _seek(session: ContextSession, position: int) -> ContextWindow:
+    """Return the window focused on `position`, 0 to the number of turns; the session's own stays at its end."""
+    return session.window.seek(position)
+
+
+def _history(session: ContextSession) -> tuple[Turn, ...]:
+    """Return every turn of the window, in order; what left it is in `session.log()`."""
+    return session.window.all_turns()
+
+
+def _check(session: ContextSession) -> float:
+    """Return the pressure: tokens used / max tokens."""
+    return session.pressure
+
+
+@_as(ContextSession.compress)
+def _compress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+    """Compress to a target pressure, or as automatic compression does; the output reports what it did."""
+    return session.compress(*arguments, **options)
+
+
+async def _acompress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+    return await session.acompress(*arguments, **options)
+
+
+def _threshold(session: ContextSession) -> float:
+    """Return the pressure above which the window counts as pressured now."""
+    return session.policy.mark(session.window)
+
+
+@_as(ContextSession.promote)
+def _tag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
+    """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
+    if _has(session, resource_id, resource_class):
+        return session.output
+    return session.promote(resource_id, resource_class, **options)
+
+
+async def _atag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
+    if _has(session, resource_id, resource_class):
+        return session.output
+    return await session.apromote(resource_id, resource_class, **options)
+
+
+def _has(session: ContextSession, resource_id: str, resource_class: ResourceClass | str) -> bool:
+    wanted = class_of(resource_class)
+    return session.window.linearity.get(resource_id) is wanted
+
+
+@_as(ContextSession.promote)
+def _promote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+    """Raise the class of a turn; the same class or a lower one is refused."""
+    return session.promote(*arguments, **options)
+
+
+async def _apromote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+    return await session.apromote(*arguments, **options)
+
+
+def _stats(session: ContextSession) -> LinearityStats:
+    """Return how many resources there are of each class, and how many were promoted and dropped."""
+    return session.window.linearity.stats()
+
+
+@_as(ContextSession.build_prompt, without="system_only")
+def _system(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
+    """Return the system prompt of an agent, without the conversation."""
+    return session.build_prompt(*arguments, system_only=True, **options)
+
+
+@_as(ContextSession.build_prompt, without="system_only")
+def _render(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
+    """Return the one text that a model completes: system prompt, the view as a transcript, the task."""
+    return session.build_prompt(*arguments, **options)
+
+
+# --- which there are -------------------------------------------------------------
+
+
+@frozen
+class ContextPath:
+    """Name something that a session does, and say what it takes and gives.
+
+    >>> print(PATHS[2])
+    self.context.window.seek(position: int) -> ContextWindow
+    """
+
+    name: str
+    does: Callable[..., Any]
+    """Takes the session, then what the path takes."""
+
+    later: Callable[..., Coroutine[Any, Any, Any]] | None = None
+    """The same for tasks, where it may wait."""
+
+    @property
+    def signature(self) -> Signature:
+        """Return what the path takes and gives."""
+        whole = signature(self.does)
+        return whole.replace(parameters=[*whole.parameters.values()][1:])
+
+    @property
+    def summary(self) -> str:
+        """Return in one sentence what the path does."""
+        return getdoc(self.does) or ""
+
+    def __str__(self) -> str:
+        plain = [each.replace(annotation=_Plain(each.annotation)) for each in self.signature.parameters.values()]
+        return f"{self.name}{Signature(plain, return_annotation=_Plain(self.signature.return_annotation))}"
+
+
+class _Plain:
+    """Print an annotation as its reader would write it: names without their modules."""
+
+    def __init__(self, annotation: Any) -> None:
+        self._text = annotation if isinstance(annotation, str) else sub(r"~|\b(?:\w+\.)+", "", formatannotation(annotation))
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+PATHS = (
+    ContextPath(f"{ROOT}.window.focus", _focus),
+    ContextPath(f"{ROOT}.window.map", _map),
+    ContextPath(f"{ROOT}.window.seek", _seek),
+    ContextPath(f"{ROOT}.window.history", _history),
+    ContextPath(f"{ROOT}.pressure.check", _check),
+    ContextPath(f"{ROOT}.pressure.compress", _compress, _acompress),
+    ContextPath(f"{ROOT}.pressure.threshold", _threshold),
+    ContextPath(f"{ROOT}.linearity.tag", _tag, _atag),
+    ContextPath(f"{ROOT}.linearity.promote", _promote, _apromote),
+    ContextPath(f"{ROOT}.linearity.stats", _stats),
+    ContextPath(f"{ROOT}.prompt.system", _system),
+    ContextPath(f"{ROOT}.prompt.render", _render),
+)
+"""Every path that does something, by namespace."""
+
+NAMESPACES = tuple(dict.fromkeys([ROOT, *(path.name.rpartition(".")[0] for path in PATHS)]))
+"""Paths that list those below them."""
+
+ALIASES: Mapping[str, str] = {
+    "self.stream.focus": f"{ROOT}.window.focus",
+    "self.stream.map": f"{ROOT}.window.map",
+    "self.stream.seek": f"{ROOT}.window.seek",
+    "self.stream.project": f"{ROOT}.pressure.compress",
+    "self.stream.linearity": f"{ROOT}.linearity",
+    "self.stream.pressure": f"{ROOT}.pressure",
+}
+"""Former paths, deprecated, and where they lead; what is below the two namespaces among them has its former path too."""
+
+_BY_NAME = {path.name: path for path in PATHS}
+
+
+def paths(under: str = ROOT) -> tuple[ContextPath, ...]:
+    """Return the paths at or below a path, each with its signature and what it does.
+
+    Raises:
+        UnknownPathError: there is nothing at `under`.
+
+    >>> for path in paths("self.context.linearity"):
+    ...     print(path.name, "->", path.signature.return_annotation.__name__)
+    self.context.linearity.tag -> ContextOutput
+    self.context.linearity.promote -> ContextOutput
+    self.context.linearity.stats -> LinearityStats
+    """
+    name = found(under).name
+    return tuple(path for path in PATHS if f"{path.name}.".startswith(f"{name}."))
+
+
+def found(name: str) -> ContextPath:
+    """Return what stands at a path, today's or a former one; at a namespace, with or without ``.*``, the list of what is below it.
+
+    Raises:
+        UnknownPathError: nothing does; names paths like it, and what is legal where it was looked for.
+        InvalidOptionError: `name` is no text.
+    """
+    if not isinstance(name, str):
+        raise InvalidOptionError("path", name, f"a text, such as '{PATHS[0].name}'")
+    today = renamed(name) or name
+    if today in _BY_NAME:
+        return _BY_NAME[today]
+    if (namespace := today.removesuffix(".*")) in NAMESPACES:
+        return ContextPath(namespace, _listing(namespace))
+    raise _unknown(name, today)
+
+
+def renamed(name: str) -> str | None:
+    """Return where a former path stands today, or would stand; None for what is no former one.
+
+    >>> renamed("self.stream.pressure.check"), renamed("self.stream.check")
+    ('self.context.pressure.check', None)
+    """
+    return next((now + name[len(old) :] for old, now in ALIASES.items() if f"{name}.".startswith(f"{old}.")), None)
+
+
+def _listing(namespace: str) -> Callable[[ContextSession], tuple[ContextPath, ...]]:
+    def listed(_: ContextSession) -> tuple[ContextPath, ...]:
+        """Return the paths below."""
+        return paths(namespace)
+
+    return listed
+
+
+def _unknown(name: str, today: str) -> UnknownPathError:
+    looked_for = _short(name[:_LONGEST].casefold())
+    known = {_short(path): path for path in (*_BY_NAME, *NAMESPACES)} | {_short(old): now for old, now in ALIASES.items()}
+    *_, last = looked_for.rpartition(".")
+    like = [*(each for each in known if each.endswith(f".{last}")), *get_close_matches(looked_for, known)]
+    near = tuple(dict.fromkeys(known[each] for each in like))
+    space = today.casefold().rpartition(".")[0]
+    legal = tuple(path for path in _BY_NAME if path.startswith(f"{space}.")) if space in NAMESPACES[1:] else NAMESPACES
+    return UnknownPathError("path", name, legal, near)
+
+
+def _short(name: str) -> str:
+    """Return a path without what all begin with: it would make any two look alike."""
+    return name.removeprefix(f"{ROOT}.").removeprefix("self.stream.")

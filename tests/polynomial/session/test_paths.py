@@ -1,0 +1,602 @@
+"""Every path of the specification answers, by its name of today and by its former one, and says what is wrong with a call."""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from inspect import getsource
+from pathlib import Path
+from typing import Any, assert_type
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import (
+    DemotionError,
+    InvalidDataError,
+    InvalidOptionError,
+    LinearityStats,
+    ResourceClass,
+    UnknownNameError,
+    UnknownResourceError,
+)
+from polycontext.nodes import PromptBuilder
+from polycontext.nodes.testing import sessions
+from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
+from polycontext.polynomial.session import invoking
+from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
+from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
+from polycontext.window import ContextWindow, PositionError, Store, Turn
+from tests.house import ROOT, script
+from tests.polynomial.conversations import WORDS, add_all, chat, session_of, whole, words
+from tests.polynomial.session.test_concurrency import SlowSummariser
+
+TABLE = json.loads(Path(__file__).with_name("paths.json").read_text(encoding="utf-8"))
+SPECIFICATION = next(iter((ROOT / "../shared/seeds").glob("004_*.txt")), None)
+
+FORMER = {
+    **TABLE["aliases"],
+    **{
+        old + path.removeprefix(now): path
+        for old, now in TABLE["aliases"].items()
+        for path in TABLE["paths"]
+        if now in TABLE["namespaces"] and path.startswith(f"{now}.")
+    },
+}
+"""Every former path, those below a namespace too, and where it leads."""
+
+Invoke = Callable[..., Any]
+
+
+def invoke(session: ContextSession) -> Invoke:
+    """Return the blocking door."""
+    return session.invoke
+
+
+def ainvoke(session: ContextSession) -> Invoke:
+    """Return the door for tasks, as if it were blocking."""
+    return lambda *arguments, **options: asyncio.run(_awaited(session.ainvoke(*arguments, **options)))
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer
+
+
+doors = pytest.mark.parametrize("door", [invoke, ainvoke])
+
+
+def conversation(**options: Any) -> ContextSession:
+    """Return a session of a task and eleven turns, at a pressure of a quarter."""
+    return add_all(session_of(auto=False, **options), chat(12))
+
+
+@pytest.fixture
+def session() -> ContextSession:
+    """Return a session to ask."""
+    return conversation()
+
+
+class Asked:
+    """Say for a path what it is given, what it gives, and what the session's own way gives."""
+
+    def __init__(self, kind: type, own: Callable[[ContextSession], object], *arguments: Any, **options: Any) -> None:
+        self.kind, self.own, self.arguments, self.options = kind, own, arguments, options
+
+
+def _below(namespace: str, session: ContextSession) -> tuple[ContextPath, ...]:
+    return tuple(path for path in session.paths() if path.name.startswith(namespace))
+
+
+ASKED = {
+    "self.context.window.focus": Asked(Turn, lambda s: s.window.extract()),
+    "self.context.window.map": Asked(Store, lambda s: s.window.extend(len), len),
+    "self.context.window.seek": Asked(ContextWindow, lambda s: s.window.seek(3), 3),
+    "self.context.window.history": Asked(tuple, lambda s: s.window.all_turns()),
+    "self.context.pressure.check": Asked(float, lambda s: s.pressure),
+    "self.context.pressure.compress": Asked(ContextOutput, lambda s: s.compress(0.1, query="m2_3"), 0.1, query="m2_3"),
+    "self.context.pressure.threshold": Asked(float, lambda s: s.policy.threshold.high(s.policy.signals)),
+    "self.context.linearity.tag": Asked(ContextOutput, lambda s: s.promote("t2", 2), "t2", "preserved"),  # type: ignore[arg-type]
+    "self.context.linearity.promote": Asked(
+        ContextOutput, lambda s: s.promote("t4", "PRESERVED", rationale="why"), "t4", ResourceClass.PRESERVED, rationale="why"
+    ),
+    "self.context.linearity.stats": Asked(LinearityStats, lambda s: s.window.linearity.stats()),
+    "self.context.prompt.system": Asked(
+        str, lambda s: s.build_prompt("kgent", {"warmth": 0.9}, ["Be brief."], system_only=True), "kgent", {"warmth": 0.9}, ["Be brief."]
+    ),
+    "self.context.prompt.render": Asked(str, lambda s: s.build_prompt(task="Go on."), task="Go on."),
+    **{namespace: Asked(tuple, partial(_below, namespace)) for namespace in TABLE["namespaces"]},
+}
+
+
+# --- what there is ---------------------------------------------------------------
+
+
+@pytest.mark.skipif(SPECIFICATION is None, reason="the specification (shared/seeds) is not beside the project")
+def test_the_list_of_paths_is_the_specifications() -> None:
+    """The data file has every path, namespace and alias of its part on paths, and nothing else."""
+    assert SPECIFICATION is not None
+    part = SPECIFICATION.read_text(encoding="utf-8").partition("## Part IV")[2].partition("\n## ")[0]
+    tree, aliases = part.split("### ")[1:]
+    named = re.findall(r"^ *(self\.context[\w.]*?)(\.\*)? +[#\w]|^ +(self\.context[\w.]*)\.\* ", tree, re.MULTILINE)
+    leaves = [name for name, star, _ in named if name and not star]
+    spaces = [space or name for name, star, space in named if star or space]
+    assert leaves == TABLE["paths"]
+    assert spaces == TABLE["namespaces"]
+    assert dict(re.findall(r'"(self\.stream[\w.]*)": "(self\.[\w.]*)"', aliases)) == TABLE["aliases"]
+
+
+def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
+    """No path is missing and none was made up; the same holds for namespaces and former paths."""
+    assert [path.name for path in session.paths()] == TABLE["paths"]
+    assert list(NAMESPACES) == TABLE["namespaces"]
+    assert dict(ALIASES) == TABLE["aliases"]
+    assert set(ASKED) == {*TABLE["paths"], *TABLE["namespaces"]}
+
+
+@doors
+@pytest.mark.parametrize("name", ASKED)
+def test_a_path_gives_what_the_session_gives(name: str, door: Callable[[ContextSession], Invoke]) -> None:
+    """Result and whole session are those of a twin that was asked without paths, and the result has its type."""
+    asked, one, other = ASKED[name], conversation(), conversation()
+    found = door(one)(name, *asked.arguments, **asked.options)
+    expected = asked.own(other)
+    assert isinstance(found, asked.kind)
+    assert _told(found) == _told(expected)
+    assert [turn.text for turn in one.window.all_turns()] == [turn.text for turn in other.window.all_turns()]
+    assert one.window.linearity.stats() == other.window.linearity.stats()
+    assert one.revision == other.revision
+
+
+def _told(result: object) -> object:
+    """Return what can be compared between two sessions, whose turns have times of their own."""
+    match result:
+        case ContextOutput():
+            return result.state, [turn.text for turn in result.window.all_turns()], result.compression is None
+        case ContextWindow():
+            return result.position, _told(result.all_turns())
+        case Turn():
+            return result.text
+        case Store():
+            return result.pos, list(result)
+        case tuple():
+            return [_told(each) for each in result]
+        case _:
+            return result
+
+
+@doors
+@pytest.mark.parametrize("former", FORMER)
+def test_a_former_path_does_the_same_and_warns_its_caller(former: str, door: Callable[[ContextSession], Invoke]) -> None:
+    """It names where the path stands today."""
+    asked, one, other = ASKED[FORMER[former]], conversation(), conversation()
+    with pytest.warns(DeprecationWarning, match="deprecated") as told:
+        found = door(one)(former, *asked.arguments, **asked.options)
+    assert [str(each.message) for each in told] == [f"{former!r} is deprecated; legal: {FORMER[former]!r}"]
+    assert _told(found) == _told(asked.own(other))
+
+
+def test_the_warning_points_at_the_line_that_called(session: ContextSession) -> None:
+    """That is so where a task runs the call, too."""
+
+    async def scene() -> None:
+        session.invoke("self.stream.focus")
+        task = asyncio.create_task(session.ainvoke("self.stream.pressure.check"))
+        await task
+
+    with pytest.warns(DeprecationWarning, match="deprecated") as told:
+        asyncio.run(scene())
+    lines = [Path(each.filename).read_text(encoding="utf-8").splitlines()[each.lineno - 1].strip() for each in told]
+    assert lines == ['session.invoke("self.stream.focus")', 'task = asyncio.create_task(session.ainvoke("self.stream.pressure.check"))']
+
+
+def test_where_warnings_are_errors_a_former_path_does_nothing(session: ContextSession) -> None:
+    """Who forbids former paths finds the session as it was."""
+    before = whole(session)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DeprecationWarning):
+            session.invoke("self.stream.project", 0.1)
+    assert whole(session) == before
+
+
+def test_todays_paths_warn_of_nothing(session: ContextSession) -> None:
+    """Warnings are errors in these tests, so that none is given is seen by asking."""
+    for name, asked in ASKED.items():
+        session.invoke(name, *asked.arguments, **asked.options)
+
+
+def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> None:
+    """It lists what is below; a path that does something has no star."""
+    assert session.invoke("self.context.window.*") == session.paths("self.context.window") == PATHS[:4]
+    with pytest.warns(DeprecationWarning, match=r"'self\.context\.linearity'"):
+        assert session.invoke("self.stream.linearity.*") == session.paths("self.context.linearity")
+    with pytest.raises(UnknownPathError):
+        session.invoke("self.context.window.focus.*")
+
+
+def test_the_paths_below_a_path_are_itself() -> None:
+    """A name that only begins alike is not below."""
+    assert [path.name for path in paths("self.context.pressure.check")] == ["self.context.pressure.check"]
+    assert paths("self.stream.focus") == paths("self.context.window.focus")
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_a_path_says_what_it_takes_in_words_that_can_be_typed(path: ContextPath) -> None:
+    """Its line is its name and a signature without a module in it; what it does is one line; its twin takes no less."""
+    written = str(path).removeprefix(path.name)
+    assert re.fullmatch(r"\(.*\) -> .+", written)
+    assert not re.search(r"\w\.\w|~|<", written)
+    assert path.summary.endswith(".")
+    assert "\n" not in path.summary
+    assert (path.later is not None) == (path.signature.return_annotation is ContextOutput)
+
+
+def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
+    """Written anew the page is the same, and without a place for a table it is refused."""
+    page = script("paths_page")
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.written(text) == text, "run `just paths`"
+    assert all(f"| `{name}(" in text for name in TABLE["paths"])
+    assert all(f"| `{old}` | `{now}` |" in text for old, now in TABLE["aliases"].items())
+    with pytest.raises(ValueError, match="no place for the table of paths"):
+        page.written(text.replace("<!-- paths -->", ""))
+
+
+def test_a_session_without_paths_loads_none() -> None:
+    """Neither the table of paths nor what calls them comes with a plain session."""
+    code = "import sys; from polycontext import ContextSession; ContextSession(max_tokens=100); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "polycontext.polynomial.session.context_session" in loaded
+    assert not {"polycontext.polynomial.session.paths", "polycontext.polynomial.session.invoking"} & set(loaded)
+
+
+def test_type_checkers_know_what_a_path_gives(session: ContextSession) -> None:
+    """The types stand in the overloads; each path and namespace of today is in one of both doors."""
+    assert_type(session.invoke("self.context.window.focus"), Turn | None)
+    assert_type(session.invoke("self.context.window.map", len), Store[int])
+    assert_type(session.invoke("self.context.window.seek", position=1), ContextWindow)
+    assert_type(session.invoke("self.context.window.history"), tuple[Turn, ...])
+    assert_type(session.invoke("self.context.pressure.check"), float)
+    assert_type(session.invoke("self.context.pressure.threshold"), float)
+    assert_type(session.invoke("self.context.pressure.compress", 0.2), ContextOutput)
+    assert_type(session.invoke("self.context.linearity.tag", "t2", "PRESERVED"), ContextOutput)
+    assert_type(session.invoke("self.context.linearity.promote", "t4", "PRESERVED"), ContextOutput)
+    assert_type(session.invoke("self.context.linearity.stats"), LinearityStats)
+    assert_type(session.invoke("self.context.prompt.system"), str)
+    assert_type(session.invoke("self.context.prompt.render"), str)
+    assert_type(session.invoke("self.context"), tuple[ContextPath, ...])
+
+    async def scene() -> None:
+        assert_type(await session.ainvoke("self.context.window.focus"), Turn | None)
+        assert_type(await session.ainvoke("self.context.window.map", len), Store[int])
+        assert_type(await session.ainvoke("self.context.window.seek", 1), ContextWindow)
+        assert_type(await session.ainvoke("self.context.window.history"), tuple[Turn, ...])
+        assert_type(await session.ainvoke("self.context.pressure.check"), float)
+        assert_type(await session.ainvoke("self.context.pressure.compress", 0.1), ContextOutput)
+        assert_type(await session.ainvoke("self.context.linearity.stats"), LinearityStats)
+        assert_type(await session.ainvoke("self.context.prompt.render"), str)
+        assert_type(await session.ainvoke("self.context.prompt"), tuple[ContextPath, ...])
+
+    asyncio.run(scene())
+    assert set(re.findall(r'"(self\.[\w.]+)"', getsource(invoking))) == set(ASKED)
+
+
+# --- what they do ----------------------------------------------------------------
+
+
+def test_seeking_moves_nobody_elses_focus(session: ContextSession) -> None:
+    """A window is a value: who sought has another one, and the session's stays at its end."""
+    there = session.invoke("self.context.window.seek", 0)
+    assert (there.position, there.extract()) == (0, None)
+    assert session.invoke("self.context.window.focus") == session.log()[-1]
+
+
+def test_an_empty_session_has_no_focus_and_a_history_of_none() -> None:
+    """Reading works in every state; what moves the view is refused by the machine."""
+    session = session_of()
+    assert session.invoke("self.context.window.focus") is None
+    assert session.invoke("self.context.window.history") == ()
+    assert list(session.invoke("self.context.window.map", len)) == [0]
+    assert session.invoke("self.context.pressure.check") == 0.0
+    assert session.invoke("self.context.linearity.stats") == LinearityStats()
+    with pytest.raises(IllegalDirectionError):
+        session.invoke("self.context.pressure.compress")
+
+
+def test_history_is_the_view_and_the_log_stays() -> None:
+    """What a compression took out of the view is not in it; compressing twice is compressing twice."""
+    session = add_all(session_of(600), chat(12, 40))
+    session.invoke("self.context.pressure.compress", 0.3)
+    once = session.invoke("self.context.window.history")
+    assert len(once) < len(session.log()) == 12
+    revision = session.revision
+    assert session.invoke("self.context.pressure.compress", 0.3).state == "COMPRESSED"
+    assert session.revision == revision + 1
+
+
+@given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
+def test_the_threshold_parts_what_is_pressured_from_what_is_not(session: ContextSession, progress: float) -> None:
+    """What is asked by path is what the guard of the machine asks: above it a window counts as pressured, at it it does not."""
+    session.signal(Signals(progress=progress))
+    above = session.invoke("self.context.pressure.check") > session.invoke("self.context.pressure.threshold")
+    assert above == session.policy.is_above(session.window)
+
+
+def test_the_threshold_follows_what_it_is_told() -> None:
+    """Progress raises the mark, a threshold of one's own is asked, and a floor above it is allowed for where room is made by itself."""
+    session = add_all(session_of(), chat(4))
+    assert session.invoke("self.context.pressure.threshold") == 0.7
+    session.signal(Signals(progress=1.0))
+    assert session.invoke("self.context.pressure.threshold") == pytest.approx(0.9)
+    assert conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold") == 0.6
+    full = session_of(100, preserved_share=1.0)
+    full.add_user_turn(words(80))
+    floor = full.policy.projector.floor(full.window) / 100
+    assert full.invoke("self.context.pressure.threshold") == pytest.approx((1 + floor) / 2)
+    still = session_of(100, preserved_share=1.0, auto=False)
+    still.add_user_turn(words(80))
+    assert still.invoke("self.context.pressure.threshold") == 0.7
+
+
+@doors
+def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(door: Callable[[ContextSession], Invoke]) -> None:
+    """Neither lowers a class."""
+    session = conversation()
+    call = door(session)
+    call("self.context.linearity.tag", "t2", "PRESERVED", rationale="the contract")
+    assert session.window.linearity.tag_of("t2").rationale == "the contract"
+    before = whole(session)
+    call("self.context.linearity.tag", "t2", "PRESERVED")
+    with pytest.raises(DemotionError):
+        call("self.context.linearity.promote", "t2", "PRESERVED")
+    with pytest.raises(DemotionError):
+        call("self.context.linearity.tag", "t2", "DROPPABLE")
+    assert whole(session) == before
+
+
+def test_templates_of_ones_own_have_their_values() -> None:
+    """A builder and the values of its templates go through; the system prompt has no word of the conversation."""
+    session, prompts = conversation(), PromptBuilder({"guide": "You guide through {position} with {query} in {session}."})
+    given = {"prompts": prompts, "position": "Vienna", "query": 3, "session": "spring"}
+    system = session.invoke("self.context.prompt.system", "guide", **given)
+    whole_prompt = session.invoke("self.context.prompt.render", agent_type="guide", **given)
+    assert system == "You guide through Vienna with 3 in spring."
+    assert whole_prompt.startswith(system)
+    assert "m3_1" in whole_prompt
+    assert "m3_1" not in system
+
+
+def test_a_session_of_ones_own_is_asked_by_its_own_methods() -> None:
+    """A subclass that compresses otherwise is heard."""
+
+    class Refusing(ContextSession):
+        def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
+            return self.output
+
+        async def acompress(
+            self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
+        ) -> ContextOutput:
+            return self.output
+
+    session = add_all(Refusing(1000, counter=WORDS), chat(4))
+    for door in (invoke, ainvoke):
+        door(session)("self.context.pressure.compress", 0.01)
+    assert session.revision == 4
+
+
+def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
+    """Cancelled in the middle of a summary; who never awaits has asked for nothing."""
+
+    async def scene() -> None:
+        summariser = SlowSummariser()
+        session = add_all(session_of(projector=ContextProjector(summariser)), chat(20, 30))
+        before = whole(session)
+        task = asyncio.create_task(session.ainvoke("self.context.pressure.compress", 0.2))
+        await summariser.started.wait()
+        assert session.invoke("self.context.pressure.check") == session.pressure
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        never = session.ainvoke("self.context.pressure.compress", 0.2)
+        never.close()
+        assert whole(session) == before
+        summariser.go_on.set()
+        output = await session.ainvoke("self.context.pressure.compress", 0.2)
+        assert output.compression is not None
+        assert session.revision == before[-1] + 1  # type: ignore[operator]
+
+    asyncio.run(scene())
+
+
+# --- what is wrong ---------------------------------------------------------------
+
+
+@doors
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("self.context.window.foucs", "self.context.window.focus"),
+        ("self.context.windw.seek", "self.context.window.seek"),
+        ("self.contxt.pressure.check", "self.context.pressure.check"),
+        ("context.linearity.tag", "self.context.linearity.tag"),
+        ("Self.Context.Window.Map", "self.context.window.map"),
+        ("promote", "self.context.linearity.promote"),
+        ("self.context.focus", "self.context.window.focus"),
+        ("self.context.presure", "self.context.pressure"),
+        ("self.stream.porject", "self.context.pressure.compress"),
+        ("self.stream.linearity.promot", "self.context.linearity.promote"),
+        ("self.stream.window.history", "self.context.window.history"),
+        ("self.stream", "self.context"),
+        ("self.context.window.", "self.context.window"),
+        ("self.context.window.focus.text", "self.context.window.focus"),
+        (" self.context.window.focus", "self.context.window.focus"),
+    ],
+)
+def test_a_path_that_is_none_names_the_one_that_was_meant(name: str, near: str, door: Callable[[ContextSession], Invoke]) -> None:
+    """The first that comes to mind is the one; what stands where it was looked for is listed; nobody is warned of a path that is none."""
+    with pytest.raises(UnknownPathError) as refused:
+        door(conversation())(name)
+    assert (refused.value.kind, refused.value.name, refused.value.near[0]) == ("path", name, near)
+    assert set(refused.value.legal) <= set(ASKED)
+    assert f"unknown path {name!r}; did you mean {near!r}" in str(refused.value)
+
+
+def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
+    """In a namespace its paths, elsewhere the namespaces; a former one is looked up where it leads."""
+    with pytest.raises(UnknownPathError) as refused:
+        session.invoke("self.context.window.frobnicate")
+    assert refused.value.legal == tuple(TABLE["paths"][:4])
+    with pytest.raises(UnknownPathError) as refused:
+        session.invoke("self.stream.pressure.frobnicate")
+    assert refused.value.legal == tuple(TABLE["paths"][4:7])
+    with pytest.raises(UnknownPathError) as refused:
+        session.paths("self.void.frobnicate")
+    assert (refused.value.near, refused.value.legal) == ((), tuple(TABLE["namespaces"]))
+    with pytest.raises(KeyError):
+        session.invoke("nothing")
+
+
+@doors
+@pytest.mark.parametrize("name", [None, 7, b"self.context.window.focus", ["self.context.window.focus"], ContextSession, float("nan")])
+def test_a_path_is_a_text(name: Any, door: Callable[[ContextSession], Invoke]) -> None:
+    """What is none is refused in words."""
+    with pytest.raises(InvalidOptionError, match=r"path = .*legal: a text, such as 'self.context.window.focus'"):
+        door(conversation())(name)
+
+
+@given(st.text() | st.sampled_from([*FORMER, *ASKED]).map(lambda name: f"{name}."))
+def test_no_text_does_worse_than_to_be_unknown(name: str) -> None:
+    """Whatever is called, however long, an error of ours says so and is short."""
+    session = session_of()
+    for asked in (name, name * 1000):
+        if asked not in {*FORMER, *ASKED}:
+            with pytest.raises(UnknownPathError) as refused:
+                session.invoke(asked)
+            assert len(str(refused.value)) < 1500
+
+
+W, P, L, T = "self.context.window.", "self.context.pressure.", "self.context.linearity.", "self.context.prompt."
+WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
+    "nothing to seek": (f"{W}seek", [], {}, "position: is missing"),
+    "no function": (f"{W}map", [], {}, "function: is missing"),
+    "no class": (f"{L}tag", ["t1"], {}, "resource_class: is missing"),
+    "no id": (f"{L}promote", [], {"resource_class": "PRESERVED"}, "resource_id: is missing"),
+    "one position too many": (f"{W}seek", [1, 2], {}, "one argument too many, 2"),
+    "a focus to choose": (f"{W}focus", [1], {}, "one argument too many, 1"),
+    "None for nothing": (f"{P}check", [None], {}, "one argument too many, None"),
+    "a namespace with an argument": ("self.context.window", [1], {}, "one argument too many, 1"),
+    "a question in order": (f"{P}compress", [0.5, "why?"], {}, "one argument too many, 'why?'"),
+    "a position twice": (f"{W}seek", [1], {"position": 1}, "position: is given twice"),
+    "a target misspelt": (f"{P}compress", [], {"taget": 0.5}, "taget: is no argument of it, did you mean 'target'?"),
+    "a name for nothing": (f"{L}stats", [], {"of": "t1"}, "of: is no argument of it"),
+    "the path by name": (f"{W}focus", [], {"path": "x"}, "path: is no argument of it"),
+    "a session": (f"{W}seek", [], {"session": 1, "position": 1}, "session: is no argument of it"),
+    "a value named self": (f"{T}system", [], {"self": 1}, "self: is no argument of it"),
+    "a render without the conversation": (f"{T}render", [], {"system_only": True}, "system_only: is no argument of it"),
+}  # fmt: skip
+
+
+@doors
+@pytest.mark.parametrize("case", WRONG_CALLS)
+def test_arguments_that_do_not_fit_are_named(case: str, door: Callable[[ContextSession], Invoke]) -> None:
+    """The path, the argument and the signature that is legal stand in the error, and nothing has changed."""
+    name, arguments, options, problem = WRONG_CALLS[case]
+    session = conversation()
+    before = whole(session)
+    with pytest.raises(InvalidDataError) as refused:
+        door(session)(name, *arguments, **options)
+    assert str(refused.value).startswith(name)
+    assert problem in str(refused.value)
+    assert refused.value.legal.startswith(f"{name}(")
+    assert whole(session) == before
+
+
+NO_TEXT: tuple[object, ...] = (None, 7, b"t1", [], object())
+NO_NUMBER: tuple[object, ...] = (None, "1", 1.5, True, float("nan"), [], b"x")
+WRONG_VALUES: Mapping[tuple[str, str], tuple[object, ...]] = {
+    (f"{W}map", "function"): (None, 7, "len", []),
+    (f"{W}seek", "position"): NO_NUMBER,
+    (f"{P}compress", "target"): ("0.5", True, 50, -0.1, float("nan"), []),
+    (f"{P}compress", "query"): NO_TEXT[1:],
+    (f"{P}compress", "expected_revision"): NO_NUMBER[1:],
+    (f"{L}tag", "resource_id"): NO_TEXT,
+    (f"{L}tag", "rationale"): NO_TEXT,
+    (f"{L}tag", "expected_revision"): NO_NUMBER[1:],
+    (f"{L}promote", "resource_id"): NO_TEXT,
+    (f"{L}promote", "rationale"): NO_TEXT,
+    (f"{T}system", "agent_type"): NO_TEXT,
+    (f"{T}system", "eigenvectors"): (7, "warm", [0.5]),
+    (f"{T}system", "constraints"): (None, 7, "Be brief.", b"x"),
+    (f"{T}render", "task"): NO_TEXT[1:],
+    (f"{T}render", "prompts"): (7, "guide", object()),
+}
+FITTING = {"function": len, "position": 1, "resource_id": "t2", "resource_class": "PRESERVED"}
+
+
+@doors
+@pytest.mark.parametrize(("name", "argument"), WRONG_VALUES, ids=" ".join)
+def test_a_value_that_cannot_be_is_named(name: str, argument: str, door: Callable[[ContextSession], Invoke]) -> None:
+    """Which argument, what it was, and what would be legal; nothing has changed."""
+    (path,) = paths(name)
+    fitting = {each: value for each, value in FITTING.items() if each in path.signature.parameters}
+    for value in WRONG_VALUES[name, argument]:
+        session = conversation()
+        before = whole(session)
+        with pytest.raises(InvalidOptionError) as refused:
+            door(session)(name, **{**fitting, argument: value})
+        assert (refused.value.option, refused.value.legal != "") == (argument, True)
+        assert refused.value.value is value
+        assert whole(session) == before
+
+
+@doors
+@pytest.mark.parametrize(
+    ("name", "arguments", "options", "error"),
+    [
+        (f"{W}seek", [13], {}, PositionError),
+        (f"{W}seek", [-1], {}, PositionError),
+        (f"{P}compress", [0.1], {"expected_revision": 3}, ConflictError),
+        (f"{L}tag", ["t99", "PRESERVED"], {}, UnknownResourceError),
+        (f"{L}tag", ["t2", "PINNED"], {}, UnknownNameError),
+        (f"{L}tag", ["t2", None], {}, UnknownNameError),
+        (f"{L}promote", ["t2", "PRESERVED"], {"expected_revision": 3}, ConflictError),
+        (f"{L}promote", ["", "PRESERVED"], {}, UnknownResourceError),
+        (f"{T}system", ["default", {"warmth": 2.0}], {}, InvalidOptionError),
+        (f"{T}render", [], {"constraints": [7]}, InvalidDataError),
+    ],
+)
+def test_what_the_session_refuses_is_refused_by_path(
+    name: str, arguments: Sequence[Any], options: Mapping[str, Any], error: type[Exception], door: Callable[[ContextSession], Invoke]
+) -> None:
+    """Its own error comes through, and nothing has changed."""
+    session = conversation()
+    before = whole(session)
+    with pytest.raises(error):
+        door(session)(name, *arguments, **options)
+    assert whole(session) == before
+
+
+def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSession) -> None:
+    """So one wrong call among several gathered leaves no other without its answer."""
+
+    async def scene() -> list[object]:
+        calls = (session.ainvoke(name) for name in ("self.context.pressure.check", "nothing", "self.context.window.seek"))
+        return [*await asyncio.gather(*calls, return_exceptions=True)]
+
+    pressure, unknown, missing = asyncio.run(scene())
+    assert pressure == session.pressure
+    assert isinstance(unknown, UnknownPathError)
+    assert isinstance(missing, InvalidDataError)
+
+
+def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> None:
+    """An argument that is added to a path is checked here or, by name, known to be checked by the session."""
+    elsewhere = {"target", "resource_class", "values"}
+    named = {name for path in PATHS for name in path.signature.parameters}
+    assert named - elsewhere == set(invoking._FITS)
