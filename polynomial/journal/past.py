@@ -3,7 +3,7 @@
 It is derived: replaying the journal gives it again. What a summariser has read is only remembered, never kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,15 @@ class Past:
         """Return the past after a compression of `window` by `edit`."""
         ids = yielding(window, edit)
         return Past(self.batches.appended((hash((self._key, ids)), ids)), self._memory) if ids else self
+
+    @classmethod
+    def of(cls, batches: Iterable[tuple[str, ...]]) -> "Past":
+        """Return the past in which these ids yielded together, batch by batch."""
+        key, known = 0, list[Batch]()
+        for ids in batches:
+            key = hash((key, ids))
+            known.append((key, ids))
+        return cls(Column.of(known))
 
     @property
     def _key(self) -> int:
