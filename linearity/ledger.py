@@ -165,7 +165,8 @@ class LinearityMap:
         """Return the ledger of `ids`, each with what its tag says at its own time; the inverse of `columns_since`. Nothing is checked again."""
         counts = Counter(tag.resource_class for tag in tags)
         return cls(
-            SharedStore.of_columns(ids, tags, whens), LinearityStats(*(counts[each] for each in ResourceClass), promotions, drops)
+            SharedStore.of_columns(ids, tags, whens),
+            LinearityStats(*(counts[each] for each in ResourceClass), promotions=promotions, drops=drops),
         )
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
@@ -174,7 +175,7 @@ class LinearityMap:
 
     def changed_since(self, older: "LinearityMap") -> list[int]:
         """Return the places among the ids of `older`, which this ledger goes on from, whose tag is another one here."""
-        return self._store.changed_since(older._store)
+        return self._store.changed_since(older._store)  # noqa: SLF001 - of the same class
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""

@@ -68,7 +68,9 @@ def row_of(event: Event, numbers: Numbers) -> Row:
         case RecallEvent(state, edit, at):
             return Row("recall", state.value, microseconds(at), more=_json(_recalled(edit, numbers)))
         case PromoteEvent(state, resource_id, resource_class, rationale, at):
-            return Row("promote", state.value, microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None)
+            return Row(
+                "promote", state.value, microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
+            )
         case ClearEvent(state, at):
             return Row("clear", state.value, microseconds(at))
 
@@ -95,7 +97,9 @@ def event_of_row(row: Row, turns: Turns) -> Event:
             return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
         case "clear":
             return ClearEvent(state, at)
-    raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", ", ".join([*KIND_OF_ROLE, "compress", "recall", "promote", "clear"]))
+    raise InvalidDataError(
+        "kind", f"{row.kind!r:.60} is no kind of event", ", ".join([*KIND_OF_ROLE, "compress", "recall", "promote", "clear"])
+    )
 
 
 def turn_of_row(row: Row) -> Turn:
@@ -117,10 +121,10 @@ def microseconds(at: datetime) -> int:
     return (at - UNIX_EPOCH) // _MICROSECOND
 
 
-def moment(at: object) -> datetime:
+def moment(at: int) -> datetime:
     """Return the moment that is so many microseconds after 1970; raise `InvalidDataError` for what is none."""
     try:
-        return UNIX_EPOCH + timedelta(microseconds=at)  # type: ignore[arg-type]  # whatever it is, it is refused here
+        return UNIX_EPOCH + timedelta(microseconds=at)
     except (TypeError, OverflowError):
         raise InvalidDataError("at", f"{at!r:.60} is no moment", "whole microseconds since 1970, in the years 1 to 9999") from None
 
@@ -145,7 +149,9 @@ def _recalled(edit: Edit, numbers: Numbers) -> dict[str, Any]:
 def _with_turns(data: Any, turns: Turns) -> Edit:
     """Return the edit of a recall with the turns that it tells by numbers."""
     splices = data.get("splices") if isinstance(data, dict) else None
-    entries: list[list[Any]] = [splice.get("turns", []) for splice in splices if isinstance(splice, dict)] if isinstance(splices, list) else []
+    entries: list[list[Any]] = (
+        [splice.get("turns", []) for splice in splices if isinstance(splice, dict)] if isinstance(splices, list) else []
+    )
     told = turns([number for listed in entries for number in listed if type(number) is int])
     for listed in entries:
         listed[:] = [_written(told, entry) for entry in listed]

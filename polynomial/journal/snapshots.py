@@ -29,7 +29,7 @@ from polycontext.polynomial.journal.rows import CONVERTER, microseconds, moment
 from polycontext.polynomial.journal.stored_turns import Part, StoredTurns
 from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.session_store import Opened, Snapshot
-from polycontext.window import ContextWindow, Epoch, Turn
+from polycontext.window import Epoch, Turn
 from polycontext.window.context_window import WindowFacts
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.sources import Sources
@@ -89,7 +89,11 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
         "kind": [[kind, sum(1 for _ in run)] for kind, run in groupby(numbers)],
         "whens": _differences(whens),
         "changed": _changed(ledger, known),
-        "items": {item.id: place for place, turn in enumerate(turns, len(last.log)) if (item := attachment_of(turn)) and _is_first(now.log, item.id, turn)},
+        "items": {
+            item.id: place
+            for place, turn in enumerate(turns, len(last.log))
+            if (item := attachment_of(turn)) and _is_first(now.log, item.id, turn)
+        },
         "past": [_told(ids, ledger) for _, ids in newer.since(older.length if goes_on else 0)],
         "goes_on": goes_on,
     }
@@ -164,6 +168,10 @@ def _head(now: Conversation) -> dict[str, Any]:
     window, stats = now.window, now.window.linearity.stats()
     view: list[Any] = []
     for turn in window.all_turns():
+        awaited = view[-1][1] if view and isinstance(view[-1], list) else 0
+        if awaited and awaited < len(now.log) and now.log[awaited] is turn:
+            view[-1][1] = awaited + 1
+            continue
         place = now.log.place(turn.resource_id) if now.log.knows(turn.resource_id) else None
         if place is None or (now.log[place] is not turn and now.log[place] != turn):
             view.append(_own(turn))
@@ -203,7 +211,8 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
     ledger = _ledger(ids, pieces, head)
     log = _log(ids, pieces, opened)
     turns = list(_view(head["view"], log, ledger))
-    facts = WindowFacts(*head["facts"], structured(CONVERTER, head["epoch"], Epoch))
+    serial, has_task, constraint_tokens, since = head["facts"]
+    facts = WindowFacts(serial, has_task, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
     past = _past(pieces, ids)
     revision = opened.pieces[-1][0]
     return evolve(
@@ -263,7 +272,7 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
         if "masks" in entry:
             masks = decompress(b64decode(entry["masks"]))
             marks = tuple(int.from_bytes(masks[start : start + _MASK_BYTES], "little") for start in range(0, len(masks), _MASK_BYTES))
-            named = tuple((start, stop) for start, stop in turn.sources)
+            named = tuple((start, stop) for start, stop in entry["turn"]["sources"])
             turn = evolve(turn, sources=Sources(ledger.ids, marks, tuple(entry["others"]), named))
         yield turn
 
@@ -274,5 +283,5 @@ def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str]) -> Past:
         if not piece["goes_on"]:
             batches.clear()
         for told in piece["past"]:
-            batches.append(tuple(chain.from_iterable([each] if isinstance(each, str) else ids[each[0] : each[1]] for each in told)))
+            batches += [tuple(chain.from_iterable([each] if isinstance(each, str) else ids[each[0] : each[1]] for each in told))]
     return Past.of(batches)

@@ -36,7 +36,9 @@ class StoredTurns(Sequence[Turn]):
             stop = self._starts[number + 1] if number + 1 < len(self._starts) else self._length
             found = self._read(first, last)
             if len(found) != stop - start:
-                raise InvalidDataError("log", f"{len(found)} turns came with events {first}..{last}", f"{stop - start}, as the snapshot says")
+                raise InvalidDataError(
+                    "log", f"{len(found)} turns came with events {first}..{last}", f"{stop - start}, as the snapshot says"
+                )
             # Whoever was first is kept: a turn is one object, however many threads have read it.
             found = self._turns.setdefault(number, found)
         return found

@@ -281,9 +281,7 @@ class ContextSession(KeptSession):
         """
         return self._write(Recall(checked_ids(resource_ids)), **when)
 
-    def promote(
-        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
-    ) -> ContextOutput:
+    def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> ContextOutput:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
@@ -348,7 +346,9 @@ class ContextSession(KeptSession):
         idempotency_key: str | None = None,
     ) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; see `add`."""
-        return await self._awrite(added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key)
+        return await self._awrite(
+            added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key
+        )
 
     async def aextend(
         self,
@@ -382,9 +382,7 @@ class ContextSession(KeptSession):
         """Attach items and add what the user says of them; see `send_message`."""
         return await self._awrite(self._message(content, items), **when)
 
-    async def acompress(
-        self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]
-    ) -> ContextOutput:
+    async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
         """Compress without blocking on the summariser; see `compress`."""
         return await self._awrite(Compress(target, query), **when)
 

@@ -30,7 +30,13 @@ class KeptSession(ReadableSession):
 
     @classmethod
     def open(
-        cls, url: Place, session_id: str = "session", model: "int | str | ModelProfile | None" = None, *, timeout: float = 5.0, **options: Any
+        cls,
+        url: Place,
+        session_id: str = "session",
+        model: "int | str | ModelProfile | None" = None,
+        *,
+        timeout: float = 5.0,
+        **options: Any,
     ) -> Self:
         """Return the session of that id, as its last writer left it, or a new one; options are those of a session.
 
@@ -65,7 +71,13 @@ class KeptSession(ReadableSession):
 
     @classmethod
     async def aopen(
-        cls, url: Place, session_id: str = "session", model: "int | str | ModelProfile | None" = None, *, timeout: float = 5.0, **options: Any
+        cls,
+        url: Place,
+        session_id: str = "session",
+        model: "int | str | ModelProfile | None" = None,
+        *,
+        timeout: float = 5.0,  # noqa: ASYNC109 - how long to wait for another process, not for this task
+        **options: Any,
     ) -> Self:
         """Open a session without blocking the event loop; see `open`."""
         return await asyncio.to_thread(cls.open, url, session_id, model, timeout=timeout, **options)

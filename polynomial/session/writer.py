@@ -57,7 +57,7 @@ class Writer:
     ) -> None:
         self.conversation = self._snapped = conversation
         self.policy = policy
-        self.store = store
+        self.keep_in(store)
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
         self._open(listeners)
@@ -88,11 +88,15 @@ class Writer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name in _TRAVELS:
             setattr(self, name, state[name])
+        self.keep_in(self.store)
         self._open(())
 
     def keep_in(self, store: SessionStore) -> None:
-        """Go on in `store`, which has all that is stored so far."""
+        """Write to `store` from now on, which has all that is stored so far."""
         self.store = store
+        # Asked once: to look at a protocol takes as long as to write a row.
+        self._snapshots = store if isinstance(store, SnapshotStore) else None
+        self._async = store if isinstance(store, AsyncSessionStore) else None
 
     # --- writing ---------------------------------------------------------------
 
@@ -187,15 +191,15 @@ class Writer:
         return True
 
     async def _astored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
-        if not isinstance(self.store, AsyncSessionStore):
+        if self._async is None:
             return self._stored(base, decision, key)
         companions = self._changed_companions(base)
         if decision.events or companions:
             options = self._options(decision, key)
             try:
-                await self.store.aappend(self.session_id, decision.base, decision.events, companions, **options)
+                await self._async.aappend(self.session_id, decision.base, decision.events, companions, **options)
             except ConflictError as refused:
-                self._catch_up(await self.store.aload(self.session_id, base.revision), base.revision, refused)
+                self._catch_up(await self._async.aload(self.session_id, base.revision), base.revision, refused)
                 return False
             self._become(base, decision, companions, snapped="snapshot" in options)
         return True
@@ -203,7 +207,7 @@ class Writer:
     def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
         """Return what is stored with a decision besides: the key of its command, and from time to time a snapshot, where the store keeps any."""
         options: dict[str, Any] = {} if key is None else {"key": key}
-        if isinstance(self.store, InMemoryStore) or not isinstance(self.store, SnapshotStore):
+        if self._snapshots is None:
             return options
         from polycontext.polynomial.journal.snapshots import due, snapshot_of  # noqa: PLC0415 - for stores that keep them
 
@@ -244,7 +248,7 @@ class Writer:
     def _load(self) -> None:
         """Become what the store has: from its newest snapshot on where it keeps any."""
         known = None
-        if isinstance(self.store, SnapshotStore) and (opened := self.store.opened(self.session_id)) is not None:
+        if self._snapshots is not None and (opened := self._snapshots.opened(self.session_id)) is not None:
             from polycontext.polynomial.journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
 
             known = restored(opened, self.conversation)

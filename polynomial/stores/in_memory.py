@@ -59,9 +59,7 @@ class InMemoryStore:
             kept = self._sessions.get(session_id)
             return Stored(kept.since(after), dict(kept.companions)) if kept else Stored()
 
-    def append(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None
-    ) -> None:
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
         """Store `events` behind revision `base`, the companions that changed, and the key of the command.
 
         Raises:

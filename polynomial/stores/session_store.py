@@ -32,9 +32,7 @@ class SessionStore(Protocol):
         """Return the events behind revision `after` and the companions; nothing for a session that was never stored."""
         ...
 
-    def append(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None
-    ) -> None:
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
         """Store `events` behind revision `base`, and the companions that changed, all or none; and with them, where there is one, the `key` of the command.
 
         Raises:

@@ -22,6 +22,8 @@ _FIND = "SELECT id, (SELECT max(number) FROM events WHERE session = sessions.id)
 _COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
 _EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
 _ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LARGE = 1_000
+"""Characters from which on what is no turn is kept compressed."""
 _TURNS = "('system', 'user', 'assistant', 'tool')"
 
 
@@ -83,7 +85,9 @@ class SQLiteStore:
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command of that key led, None where there was none."""
         with self._open.reading() as db:
-            found = db.execute("SELECT revision FROM commands WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?", (session_id, key))
+            found = db.execute(
+                "SELECT revision FROM commands WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?", (session_id, key)
+            )
             return next((revision for (revision,) in found), None)
 
     def list_sessions(self) -> tuple[str, ...]:
@@ -148,9 +152,7 @@ class SQLiteStore:
         """Return what `load` returns, without blocking the event loop."""
         return await asyncio.to_thread(self.load, session_id, after)
 
-    async def aappend(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any
-    ) -> None:
+    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any) -> None:
         """Store what `append` stores, without blocking the event loop. Who is cancelled meanwhile does not know whether it was stored."""
         await asyncio.to_thread(self.append, session_id, base, events, companions, **options)
 
@@ -198,7 +200,7 @@ class SQLiteStore:
         for number, *columns, text, checksum, content, more, words in rows:
             self._check(_checksum(number, *columns) == checksum, f"event {number} is not what was written")
             self._check(text is None or words == _words_checksum(content, more), f"the words of event {number} are not what was written")
-            yield number, Row(*columns, content, decompress(more).decode() if isinstance(more, bytes) else more)
+            yield number, Row(*columns, content=content, more=decompress(more).decode() if isinstance(more, bytes) else more)
 
     def _check(self, holds: bool, what: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
         if not holds:

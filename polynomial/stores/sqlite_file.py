@@ -33,7 +33,10 @@ _FULL = "the disk is full, or the file may not grow; nothing of this was stored"
 _DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` brings back of it"
 _PROBLEMS = {
     sqlite3.SQLITE_FULL: (_FULL, "making room, and saying it again"),
-    sqlite3.SQLITE_IOERR: ("reading or writing failed; it is not known whether this was stored", "saying it again with the same idempotency_key"),
+    sqlite3.SQLITE_IOERR: (
+        "reading or writing failed; it is not known whether this was stored",
+        "saying it again with the same idempotency_key",
+    ),
     sqlite3.SQLITE_READONLY: ("the file is read-only", "a file and a folder that this user may write to"),
     sqlite3.SQLITE_PERM: ("the file may not be opened", "a file and a folder that this user may write to"),
     sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "a file and a folder that this user may write to"),
@@ -136,7 +139,9 @@ class SQLiteFile:
     @contextmanager
     def _in_use(self) -> Iterator[None]:
         if self._process != os.getpid():
-            raise StoreError(self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it")
+            raise StoreError(
+                self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it"
+            )
         with self._using:
             if self.users == 0:
                 raise StoreError(self.name, "it was closed", "opening it again")
@@ -145,6 +150,8 @@ class SQLiteFile:
     def _locked(self, timeout: float) -> FileLock:
         """Return the lock of the file, taken; whoever waits for it can read in it which process has it."""
         place = self.path.with_name(f"{self.path.name}.lock")
+        if not place.parent.is_dir():
+            raise StoreError(self.name, "its folder is not there", "a folder that is there and that this user may write to")
         lock = FileLock(place, timeout=timeout, thread_local=False)
         try:
             lock.acquire()
@@ -162,13 +169,9 @@ class SQLiteFile:
     def _connect(self) -> None:
         db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
-            if self.path.exists() and not os.access(self.path, os.R_OK | os.W_OK):
-                raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_READONLY])
             # Before the file is first looked at: then nothing is shared with other processes, not even memory.
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            problem = problem_of(db)
-            if problem is not None:
-                raise StoreError(self.name, *problem)
+            self._check(db)
             for setting in _SETTINGS:
                 db.execute(setting)
             migrate(db)
@@ -176,6 +179,13 @@ class SQLiteFile:
             db.close()
             raise
         self._connection = db
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Refuse a file that cannot be written to, or that is no store, before anything in it is changed."""
+        writable = not self.path.exists() or os.access(self.path, os.R_OK | os.W_OK)
+        problem = problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]
+        if problem is not None:
+            raise StoreError(self.name, *problem)
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
