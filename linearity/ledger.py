@@ -164,9 +164,10 @@ class LinearityMap:
     def of_columns(cls, ids: Sequence[str], tags: Sequence[Tag], whens: Iterable[datetime], *, promotions: int = 0, drops: int = 0) -> Self:
         """Return the ledger of `ids`, each with what its tag says at its own time; the inverse of `columns_since`. Nothing is checked again."""
         counts = Counter(tag.resource_class for tag in tags)
+        droppable, required, preserved = (counts[each] for each in ResourceClass)
         return cls(
             SharedStore.of_columns(ids, tags, whens),
-            LinearityStats(*(counts[each] for each in ResourceClass), promotions=promotions, drops=drops),
+            LinearityStats(droppable, required, preserved, promotions, drops),
         )
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:

@@ -4,11 +4,13 @@ import asyncio
 import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from zlib import compress, crc32, decompress
+from zlib import error as ZlibError  # noqa: N812 - it is one
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
@@ -18,7 +20,7 @@ from polycontext.polynomial.stores.sqlite_schema import OF_A_SESSION
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
-_FIND = "SELECT id, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
+_FIND = "SELECT id, revision FROM sessions WHERE name = ?"
 _COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
 _EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
 _ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -63,14 +65,14 @@ class SQLiteStore:
 
     def load(self, session_id: str, after: int = 0) -> Stored:
         """Return the events behind revision `after` and the companions."""
-        with self._open.reading() as db:
-            session, _ = _found(db, session_id)
-            return Stored() if session is None else self._stored(db, session, after)
+        with self._reading() as db:
+            session, revision = _found(db, session_id)
+            return Stored() if session is None else self._stored(db, session, after, revision)
 
     def opened(self, session_id: str) -> Opened | None:
         """Return a session as its newest snapshot has it and what came since; None where there is no snapshot that can be read."""
-        with self._open.reading() as db:
-            session, _ = _found(db, session_id)
+        with self._reading() as db:
+            session, revision = _found(db, session_id)
             head = db.execute("SELECT revision, body, checksum FROM heads WHERE session = ?", (session,)).fetchone()
             if session is None or head is None:
                 return None
@@ -78,13 +80,13 @@ class SQLiteStore:
             # What is derived and damaged is left aside: the journal is there.
             if any(crc32(body) != checksum for _, body, checksum in [head, *pieces]) or not pieces or pieces[-1][0] != head[0]:
                 return None
-            stored = self._stored(db, session, head[0])
+            stored = self._stored(db, session, head[0], revision)
         read = [(revision, body) for revision, body, _ in pieces]
         return Opened(read, head[1], stored, lambda first, last: self._turns_between(session_id, first, last))
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command of that key led, None where there was none."""
-        with self._open.reading() as db:
+        with self._reading() as db:
             found = db.execute(
                 "SELECT revision FROM commands WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?", (session_id, key)
             )
@@ -92,7 +94,7 @@ class SQLiteStore:
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
-        with self._open.reading() as db:
+        with self._reading() as db:
             return tuple(sorted(name for (name,) in db.execute("SELECT name FROM sessions")))
 
     # --- writing ---------------------------------------------------------------------
@@ -118,7 +120,9 @@ class SQLiteStore:
             if revision != base:
                 raise ConflictError("session revision", base, revision)
             if session is None:
-                session = db.execute("INSERT INTO sessions (name) VALUES (?)", (session_id,)).lastrowid
+                session = db.execute("INSERT INTO sessions (name, revision) VALUES (?, ?)", (session_id, len(events))).lastrowid
+            elif events:
+                db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (base + len(events), session))
             _add_events(db, session, base, events)
             for name, body in companions.items():
                 db.execute("INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)", (session, name, body, crc32(body.encode())))
@@ -161,9 +165,21 @@ class SQLiteStore:
 
     # --- inside ---------------------------------------------------------------------
 
-    def _stored(self, db: sqlite3.Connection, session: int, after: int) -> Stored:
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Hand out the connection; whatever cannot be read is damage."""
+        with self._open.reading() as db:
+            try:
+                yield db
+            except PolycontextError:
+                raise
+            except (TypeError, ValueError, AttributeError, ZlibError) as error:
+                raise self._file.damaged(f"{type(error).__name__}: {error}") from error
+
+    def _stored(self, db: sqlite3.Connection, session: int, after: int, revision: int) -> Stored:
         rows = db.execute(f"{_EVENTS} AND e.number > ? ORDER BY e.number", (session, after)).fetchall()
         events = list(self._events(db, session, rows, after))
+        self._check(len(events) == max(0, revision - after), f"{len(events)} events are there of {revision - after}")
         companions = db.execute("SELECT name, body, checksum FROM companions WHERE session = ?", (session,)).fetchall()
         for name, body, checksum in companions:
             self._check(crc32(body.encode()) == checksum, f"companion {name!r}")
@@ -183,7 +199,7 @@ class SQLiteStore:
         return dict(self._turns(row for row in found if row is not None))
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
-        with self._open.reading() as db:
+        with self._reading() as db:
             session, _ = _found(db, session_id)
             where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
             return tuple(turn for _, turn in self._turns(db.execute(where, (session, first, last)).fetchall()))
@@ -200,7 +216,7 @@ class SQLiteStore:
         for number, *columns, text, checksum, content, more, words in rows:
             self._check(_checksum(number, *columns) == checksum, f"event {number} is not what was written")
             self._check(text is None or words == _words_checksum(content, more), f"the words of event {number} are not what was written")
-            yield number, Row(*columns, content=content, more=decompress(more).decode() if isinstance(more, bytes) else more)
+            yield number, Row._make([*columns, content, decompress(more).decode() if isinstance(more, bytes) else more])
 
     def _check(self, holds: bool, what: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
         if not holds:
@@ -214,7 +230,7 @@ class SQLiteStore:
 def _found(db: sqlite3.Connection, session_id: str) -> tuple[int | None, int]:
     """Return the number of a session, None where there is none, and its revision."""
     found = db.execute(_FIND, (session_id,)).fetchone()
-    return (found[0], found[1] or 0) if found else (None, 0)
+    return found or (None, 0)
 
 
 def _add_events(db: sqlite3.Connection, session: int | None, base: int, events: Sequence[Event]) -> None:

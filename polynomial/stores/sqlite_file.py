@@ -17,7 +17,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.sqlite_schema import migrate, problem_of
+from polycontext.polynomial.stores.sqlite_schema import DAMAGED, migrate, problem_of
 
 _OPEN: dict[str, "SQLiteFile"] = {}
 _OPENING = RLock()
@@ -30,7 +30,6 @@ _SETTINGS = (
 )
 
 _FULL = "the disk is full, or the file may not grow; nothing of this was stored"
-_DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` brings back of it"
 _PROBLEMS = {
     sqlite3.SQLITE_FULL: (_FULL, "making room, and saying it again"),
     sqlite3.SQLITE_IOERR: (
@@ -40,7 +39,7 @@ _PROBLEMS = {
     sqlite3.SQLITE_READONLY: ("the file is read-only", "a file and a folder that this user may write to"),
     sqlite3.SQLITE_PERM: ("the file may not be opened", "a file and a folder that this user may write to"),
     sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "a file and a folder that this user may write to"),
-    sqlite3.SQLITE_CORRUPT: ("the file is damaged", _DAMAGED),
+    sqlite3.SQLITE_CORRUPT: ("the file is damaged", DAMAGED),
     sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "the file of a store, or one that is not there yet"),
     sqlite3.SQLITE_BUSY: ("another program has the file open", "closing it there first"),
 }
@@ -132,7 +131,7 @@ class SQLiteFile:
 
     def damaged(self, what: str) -> StoreError:
         """Return the error that says that something read is not what was written."""
-        return StoreError(self.name, f"the file is damaged: {what}", _DAMAGED)
+        return StoreError(self.name, f"the file is damaged: {what}", DAMAGED)
 
     # --- inside -------------------------------------------------------------------
 
@@ -213,7 +212,7 @@ class SQLiteFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-            problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", _DAMAGED))
+            problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
             raise StoreError(self.name, f"{problem} ({error})", legal) from error
 
 

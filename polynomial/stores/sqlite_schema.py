@@ -1,8 +1,8 @@
 """The tables of a SQLite store, as numbered steps from one version to the next.
 
 Words stand in `texts`, once, however many events and sessions refer to them; events are small and tell everything else. `pieces` and
-`heads` are derived (snapshots): losing them costs time and nothing else. Each row that is read back carries a checksum, since
-SQLite has none of its own.
+`heads` are derived (snapshots): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
+says how many events it has, since SQLite would not notice what is missing or changed.
 
 A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-by-hand.md).
 """
@@ -14,7 +14,7 @@ APPLICATION_ID = 0x504C5943
 
 STEPS = (
     """
-    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL);
     CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
     CREATE TABLE events (
         session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
@@ -33,6 +33,9 @@ STEPS = (
 )
 """Step n leads from version n - 1 to version n."""
 
+DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` brings back of it"
+"""What is legal where a file is not what was written."""
+
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
 """The tables whose rows belong to one session."""
 
@@ -44,6 +47,8 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
         return "the database belongs to something else", "a file of its own, or one that a session store has made"
     if version > len(STEPS):
         return f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})", "a newer polycontext"
+    if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
+        return "the file is damaged: sessions are missing", DAMAGED
     return None
 
 
