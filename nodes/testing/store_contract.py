@@ -12,7 +12,7 @@ in memory, let it return one and the same.) It raises `AssertionError` where the
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -313,13 +313,15 @@ def _say(session: ContextSession, number: int) -> None:
             session.recall(session.log()[number // 2].resource_id)
         case 23:
             session.pin(session.window.all_turns()[-1].resource_id, "it matters")
+        case _:
+            pass
     if number % 211 == 210:  # noqa: PLR2004 - now and then
         session.clear()
         session.add(Turn("user", f"anew, after step {number}", timestamp=at))
 
 
 @contextmanager
-def _opened(open_store: OpenStore) -> Iterator[SessionStore]:
+def _opened(open_store: OpenStore) -> Generator[SessionStore]:
     store = open_store()
     try:
         yield store

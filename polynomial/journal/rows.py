@@ -13,7 +13,6 @@ import orjson
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
 from polycontext.linearity.codec import strict_converter, structured
-from polycontext.polynomial.inputs import KIND_OF_ROLE
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.named_sources import read_sources, written_sources
 from polycontext.polynomial.state import ContextState
@@ -97,9 +96,10 @@ def event_of_row(row: Row, turns: Turns) -> Event:
             return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
         case "clear":
             return ClearEvent(state, at)
-    raise InvalidDataError(
-        "kind", f"{row.kind!r:.60} is no kind of event", ", ".join([*KIND_OF_ROLE, "compress", "recall", "promote", "clear"])
-    )
+        case _:
+            raise InvalidDataError(
+                "kind", f"{row.kind!r:.60} is no kind of event", f"{', '.join(_ROLES)}, compress, recall, promote, clear"
+            )
 
 
 def turn_of_row(row: Row) -> Turn:

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -166,7 +166,7 @@ class SQLiteStore:
     # --- inside ---------------------------------------------------------------------
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Generator[sqlite3.Connection]:
         """Hand out the connection; whatever cannot be read is damage."""
         with self._open.reading() as db:
             try:

@@ -8,7 +8,7 @@ tells them who is in.
 import ctypes
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
@@ -20,7 +20,7 @@ from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.stores.sqlite_schema import DAMAGED, migrate, problem_of
 
 _OPEN: dict[str, "SQLiteFile"] = {}
-_OPENING = RLock()
+_opening = RLock()
 
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -73,7 +73,7 @@ class SQLiteFile:
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
-        with _OPENING:
+        with _opening:
             file = _OPEN.get(key)
             if not isinstance(file, cls):
                 file = _OPEN[key] = cls(Path(key), timeout)
@@ -82,7 +82,7 @@ class SQLiteFile:
 
     def release(self) -> None:
         """Close the file if nobody else in this process uses it."""
-        with _OPENING:
+        with _opening:
             self.users -= 1
             if self.users == 0 and self._process == os.getpid():
                 _OPEN.pop(str(self.path), None)
@@ -102,13 +102,13 @@ class SQLiteFile:
     # --- using it -----------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Generator[sqlite3.Connection]:
         """Hand out the connection; nobody writes meanwhile."""
         with self._in_use(), self._telling():
             yield self._connected()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
         """Hand out the connection; what is done with it is durable behind the block, or nothing of it has happened.
 
         Raises:
@@ -136,7 +136,7 @@ class SQLiteFile:
     # --- inside -------------------------------------------------------------------
 
     @contextmanager
-    def _in_use(self) -> Iterator[None]:
+    def _in_use(self) -> Generator[None]:
         if self._process != os.getpid():
             raise StoreError(
                 self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it"
@@ -206,7 +206,7 @@ class SQLiteFile:
             self._disconnect()
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _telling(self) -> Generator[None]:
         """Say in words what SQLite says in codes."""
         try:
             yield
@@ -225,8 +225,8 @@ def _pid_in(place: Path) -> int | None:
 
 def _leave_all_behind() -> None:
     """Begin without any open file in a process that was just forked."""
-    global _OPENING  # noqa: PLW0603 - another thread of the parent may have held it at that moment
-    _OPENING = RLock()
+    global _opening  # noqa: PLW0603 - another thread of the parent may have held it at that moment
+    _opening = RLock()
     for file in _OPEN.values():
         file.left_behind()
     _OPEN.clear()

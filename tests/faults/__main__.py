@@ -10,9 +10,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from tests.faults.sqlite import FAULTS
-from tests.faults.talking import Tally
-
-COLUMNS = ("rounds", "acknowledged", "lost", "duplicated", "half", "told", "silent")
+from tests.faults.talking import COUNTED, Tally
 
 
 def main() -> int:
@@ -22,7 +20,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args()
     seed = Random().randrange(10**6) if options.seed is None else options.seed  # noqa: S311 - nothing here is a secret
-    print(f"seed {seed}\n{'fault':<24}" + "".join(f"{name:>14}" for name in COLUMNS))
+    print(f"seed {seed}\n{'fault':<24}" + "".join(f"{name:>14}" for name in COUNTED))
     tallies = []
     with TemporaryDirectory() as folder:
         for act, rounds in FAULTS:
@@ -34,7 +32,7 @@ def main() -> int:
 
 def row(tally: Tally) -> str:
     """Return a line of the table."""
-    return f"{tally.fault:<24}" + "".join(f"{getattr(tally, name):>14}" for name in COLUMNS)
+    return f"{tally.fault:<24}" + "".join(f"{getattr(tally, name):>14}" for name in COUNTED)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -14,7 +14,7 @@ from time import sleep
 from polycontext.linearity import PolycontextError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.faults.talking import BUDGET, SESSION, Tally, judge, opened, say
+from tests.faults.talking import BUDGET, COUNTED, SESSION, Tally, judge, opened, say
 from tests.polynomial.conversations import WORDS
 
 NOBODY = 65534
@@ -240,9 +240,7 @@ def _started(tally: Tally, act: Callable[[Tally], None]) -> tuple[Tally, int, in
     if child == 0:
         with _ending():
             act(tally)
-            os.write(
-                writer, ",".join(str(getattr(tally, name)) for name in Tally.__slots__ if name not in ("fault", "__weakref__")).encode()
-            )
+            os.write(writer, ",".join(str(getattr(tally, name)) for name in COUNTED).encode())
     os.close(writer)
     return tally, child, reader
 
@@ -257,7 +255,7 @@ def _joined(tally: Tally, child: int, reader: int) -> Tally:
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
+def _ending() -> Generator[None]:
     """End the process behind the block, without anything that the one it was forked from would do at its end."""
     try:
         yield

@@ -12,13 +12,14 @@ from tests.polynomial.conversations import WORDS
 
 BUDGET = 400
 SESSION = "s"
+COUNTED = ("rounds", "acknowledged", "lost", "duplicated", "half", "told", "silent")
 
 
 @define
 class Tally:
     """Count what a fault came to: what was acknowledged, and what of it is lost; what is there twice, or in part.
 
-    `told` counts the errors that said what to do, `silent` those that did not, `unreadable` the rounds in which an error stood in place of the log.
+    `told` counts the errors that said what to do, `silent` those that did not.
     """
 
     fault: str

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from tests.faults.__main__ import COLUMNS, row
+from tests.faults.__main__ import row
 from tests.faults.sqlite import FAULTS, damaged, killed
-from tests.faults.talking import Tally, judge, opened, say
+from tests.faults.talking import COUNTED, Tally, judge, opened, say
 
 FEW = 0.08
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are for
 def test_nothing_is_lost(act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path) -> None:
     """Whatever is done to a session, what was acknowledged is there once and whole."""
     tally = act(tmp_path, max(2, round(rounds * FEW)), Random(act.__name__))  # noqa: S311 - nothing here is a secret
-    assert tally.ok, f"{COLUMNS}\n{row(tally)}"
+    assert tally.ok, f"{COUNTED}\n{row(tally)}"
     assert tally.rounds > 0
     assert tally.acknowledged > 0
     if act is not killed and act is not damaged:

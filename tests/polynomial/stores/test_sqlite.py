@@ -63,6 +63,14 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate(timeout=60)
 
 
+class Secret:
+    """Stand for what is saved with a session."""
+
+    def to_data(self) -> dict[str, str]:
+        """Return a word."""
+        return {"word": "Quittengelee"}
+
+
 # --- one process ---------------------------------------------------------------------
 
 
@@ -300,7 +308,7 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
     """After `delete` no word of the session is in the database or beside it, while it is open and afterwards; other sessions are whole."""
     with opened(path) as kept, ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session:
         kept.add_user_turn("this stays")
-        session.accompany("secret", type("Secret", (), {"to_data": lambda _: {"word": "Quittengelee"}})())
+        session.accompany("secret", Secret())
         for number in range(400):
             session.add_user_turn(f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}")
         assert b"Quittengelee" in b"".join(file.read_bytes() for file in path.parent.iterdir())
