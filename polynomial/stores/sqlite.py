@@ -20,7 +20,7 @@ from polycontext.polynomial.stores.sqlite_schema import OF_A_SESSION
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
-_FIND = "SELECT id, revision FROM sessions WHERE name = ?"
+_FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
 _COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
 _EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
 _ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -66,13 +66,13 @@ class SQLiteStore:
     def load(self, session_id: str, after: int = 0) -> Stored:
         """Return the events behind revision `after` and the companions."""
         with self._reading() as db:
-            session, revision = _found(db, session_id)
+            session, revision = self._found(db, session_id)
             return Stored() if session is None else self._stored(db, session, after, revision)
 
     def opened(self, session_id: str) -> Opened | None:
         """Return a session as its newest snapshot has it and what came since; None where there is no snapshot that can be read."""
         with self._reading() as db:
-            session, revision = _found(db, session_id)
+            session, revision = self._found(db, session_id)
             head = db.execute("SELECT revision, body, checksum FROM heads WHERE session = ?", (session,)).fetchone()
             if session is None or head is None:
                 return None
@@ -116,13 +116,13 @@ class SQLiteStore:
             StoreError: nothing was stored; says what to do.
         """
         with self._open.transaction() as db:
-            session, revision = _found(db, session_id)
+            session, revision = self._found(db, session_id)
             if revision != base:
                 raise ConflictError("session revision", base, revision)
             if session is None:
-                session = db.execute("INSERT INTO sessions (name, revision) VALUES (?, ?)", (session_id, len(events))).lastrowid
-            elif events:
-                db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (base + len(events), session))
+                session = db.execute("INSERT INTO sessions (name, revision) VALUES (?, 0)", (session_id,)).lastrowid
+            assert session is not None
+            self._file.known[session_id] = session, base + len(events)
             _add_events(db, session, base, events)
             for name, body in companions.items():
                 db.execute("INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)", (session, name, body, crc32(body.encode())))
@@ -134,7 +134,7 @@ class SQLiteStore:
     def delete(self, session_id: str) -> bool:
         """Forget a session with all that belongs to it; tell whether there was one. Its words are nowhere in the store's files then."""
         with self._open.transaction() as db:
-            session, _ = _found(db, session_id)
+            session, _ = self._found(db, session_id)
             if session is None:
                 return False
             # Words that another session shares stay.
@@ -143,6 +143,7 @@ class SQLiteStore:
             for table in OF_A_SESSION:
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+            del self._file.known[session_id]
         self._file.checkpoint()
         return True
 
@@ -176,6 +177,19 @@ class SQLiteStore:
             except (TypeError, ValueError, AttributeError, ZlibError) as error:
                 raise self._file.damaged(f"{type(error).__name__}: {error}") from error
 
+    def _found(self, db: sqlite3.Connection, session_id: str) -> tuple[int | None, int]:
+        """Return the number of a session, None where there is none, and its revision."""
+        known = self._file.known.get(session_id)
+        if known is not None:
+            return known
+        found = db.execute(_FIND, (session_id,)).fetchone()
+        if found is None:
+            return None, 0
+        session, least, last = found
+        self._check((last or 0) >= least, f"{last or 0} events are there of {least}")
+        self._file.known[session_id] = session, last or 0
+        return session, last or 0
+
     def _stored(self, db: sqlite3.Connection, session: int, after: int, revision: int) -> Stored:
         rows = db.execute(f"{_EVENTS} AND e.number > ? ORDER BY e.number", (session, after)).fetchall()
         events = list(self._events(db, session, rows, after))
@@ -200,7 +214,7 @@ class SQLiteStore:
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
         with self._reading() as db:
-            session, _ = _found(db, session_id)
+            session, _ = self._found(db, session_id)
             where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
             return tuple(turn for _, turn in self._turns(db.execute(where, (session, first, last)).fetchall()))
 
@@ -227,13 +241,7 @@ class SQLiteStore:
         return self._file.damaged(f"event {number}: {error}")
 
 
-def _found(db: sqlite3.Connection, session_id: str) -> tuple[int | None, int]:
-    """Return the number of a session, None where there is none, and its revision."""
-    found = db.execute(_FIND, (session_id,)).fetchone()
-    return found or (None, 0)
-
-
-def _add_events(db: sqlite3.Connection, session: int | None, base: int, events: Sequence[Event]) -> None:
+def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequence[Event]) -> None:
     fresh: dict[str, int] | None = None
 
     def numbers(resource_ids: Sequence[str]) -> dict[str, int]:
@@ -254,12 +262,13 @@ def _add_events(db: sqlite3.Connection, session: int | None, base: int, events: 
         db.execute(_ADD_EVENT, (session, number, *columns, text, _checksum(number, *columns)))
 
 
-def _add_snapshot(db: sqlite3.Connection, session: int | None, revision: int, snapshot: Snapshot) -> None:
+def _add_snapshot(db: sqlite3.Connection, session: int, revision: int, snapshot: Snapshot) -> None:
     (newest,) = db.execute("SELECT max(revision) FROM pieces WHERE session = ?", (session,)).fetchone()
     if snapshot.base == 0:
         db.execute("DELETE FROM pieces WHERE session = ?", (session,))
     elif snapshot.base != newest:
         return
+    db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (revision, session))
     db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (session, revision, snapshot.piece, crc32(snapshot.piece)))
     db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?)", (session, revision, snapshot.head, crc32(snapshot.head)))
 

@@ -51,13 +51,17 @@ class SQLiteFile:
     def __init__(self, path: Path, timeout: float) -> None:
         self.path, self.name = path, f"store {str(path)!r}"
         self.users = 0
+        self.known: dict[str, tuple[int, int]] = {}
+        """Of sessions that were asked for: their numbers and their revisions. Nobody else writes."""
         self._using = Lock()
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._file_lock = self._locked(timeout)
         try:
-            with self._telling():
-                self._connect()
+            self._connect()
+        except sqlite3.Error as error:
+            self._file_lock.release()
+            raise self._explained(error) from error
         except BaseException:
             self._file_lock.release()
             raise
@@ -87,6 +91,7 @@ class SQLiteFile:
             if self.users == 0 and self._process == os.getpid():
                 _OPEN.pop(str(self.path), None)
                 with self._using:
+                    self._settle()
                     self._disconnect()
                     self._file_lock.release()
 
@@ -104,8 +109,12 @@ class SQLiteFile:
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """Hand out the connection; nobody writes meanwhile."""
-        with self._in_use(), self._telling():
-            yield self._connected()
+        self._check_process()
+        with self._using:
+            try:
+                yield self._connected()
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
@@ -114,15 +123,19 @@ class SQLiteFile:
         Raises:
             StoreError: it could not be stored; says what to do.
         """
-        with self._in_use(), self._telling():
-            db = self._connected()
-            db.execute("BEGIN IMMEDIATE")
+        self._check_process()
+        with self._using:
             try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException as error:
-                self._take_back(db, error)
-                raise
+                db = self._connected()
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield db
+                    db.execute("COMMIT")
+                except BaseException as error:
+                    self._take_back(db, error)
+                    raise
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
 
     def checkpoint(self) -> None:
         """Bring everything into the database and empty the log of writes beside it."""
@@ -135,16 +148,11 @@ class SQLiteFile:
 
     # --- inside -------------------------------------------------------------------
 
-    @contextmanager
-    def _in_use(self) -> Generator[None]:
+    def _check_process(self) -> None:
         if self._process != os.getpid():
             raise StoreError(
                 self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it"
             )
-        with self._using:
-            if self.users == 0:
-                raise StoreError(self.name, "it was closed", "opening it again")
-            yield
 
     def _locked(self, timeout: float) -> FileLock:
         """Return the lock of the file, taken; whoever waits for it can read in it which process has it."""
@@ -187,12 +195,24 @@ class SQLiteFile:
             raise StoreError(self.name, *problem)
 
     def _connected(self) -> sqlite3.Connection:
+        if self.users == 0:
+            raise StoreError(self.name, "it was closed", "opening it again")
         if self._connection is None:
             self._connect()
         assert self._connection is not None
         return self._connection
 
+    def _settle(self) -> None:
+        """Note beside each session how many events it has: what is missing from the end of its journal is noticed by that."""
+        if self._connection is not None and self.known:
+            rows = [(revision, session) for session, revision in self.known.values()]
+            with suppress(sqlite3.Error):
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany("UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows)
+                self._connection.execute("COMMIT")
+
     def _disconnect(self) -> None:
+        self.known.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
@@ -200,20 +220,17 @@ class SQLiteFile:
 
     def _take_back(self, db: sqlite3.Connection, error: BaseException) -> None:
         """Undo a transaction. Where the disk failed, what the file holds is found out by opening it again."""
+        self.known.clear()
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         if isinstance(error, sqlite3.Error):
             self._disconnect()
 
-    @contextmanager
-    def _telling(self) -> Generator[None]:
+    def _explained(self, error: sqlite3.Error) -> StoreError:
         """Say in words what SQLite says in codes."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-            problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
-            raise StoreError(self.name, f"{problem} ({error})", legal) from error
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
+        return StoreError(self.name, f"{problem} ({error})", legal)
 
 
 def _pid_in(place: Path) -> int | None:

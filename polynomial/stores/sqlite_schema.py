@@ -2,7 +2,7 @@
 
 Words stand in `texts`, once, however many events and sessions refer to them; events are small and tell everything else. `pieces` and
 `heads` are derived (snapshots): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
-says how many events it has, since SQLite would not notice what is missing or changed.
+says how many events it had when the file was closed or a snapshot made, since SQLite would not notice what is missing or changed.
 
 A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-by-hand.md).
 """
