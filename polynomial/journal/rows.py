@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
-from polycontext.linearity.codec import strict_converter, structured
+from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.named_sources import read_sources, written_sources
 from polycontext.polynomial.state import ContextState
@@ -192,3 +192,20 @@ def _loaded(text: object) -> Any:
 def ids_of(events: Iterable[Event], first: int) -> dict[str, int]:
     """Return the numbers of the events that turns come in with, by the turns' ids; the first event is number `first`."""
     return {event.turn.resource_id: number for number, event in enumerate(events, first) if isinstance(event, TurnEvent)}
+
+
+def event_to_json(event: Event) -> str:
+    """Return an event as JSON text, for a store that keeps texts; `event_from_json` reads it. Raises `TypeError` for what is no event."""
+    if not isinstance(event, Event):
+        raise TypeError(f"{type(event).__name__} is no event")
+    return to_text(CONVERTER, event, Event)
+
+
+def event_from_json(text: str | bytes) -> Event:
+    """Read what `event_to_json` wrote; what gists stand for is told by ranges still, as a store may return it.
+
+    Raises:
+        InvalidDataError: it is no event; names the place of the first fault.
+    """
+    event: Event = structured(CONVERTER, json_object(text, legal="what event_to_json returned"), Event, legal=_LEGAL)  # type: ignore[arg-type]  # a union
+    return event

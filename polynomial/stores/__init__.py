@@ -6,9 +6,21 @@ from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, Opened, SessionStore, Snapshot, SnapshotStore, Stored
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.journal.rows import event_from_json, event_to_json
     from polycontext.polynomial.stores.sqlite import SQLiteStore
 
-__all__ = ["AsyncSessionStore", "InMemoryStore", "Opened", "SQLiteStore", "SessionStore", "Snapshot", "SnapshotStore", "Stored"]
+__all__ = [
+    "AsyncSessionStore",
+    "InMemoryStore",
+    "Opened",
+    "SQLiteStore",
+    "SessionStore",
+    "Snapshot",
+    "SnapshotStore",
+    "Stored",
+    "event_from_json",
+    "event_to_json",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +28,8 @@ def __getattr__(name: str) -> Any:
         from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - for those who keep sessions in a file
 
         return SQLiteStore
+    if name in ("event_from_json", "event_to_json"):
+        from polycontext.polynomial.journal import rows  # noqa: PLC0415 - for those who write a store
+
+        return getattr(rows, name)
     raise AttributeError(name)
