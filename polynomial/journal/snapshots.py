@@ -15,7 +15,7 @@ from zlib import compress, decompress
 from zlib import error as ZlibError  # noqa: N812 - it is one
 
 import orjson
-from attrs import evolve
+from attrs import asdict, evolve
 
 from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
 from polycontext.linearity.codec import structured
@@ -29,6 +29,7 @@ from polycontext.polynomial.journal.rows import CONVERTER, microseconds, moment
 from polycontext.polynomial.journal.stored_turns import Part, StoredTurns
 from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.session_store import Opened, Snapshot
+from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Epoch, Turn
 from polycontext.window.context_window import WindowFacts
 from polycontext.window.items.attachment import attachment_of
@@ -188,7 +189,25 @@ def _head(now: Conversation) -> dict[str, Any]:
         "epoch": CONVERTER.unstructure(facts.epoch),
         "promotions": stats.promotions,
         "drops": stats.drops,
+        "read": _read(now.past),
     }
+
+
+def _read(past: Past) -> dict[str, Any] | None:
+    """Return what our own summariser has read of the past: reading it again would take as long as the conversation."""
+    from polycontext.pressure.extractive.kept import candidates_to_json  # noqa: PLC0415 - for those who have compressed
+
+    remembered = past.remembered()
+    if remembered is None:
+        return None
+    summariser, most, batches, candidates = remembered
+    if type(summariser) is not ExtractiveSummariser:
+        return None
+    try:
+        kept = b64encode(compress(candidates_to_json(candidates), 1)).decode()
+    except TypeError:
+        return None
+    return {"by": asdict(summariser), "most": most, "batches": batches, "candidates": kept}
 
 
 def _own(turn: Turn) -> dict[str, Any]:
@@ -214,6 +233,8 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
     serial, has_task, constraint_tokens, since = head["facts"]
     facts = WindowFacts(serial, has_task, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
     past = _past(pieces, ids)
+    if head["read"] is not None:
+        _remember(past, head["read"])
     revision = opened.pieces[-1][0]
     return evolve(
         empty, window=empty.window.restored(turns, ledger, facts), state=ContextState(head["state"]), log=log, revision=revision, past=past
@@ -275,6 +296,13 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
             named = tuple((start, stop) for start, stop in entry["turn"]["sources"])
             turn = evolve(turn, sources=Sources(ledger.ids, marks, tuple(entry["others"]), named))
         yield turn
+
+
+def _remember(past: Past, read: Mapping[str, Any]) -> None:
+    from polycontext.pressure.extractive.kept import candidates_from_json  # noqa: PLC0415 - for those who have compressed
+
+    candidates = candidates_from_json(decompress(b64decode(read["candidates"])))
+    past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 
 
 def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str]) -> Past:

@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -10,11 +11,13 @@ from attrs import evolve
 
 from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
 from polycontext.linearity.column import Column
-from polycontext.polynomial import Conversation, replay
+from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
 from polycontext.polynomial.journal.stored_turns import StoredTurns
 from polycontext.polynomial.stores import Opened, Stored
+from polycontext.pressure import ContextProjector, ExtractiveSummariser
+from polycontext.pressure.extractive.kept import candidates_from_json, candidates_to_json
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS
 from tests.polynomial.session.faulty import FaultyStore, Living, seeded
@@ -165,3 +168,81 @@ def test_a_ledger_is_told_by_its_columns() -> None:
     assert again == newer
     assert again.tag("t4200", ResourceClass.REQUIRED) == newer.tag("t4200", ResourceClass.REQUIRED)
     assert Column.of(range(5)).changed_since(Column.of(())) == []
+
+
+LATELY = (
+    "Set the timeout of pump {n} to {m} s in src/pump{n}.py.",
+    "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check valve {m}.",
+    "From now on never restart pump {n}. Its id is QX{m}-{n}.",
+    'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use port {m} because of it.',
+)
+
+
+def talked(session: ContextSession, first: int, last: int) -> None:
+    """Say things of which a summariser has a lot to read: facts that change, demands, errors, plans."""
+    for number in range(first, last):
+        text = LATELY[number % 4].format(n=number % 7, m=number % 31)
+        session.add(Turn("user" if number % 2 == 0 else "assistant", text))
+        if number % 50 == 49:
+            call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": f'{{"path": "src/pump{number % 7}.py"}}'}}
+            session.add_assistant_turn(None, [call])
+            session.add_tool_turn(f"timeout = {number % 31}\nretries = {number}", tool_call_id="c")
+
+
+@pytest.mark.parametrize("summariser", [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)])
+def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
+    """A snapshot knows what the summariser has read: gists come out as without it, and no old turn is looked at for them."""
+
+    def session_of(conversation: Conversation | None = None) -> ContextSession:
+        made = ContextSession(600, counter=WORDS, projector=ContextProjector(summariser), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        if conversation is not None:
+            made._writer.store.append("session", 0, session.events(), {})
+            made._writer.conversation = conversation
+        return made
+
+    session = session_of()
+    empty = session.conversation
+    talked(session, 0, 500)
+    now, events = session.conversation, session.events()
+    snapshot = snapshot_of(empty, now)
+    reads: list[tuple[int, int]] = []
+
+    def turns(first: int, last: int) -> tuple[Turn, ...]:
+        reads.append((first, last))
+        return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))
+
+    there = restored(Opened([(now.revision, snapshot.piece)], snapshot.head, Stored((), {}, now.revision), turns), empty)
+    assert there == now
+    assert there is not None
+    known, found = now.past.remembered(), there.past.remembered()
+    assert known is not None
+    assert found is not None
+    assert found[:3] == known[:3]
+    assert candidates_to_json(found[3]) == candidates_to_json(known[3])
+    assert found[2] == now.past.batches.length, "what was read last is behind all that yielded"
+    replayed_one, restored_one = session_of(replay(events, empty)), session_of(there)
+    for each in (session, replayed_one, restored_one):
+        talked(each, 500, 620)
+        each.compress(0.2, query="which pump is stuck?")
+    assert restored_one.conversation == session.conversation == replayed_one.conversation
+
+
+def test_a_summariser_of_the_callers_own_reads_again() -> None:
+    """What it makes of turns is its own; the snapshot says nothing of it."""
+
+    class Own(ExtractiveSummariser):
+        """Be another one."""
+
+    session = ContextSession(600, counter=WORDS, projector=ContextProjector(Own()))
+    empty = session.conversation
+    talked(session, 0, 200)
+    assert session.conversation.past.remembered() is not None
+    assert orjson.loads(snapshot_of(empty, session.conversation).head)["read"] is None
+    assert empty.past.remembered() is None
+
+
+@pytest.mark.parametrize("text", [b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]", b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]"])  # fmt: skip
+def test_what_are_no_candidates_is_refused(text: bytes) -> None:
+    """By an error that a snapshot knows as its own."""
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        candidates_from_json(text)
