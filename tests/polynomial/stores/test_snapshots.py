@@ -19,6 +19,7 @@ from polycontext.polynomial.stores import Opened, Stored
 from polycontext.pressure import ContextProjector, ExtractiveSummariser
 from polycontext.pressure.extractive.kept import candidates_from_json, candidates_to_json
 from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Sources
 from tests.polynomial.conversations import WORDS
 from tests.polynomial.session.faulty import FaultyStore, Living, seeded
 from tests.polynomial.session.test_failing_stores import Caller
@@ -76,6 +77,8 @@ def test_a_snapshot_is_what_replaying_gives(seed: int) -> None:
     assert there.window.open_calls == wanted.window.open_calls
     assert there.window.linearity.stats() == wanted.window.linearity.stats()
     assert [turn.sources for turn in there.window.all_turns()] == [turn.sources for turn in wanted.window.all_turns()]
+    named = [[turn.sources.named for turn in each.window.all_turns() if isinstance(turn.sources, Sources)] for each in (there, wanted)]
+    assert named[0] == named[1]
     for turn in wanted.log:
         assert there.log.place(turn.resource_id) == wanted.log.place(turn.resource_id)
     later = replayed(snapped.events[since:], there)

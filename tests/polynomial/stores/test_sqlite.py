@@ -19,9 +19,10 @@ from polycontext.nodes.testing.store_contract import lived_events
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import TurnEvent
-from polycontext.polynomial.stores import SQLiteStore
+from polycontext.polynomial.stores import Snapshot, SQLiteStore
 from polycontext.polynomial.stores.sqlite_schema import STEPS
 from polycontext.pressure import ConflictError
+from polycontext.window import ContextItem
 from tests.polynomial.conversations import WORDS
 
 RELEASED = Path(__file__).parent / "released"
@@ -152,6 +153,7 @@ def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
             del session
             sys.exit(0)
         os.waitpid(child, 0)
+        print(os.path.exists(sys.argv[1] + "-wal"))
         session.add_user_turn("after")
         print([turn.text for turn in session.log()])
         session.close()
@@ -160,7 +162,7 @@ def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
     assert said[0].startswith("StoreError False ")
     assert "it was opened before this process was forked; legal: opening it anew here" in said[0]
     assert said[1].startswith("StoreBusyError True ")
-    assert said[2:] == ["['before', 'after']"]
+    assert said[2:] == ["True", "['before', 'after']"], "what was not brought into the database yet is still beside it"
     with opened(path) as session:
         assert [turn.text for turn in session.log()] == ["before", "after"]
 
@@ -241,9 +243,10 @@ def test_every_version_has_a_file() -> None:
         ("UPDATE events SET class = 2 WHERE number = 2", "event 2 is not what was written"),
         ("DELETE FROM texts WHERE content = 'yes'", "the words of event 2 are not what was written"),
         ("DELETE FROM events WHERE number = 2", "event 3 is missing|event 2 is missing"),
+        ("DELETE FROM events WHERE number = 3", "2 events are there of 3"),
         ("UPDATE companions SET body = '{}'", "companion 'notes' is not what was written|companion 'notes'"),
     ],
-    ids=["words", "class", "no words", "no event", "companion"],
+    ids=["words", "class", "no words", "no event", "no last event", "companion"],
 )
 def test_what_is_not_what_was_written_is_never_handed_out(damage: str, told: str, path: Path) -> None:
     """A row that has changed is an error that says so, and where to look for help."""
@@ -328,6 +331,53 @@ def test_threads_and_tasks_write_one_session(path: Path) -> None:
         list(threads.map(lambda number: session.add_user_turn(f"turn {number}"), range(200)))
         assert sorted(turn.text for turn in session.log()) == sorted(f"turn {number}" for number in range(200))
         assert session.revision == len(session.events())
+
+
+def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
+    """Whoever finds that the other has written goes on from the snapshot that is there."""
+    with opened(path) as one, opened(path) as other:
+        for number in range(450):
+            (one, other)[number // 150 % 2].add_user_turn(f"one {number}")
+            (other if number % 3 else one).add_user_turn(f"other {number}")
+        store = one._writer.store
+        assert isinstance(store, SQLiteStore)
+        found = store.opened("s")
+        assert found is not None
+        assert len(found.stored.events) < 300
+        assert len(found.pieces) >= 3
+        assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, "both know the newest"
+        with opened(path) as third:
+            assert third._writer._snapped.revision == found.pieces[-1][0]
+            assert third.revision == len(third.events())
+            assert [turn.text for turn in third.log()] == [turn.text for turn in max(one, other, key=lambda each: each.revision).log()]
+
+
+def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
+    """One that begins at 0 takes the place of all; one that goes on from the newest goes behind it; any other is not stored."""
+    store, events = SQLiteStore(path), lived_events()[:5]
+    for base, event in enumerate(events):
+        store.append("s", base, [event], {}, snapshot=Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head"))
+        found = store.opened("s")
+        assert found is not None
+        assert [revision for revision, _ in found.pieces] == ([1], [1, 2], [1, 2], [1, 2, 4], [5])[base]
+        assert len(found.stored.events) == (0, 0, 1, 0, 0)[base]
+    store.close()
+
+
+def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
+    """Where snapshots spare the reading of old turns, ids of items are known all the same."""
+    with opened(path) as session:
+        session.attach(ContextItem("x = 1", "code", id="ctx-900"))
+        for number in range(300):
+            session.add_user_turn(f"{number} is said")
+    code = """
+        import sys
+        from polycontext import ContextSession
+        from polycontext.window import ContextItem
+        with ContextSession.open(sys.argv[1], "s", max_tokens=1000) as session:
+            print(session._writer._snapped.revision > 0, ContextItem("y = 2", "code").id)
+    """
+    assert in_a_process(code, path).communicate(timeout=60)[0] == "True ctx-901\n"
 
 
 def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
