@@ -38,6 +38,10 @@ laws:
 strict *arguments:
     uv run --all-extras python -m tests.strict.loops {{ arguments }}
 
+# Kill writers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N].
+faults *arguments:
+    uv run --all-extras python -m tests.faults {{ arguments }}
+
 # Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
 mutants *arguments:
     uv run --all-extras --group mutation python .ci/mutants.py {{ arguments }}

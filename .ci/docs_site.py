@@ -25,6 +25,7 @@ CONTENTS = {
         "docs/project",
         "docs/summarisers",
         "docs/gists",
+        "docs/stores",
         "docs/saving",
         "docs/providers",
         "docs/epochs",

@@ -91,6 +91,14 @@ class Column(Generic[T]):
         rest = other.since(known << _SHIFT)
         return self.full[:known] == other.full and self.between(known << _SHIFT, other.length) == rest
 
+    def changed_since(self, older: "Column[T]") -> list[int]:
+        """Return the places of `older` at which another object stands here; chunks that both share are not looked into."""
+        parted = [chunk for chunk, (mine, theirs) in enumerate(zip(self.full, older.full, strict=False)) if mine is not theirs]
+        behind = range(min(len(self.full), len(older.full)) << _SHIFT, older.length)
+        spans = (range(chunk << _SHIFT, (chunk + 1) << _SHIFT) for chunk in parted)
+        places = chain(chain.from_iterable(spans), behind)
+        return [place for place in places if self[place] is not older[place]]
+
     def __getitem__(self, place: int) -> T:
         """Return the item at `place`, counted from 0; negative places are not known here."""
         from_end = place - self.length

@@ -4,6 +4,7 @@ A ledger that is lost or lowered at a compression loses the conversation at the
 next one. This one is a value: changing it returns another, the old one stays.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -158,6 +159,24 @@ class LinearityMap:
     def items(self) -> Iterator[tuple[str, Tag]]:
         """Iterate over ids and tags in the order they were tagged."""
         return self._store.items()
+
+    @classmethod
+    def of_columns(cls, ids: Sequence[str], tags: Sequence[Tag], whens: Iterable[datetime], *, promotions: int = 0, drops: int = 0) -> Self:
+        """Return the ledger of `ids`, each with what its tag says at its own time; the inverse of `columns_since`. Nothing is checked again."""
+        counts = Counter(tag.resource_class for tag in tags)
+        droppable, required, preserved = (counts[each] for each in ResourceClass)
+        return cls(
+            SharedStore.of_columns(ids, tags, whens),
+            LinearityStats(droppable, required, preserved, promotions, drops),
+        )
+
+    def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
+        """Return ids, what their tags say (whatever their own time) and when, from `place` on."""
+        return self._store.columns_since(place)
+
+    def changed_since(self, older: "LinearityMap") -> list[int]:
+        """Return the places among the ids of `older`, which this ledger goes on from, whose tag is another one here."""
+        return self._store.changed_since(older._store)  # noqa: SLF001 - of the same class
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""

@@ -57,6 +57,15 @@ class SharedStore:
         # Where else versions have an id whose place in one of them is known already; nearly always empty.
         self._further: dict[str, tuple[int, ...]] = {}
 
+    @classmethod
+    def of_columns(cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]) -> "SharedStore":
+        """Return the store of `ids` with what each tag says, and when; tags that say the same are one."""
+        store = cls(ids)
+        for kind in {id(kind): kind for kind in kinds}.values():
+            store._kind(kind)
+        store._kinds, store._whens = Column.of(kinds), Column.of(whens)
+        return store
+
     def find(self, resource_id: str) -> Tag | None:
         """Return the tag of `resource_id`, None for an unknown id."""
         place = self.place(resource_id)
@@ -85,6 +94,16 @@ class SharedStore:
     def items(self) -> Iterator[tuple[str, Tag]]:
         """Iterate over ids and their tags, in order."""
         return zip(self.ids, map(Tag.at, self._kinds, self._whens), strict=True)
+
+    def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
+        """Return ids, what their tags say, and when, from `place` on."""
+        return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
+
+    def changed_since(self, older: "SharedStore") -> list[int]:
+        """Return the places of `older` at which the tag is another one here; what both share is not looked into."""
+        kinds = self._kinds.changed_since(older._kinds)  # noqa: SLF001 - of the same class
+        whens = self._whens.changed_since(older._whens)  # noqa: SLF001
+        return sorted({*kinds, *whens})
 
     def append(self, resource_id: str, tag: Tag) -> "SharedStore":
         """Return the store in which a new id follows these."""

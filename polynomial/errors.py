@@ -72,6 +72,28 @@ class UnknownPathError(UnknownNameError):
 
 
 @define(slots=False, eq=False)
+class StoreError(CollaboratorError, OSError):
+    """Say that a store cannot do what it is asked: its disk is full, its file read-only, damaged, of another version, or closed.
+
+    `store` tells which, without any secret. What was to be stored is not, unless `problem` says that this is not known.
+    """
+
+    store: str
+    problem: str
+    legal: str
+
+    def __str__(self) -> str:
+        return f"{self.store}: {self.problem}; legal: {self.legal}"
+
+
+@define(slots=False, eq=False)
+class StoreBusyError(StoreError, TimeoutError):
+    """Say that another process holds the file of a store; `pid` is its number, None where that is not known."""
+
+    pid: int | None = None
+
+
+@define(slots=False, eq=False)
 class EngineError(CollaboratorError, RuntimeError):
     """Say that the live machine did not do what the table decided: a subclass or listener has changed it."""
 

@@ -66,6 +66,16 @@ class _Contents(NamedTuple):
     epoch: Epoch = FIRST_EPOCH
 
 
+class WindowFacts(NamedTuple):
+    """Hold what a window knows that does not follow from its turns and its ledger."""
+
+    serial: int
+    has_task: bool
+    constraint_tokens: int
+    turns_since_compression: int | None
+    epoch: Epoch
+
+
 class ContextWindow(StoreComonad[Turn | None]):
     """Hold what the model sees: the ``Store[Turn | None]`` of a conversation (docs/window.md, "A comonad with a focus").
 
@@ -208,6 +218,12 @@ class ContextWindow(StoreComonad[Turn | None]):
     def serial(self) -> int:
         """Return how many resource ids this window and its ancestors have given."""
         return self._contents.serial
+
+    @property
+    def facts(self) -> WindowFacts:
+        """Return what `restored` needs besides the turns and the ledger."""
+        old = self._contents
+        return WindowFacts(old.serial, old.has_task, old.constraint_tokens, old.turns_since_compression, old.epoch)
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
         """Tell whether both windows are one and the same but for the focus; O(1)."""
@@ -352,6 +368,20 @@ class ContextWindow(StoreComonad[Turn | None]):
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
             epoch=old.epoch if epoch is None else epoch,
+        )
+        return self._with(contents, contents.turns.length)
+
+    def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:
+        """Return the window of these rules in which `turns` stand, focus at the end; nothing is checked that was checked when they came in.
+
+        Law: ``w.restored(v.all_turns(), v.linearity, v.facts) == v`` for windows of the same rules.
+        """
+        contents = _Contents(
+            Column.of(turns),
+            Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
+            linearity,
+            open_calls(turns),
+            *facts,
         )
         return self._with(contents, contents.turns.length)
 

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from benchmarks.budget.caching import cache_rows
 from benchmarks.budget.row import Measure, Row, Scale
-from benchmarks.budget.sizes import agent_rows, import_rows, projection_rows, session_rows, store_rows, window_rows
+from benchmarks.budget.sizes import agent_rows, import_rows, projection_rows, session_rows, window_rows
+from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import peer_rows, served_rows, turn_rows
 from benchmarks.retention.command import progress
 

@@ -172,8 +172,3 @@ def agent_rows(scale: Scale) -> Iterator[Row]:
         "size check after that write": 200,
     }
     yield Row("AgentContext 100 KB", tuple(Found(name, found[name], most, " µs") for name, most in limits.items()))
-
-
-def store_rows(_: Scale) -> Iterator[Row]:
-    """Yield why a durable journal is not measured."""
-    yield Row("journal append, SQLite WAL", notes=("not measured: there is no store on SQLite yet; limit 1.3 x a bare durable commit",))

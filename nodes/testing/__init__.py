@@ -1,4 +1,4 @@
-"""What tests of conversations need: strategies for Hypothesis, and a runner for the laws; needs the extra `laws`.
+"""What tests of conversations need: strategies for Hypothesis, a runner for the laws, and the contract of session stores; needs the extra `laws`.
 
 Each strategy is biased towards the edges where context code breaks: empty conversations, one
 turn, open atoms, ids of calls that are used again, equal timestamps, hostile and
@@ -21,6 +21,7 @@ require("hypothesis", extra="laws", purpose="polycontext.nodes.testing")
 from polycontext.nodes.testing.law_inputs import for_parameter, inputs_of
 from polycontext.nodes.testing.law_runner import Counterexample, Verdict, all_laws, run_law
 from polycontext.nodes.testing.machines import agents, lenses, machine_inputs, sessions
+from polycontext.nodes.testing.store_contract import STORE_CHECKS
 from polycontext.nodes.testing.structures import ledgers, stores
 from polycontext.nodes.testing.talk import (
     ANY_TEXT,
@@ -53,6 +54,7 @@ __all__ = [
     "FAST",
     "HOSTILE_TEXTS",
     "PROSE",
+    "STORE_CHECKS",
     "TARGETS",
     "TEXTS",
     "Counterexample",

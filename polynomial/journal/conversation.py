@@ -56,6 +56,8 @@ class Conversation:
 def evolve(conversation: Conversation, event: Event) -> Conversation:
     """Return the conversation after `event`, as recorded.
 
+    What gists stand for may be told by ranges of places, as it is written down.
+
     Raises:
         InvalidDataError: no conversation could have taken `event` here; names its number, and what would be legal.
 
@@ -63,6 +65,10 @@ def evolve(conversation: Conversation, event: Event) -> Conversation:
     """
     place = f"$.events[{conversation.revision}]"
     try:
+        if type(event) is CompressEvent and event.is_told:
+            from polycontext.polynomial.journal.named_sources import retold  # noqa: PLC0415 - for what was read from a store
+
+            event = retold(event, conversation.window)
         _check_target(conversation.state, event)
         return conversation.after(event, _window_after(conversation, event))
     except InvalidDataError as unfit:

@@ -37,6 +37,16 @@ class CompressEvent:
     edit: Edit
     at: datetime
 
+    @property
+    def is_told(self) -> bool:
+        """Tell whether what a gist stands for is still the ranges that were read, see `named_sources`."""
+        return any(is_told(turn) for splice in self.edit.splices for turn in splice.turns)
+
+
+def is_told(turn: Turn) -> bool:
+    """Tell whether the sources of a gist are still the ranges that were read, see `named_sources`."""
+    return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple
+
 
 @frozen
 class RecallEvent:

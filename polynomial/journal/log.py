@@ -6,10 +6,10 @@ hint, which the turns themselves confirm. So a turn that was appended to a log t
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, islice
-from typing import Self, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from attrs import define, field
 
@@ -18,6 +18,9 @@ from polycontext.linearity.shared_store import number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.items.attachment import attachment_of
+
+if TYPE_CHECKING:
+    from polycontext.polynomial.journal.stored_turns import StoredTurns
 
 _FEW_RUNS, _TURNS_A_RUN = 64, 16
 _CHUNK = 64
@@ -39,6 +42,29 @@ class Log(Sequence[Turn]):
     """For ids with rising numbers: from which number on, and how far it is ahead of the place."""
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
+    _first: "StoredTurns | None" = None
+    """Turns before all others that a store holds, and that are read when they are looked at."""
+
+    @classmethod
+    def stored(cls, turns: "StoredTurns", ids: Iterable[str], items: Mapping[str, int]) -> "Log":
+        """Return the log of turns that a store holds; `ids` are theirs, `items` the places of those that attached a context item first."""
+        log = cls((), (), (), {}, dict(items))
+        runs: tuple[tuple[int, int], ...] = ()
+        for place, resource_id in enumerate(ids):
+            log._runs = runs
+            more = log._runs_with(resource_id, place)
+            if more is None:
+                log._places[resource_id] = place
+            else:
+                runs = more
+        for item_id in items:
+            ITEM_IDS.skip_past(item_id)
+        return cls((), (), runs, log._places, log._items, turns)
+
+    @property
+    def items(self) -> Mapping[str, int]:
+        """Return where context items were attached first, by their ids: a hint, as versions share it."""
+        return self._items
 
     def append(self, turn: Turn) -> "Log":
         """Return the log with an accepted turn behind the others."""
@@ -54,8 +80,8 @@ class Log(Sequence[Turn]):
             ITEM_IDS.skip_past(attachment.id)
         tail = (*self._tail, turn)
         if len(tail) < _CHUNK:
-            return Log(self._chunks, tail, runs, self._places, self._items)
-        return Log((*self._chunks, tail), (), runs, self._places, self._items)
+            return Log(self._chunks, tail, runs, self._places, self._items, self._first)
+        return Log((*self._chunks, tail), (), runs, self._places, self._items, self._first)
 
     def _runs_with(self, resource_id: str, place: int) -> tuple[tuple[int, int], ...] | None:
         """Return the runs by which `resource_id` is found at `place`, None where its number says nothing."""
@@ -128,14 +154,18 @@ class Log(Sequence[Turn]):
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(index)
+        if self._first is not None:
+            if place < len(self._first):
+                return self._first[place]
+            place -= len(self._first)
         chunk, offset = divmod(place, _CHUNK)
         return self._chunks[chunk][offset] if chunk < len(self._chunks) else self._tail[offset]
 
     def __iter__(self) -> Iterator[Turn]:
-        return chain(chain.from_iterable(self._chunks), self._tail)
+        return chain(self._first or (), chain.from_iterable(self._chunks), self._tail)
 
     def __len__(self) -> int:
-        return len(self._chunks) * _CHUNK + len(self._tail)
+        return (len(self._first) if self._first is not None else 0) + len(self._chunks) * _CHUNK + len(self._tail)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -13,8 +13,8 @@ from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import check_text
-from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent
-from polycontext.window import Turn
+from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, is_told
+from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 
 _LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
@@ -52,6 +52,15 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
             raise InvalidDataError(f"$.events[{number}]{error.path}", error.what, error.legal) from None
 
 
+def retold(event: CompressEvent, window: ContextWindow) -> CompressEvent:
+    """Return the compression of `window` with what its gists stand for: they were made of what stands there.
+
+    Raises:
+        InvalidDataError: a gist names a range of places that were not given yet.
+    """
+    return _Places(window.linearity, {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources}).compressed(event)
+
+
 @define
 class _Places:
     """Know the ids given so far, in the order in which a ledger has them, and what the gists among them stand for."""
@@ -61,16 +70,16 @@ class _Places:
 
     def read(self, event: Event) -> Event:
         if isinstance(event, TurnEvent):
-            if _is_told(event.turn):
+            if is_told(event.turn):
                 raise InvalidDataError(".turn.sources", "ranges on a turn that came in", "ids")
             self._given(event.turn)
         elif isinstance(event, CompressEvent):
-            return self._compressed(event)
+            return self.compressed(event)
         return event
 
-    def _compressed(self, event: CompressEvent) -> CompressEvent:
+    def compressed(self, event: CompressEvent) -> CompressEvent:
         splices = event.edit.splices
-        if any(map(_is_told, chain.from_iterable(splice.turns for splice in splices))):
+        if event.is_told:
             # What they stand for was there before this event: no gist of it can name another.
             splices = tuple(evolve(splice, turns=tuple(map(self._with_sources, splice.turns))) for splice in splices)
             event = evolve(event, edit=evolve(event.edit, splices=splices))
@@ -80,7 +89,7 @@ class _Places:
         return event
 
     def _with_sources(self, turn: Turn) -> Turn:
-        if not _is_told(turn):
+        if not is_told(turn):
             return turn
         ids, done = self.ledger.ids, 0
         ranges = cast("tuple[tuple[int, int], ...]", turn.sources)
@@ -103,8 +112,3 @@ class _Places:
 
 def _is_range(value: object) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(type(each) is int for each in value)  # noqa: PLR2004 - two ends
-
-
-def _is_told(turn: Turn) -> bool:
-    """Tell whether sources are still the ranges that were read."""
-    return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple

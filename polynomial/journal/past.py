@@ -3,7 +3,7 @@
 It is derived: replaying the journal gives it again. What a summariser has read is only remembered, never kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -33,12 +33,12 @@ Batch = tuple[int, tuple[str, ...]]
 class _Memory:
     """Remember the candidates after the newest batches; replaced as a whole, so that a race costs one reading and nothing else."""
 
-    entries: tuple[tuple[object, "Candidates"], ...] = ()
+    entries: tuple[tuple[tuple[object, int, int], "Candidates"], ...] = ()
 
     def find(self, key: object) -> "Candidates | None":
         return next((candidates for known, candidates in self.entries if known == key), None)
 
-    def keep(self, key: object, candidates: "Candidates") -> None:
+    def keep(self, key: tuple[object, int, int], candidates: "Candidates") -> None:
         self.entries = (*self.entries[1 - _REMEMBERED :], (key, candidates))
 
     # What can be read again neither travels nor is copied.
@@ -57,6 +57,28 @@ class Past:
         """Return the past after a compression of `window` by `edit`."""
         ids = yielding(window, edit)
         return Past(self.batches.appended((hash((self._key, ids)), ids)), self._memory) if ids else self
+
+    @classmethod
+    def of(cls, batches: Iterable[tuple[str, ...]]) -> "Past":
+        """Return the past in which these ids yielded together, batch by batch."""
+        key, known = 0, list[Batch]()
+        for ids in batches:
+            key = hash((key, ids))
+            known.append((key, ids))
+        return cls(Column.of(known))
+
+    def remembered(self) -> "tuple[object, int, int, Candidates] | None":
+        """Return what was read last: by which summariser, about how many tokens of it, the batches that it is behind, and what."""
+        first = max(0, self.batches.length - _REMEMBERED)
+        newest = {key: place for place, (key, _) in enumerate(self.batches.since(first), first + 1)}
+        for (summariser, most, key), candidates in reversed(self._memory.entries):
+            if key in newest:
+                return summariser, most, newest[key], candidates
+        return None
+
+    def remember(self, summariser: object, most: int, batches: int, candidates: "Candidates") -> None:
+        """Know, as if it had been read, what `remembered` returned of this past."""
+        self._memory.keep((summariser, most, self.batches[batches - 1][0]), candidates)
 
     @property
     def _key(self) -> int:

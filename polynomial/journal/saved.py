@@ -12,24 +12,22 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
-from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
+from polycontext.linearity.codec import json_object, structured, to_text
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.earlier_turns import upgraded
 from polycontext.polynomial.journal.events import Event
-from polycontext.polynomial.journal.named_sources import read_sources, with_sources, written_sources
+from polycontext.polynomial.journal.named_sources import with_sources
+from polycontext.polynomial.journal.rows import CONVERTER
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, Reach, Signals, Threshold
+from polycontext.pressure import AdaptiveThreshold, FixedThreshold, Reach, Signals, Threshold
 from polycontext.pressure.threshold import NO_SIGNALS
-from polycontext.window import Part, Splice, TiktokenCounter, TokenCounter, ToolCall, Turn
+from polycontext.window import TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens.tiktoken_counter import SHA256
 
 SCHEMA = 4
 CUSTOM = "custom"
-_CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
-_CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
-_CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
 _THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
 
 
@@ -110,7 +108,7 @@ class SavedSession:
 
     def to_text(self) -> str:
         """Return the JSON text."""
-        return to_text(_CONVERTER, self)
+        return to_text(CONVERTER, self)
 
     @classmethod
     def from_text(cls, text: str | bytes) -> Self:
@@ -124,7 +122,7 @@ class SavedSession:
             data = _of_schema_3(data)
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
-        saved = structured(_CONVERTER, data, cls, legal="what to_json wrote")
+        saved = structured(CONVERTER, data, cls, legal="what to_json wrote")
         return evolve(saved, events=list(with_sources(saved.events)))
 
     def loaded_counter(self) -> TokenCounter:

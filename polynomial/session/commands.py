@@ -73,7 +73,8 @@ Command = Add | Attach | Compress | Clear | Recall | Promote | Together
 
 @frozen
 class Asked:
-    """Hold a command with its moment; the core reads no clock."""
+    """Hold a command with its moment (the core reads no clock), and the key under which it happens once, however often it is asked."""
 
     command: Command
     at: datetime
+    key: str | None = None

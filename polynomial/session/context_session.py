@@ -6,7 +6,7 @@ Reading never changes anything and never waits.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import orjson
 from attrs import evolve
@@ -19,17 +19,18 @@ from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, Compress, Oversize, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of
+from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
+from polycontext.polynomial.session.kept import KeptSession, When
 from polycontext.polynomial.session.options import (
     check_plugins,
     check_policy,
     check_rules,
     check_tools,
+    checked_key,
     require,
     room_of,
     whole_number,
 )
-from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
@@ -56,7 +57,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ContextSession(ReadableSession):
+class ContextSession(KeptSession):
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
@@ -75,8 +76,9 @@ class ContextSession(ReadableSession):
         listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
         store, session_id: where the session is kept, by default in memory; one that is there already goes on.
 
-    Safe under threads, tasks and event loops: one writer at a time. A writer that names the revision
-    it has seen gets a `ConflictError` if it is stale. Each write has a twin for tasks, with an a before its name.
+    Safe under threads, tasks and event loops: one writer at a time. A write that names the `expected_revision` gets a
+    `ConflictError` if that is stale; one with an `idempotency_key` happens once, however often it is asked for. Each write has a twin
+    for tasks, with an a before its name.
 
     Raises:
         InvalidOptionError: an option is out of its range. UnknownNameError: no such model or provider.
@@ -179,6 +181,7 @@ class ContextSession(ReadableSession):
         expected_revision: int | None = None,
         *,
         oversize: Oversize = "error",
+        idempotency_key: str | None = None,
     ) -> ContextOutput:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
@@ -192,7 +195,7 @@ class ContextSession(ReadableSession):
             ContextOverflowError: a user or system turn could not fit even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
-        return self._write(added(turn, resource_class, oversize), expected_revision)
+        return self._write(added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key)
 
     def extend(
         self,
@@ -200,7 +203,7 @@ class ContextSession(ReadableSession):
         provider: Provider | str = AUTO,
         *,
         oversize: Oversize = "error",
-        expected_revision: int | None = None,
+        **when: Unpack[When],
     ) -> ContextOutput:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
@@ -215,13 +218,13 @@ class ContextSession(ReadableSession):
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return self._write(all_added(self.conversation, messages, provider, oversize), expected_revision)
+        return self._write(all_added(self.conversation, messages, provider, oversize), **when)
 
     def add_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", expected_revision: int | None = None
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", **when: Unpack[When]
     ) -> ContextOutput:
         """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
-        return self.extend([message], provider, oversize=oversize, expected_revision=expected_revision)  # type: ignore[list-item]
+        return self.extend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
 
     def attach(
         self,
@@ -229,7 +232,7 @@ class ContextSession(ReadableSession):
         resource_class: ResourceClass | str | None = None,
         *,
         source: str | None = None,
-        expected_revision: int | None = None,
+        **when: Unpack[When],
     ) -> ContextOutput:
         """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
 
@@ -242,26 +245,33 @@ class ContextSession(ReadableSession):
             PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
-        return self._write(attached(item, source, resource_class), expected_revision)
+        return self._write(attached(item, source, resource_class), **when)
 
-    def send_message(self, content: str, items: Items = (), *, expected_revision: int | None = None) -> ContextOutput:
+    def send_message(self, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
-        return self._write(self._message(content, items), expected_revision)
+        return self._write(self._message(content, items), **when)
 
-    def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
+    def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
         """Compress to a target pressure (default: the threshold's low mark); the output reports what it did.
 
         Raises:
             FloorError: the projector's fulfilment would take an atom below the floor of its class.
             InvalidOptionError: `target` is no number from 0 to 1.
         """
-        return self._write(Compress(target, query), expected_revision)
+        return self._write(Compress(target, query), **when)
 
-    def clear(self, *, expected_revision: int | None = None) -> ContextOutput:
+    def close_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
+        """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
+
+        For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
+        """
+        return self._write(closing(self.conversation, reason), **when)
+
+    def clear(self, **when: Unpack[When]) -> ContextOutput:
         """Forget the view; log and ledger keep all."""
-        return self._write(Clear(), expected_revision)
+        return self._write(Clear(), **when)
 
-    def recall(self, resource_ids: str | Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
 
         Raises:
@@ -269,20 +279,18 @@ class ContextSession(ReadableSession):
             ContextOverflowError: the window would be pressured again at once.
             IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
         """
-        return self._write(Recall(checked_ids(resource_ids)), expected_revision)
+        return self._write(Recall(checked_ids(resource_ids)), **when)
 
-    def promote(
-        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", expected_revision: int | None = None
-    ) -> ContextOutput:
+    def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> ContextOutput:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        return self._write(Promote(resource_id, class_of(resource_class), rationale), expected_revision)
+        return self._write(Promote(resource_id, class_of(resource_class), rationale), **when)
 
-    def pin(self, resource_id: str, why: str = "", *, expected_revision: int | None = None) -> ContextOutput:
+    def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
         """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
 
         Raises:
@@ -290,7 +298,7 @@ class ContextSession(ReadableSession):
         """
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
             return self.output
-        return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, expected_revision=expected_revision)
+        return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
 
     def signal(self, signals: Signals) -> None:
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
@@ -308,7 +316,7 @@ class ContextSession(ReadableSession):
 
     def save(self) -> None:
         """Save the companions as they are now, without an input."""
-        self._write(Together(()), None)
+        self._write(Together(()))
 
     # --- writing, for tasks ---------------------------------------------------------
 
@@ -335,9 +343,12 @@ class ContextSession(ReadableSession):
         expected_revision: int | None = None,
         *,
         oversize: Oversize = "error",
+        idempotency_key: str | None = None,
     ) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; see `add`."""
-        return await self._awrite(added(turn, resource_class, oversize), expected_revision)
+        return await self._awrite(
+            added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key
+        )
 
     async def aextend(
         self,
@@ -345,16 +356,16 @@ class ContextSession(ReadableSession):
         provider: Provider | str = AUTO,
         *,
         oversize: Oversize = "error",
-        expected_revision: int | None = None,
+        **when: Unpack[When],
     ) -> ContextOutput:
         """Take several turns in as one commit; see `extend`."""
-        return await self._awrite(all_added(self.conversation, messages, provider, oversize), expected_revision)
+        return await self._awrite(all_added(self.conversation, messages, provider, oversize), **when)
 
     async def aadd_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", expected_revision: int | None = None
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", **when: Unpack[When]
     ) -> ContextOutput:
         """Take one message in; see `add_message`."""
-        return await self.aextend([message], provider, oversize=oversize, expected_revision=expected_revision)  # type: ignore[list-item]
+        return await self.aextend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
 
     async def aattach(
         self,
@@ -362,44 +373,46 @@ class ContextSession(ReadableSession):
         resource_class: ResourceClass | str | None = None,
         *,
         source: str | None = None,
-        expected_revision: int | None = None,
+        **when: Unpack[When],
     ) -> ContextOutput:
         """Add a context item as one user turn; see `attach`."""
-        return await self._awrite(attached(item, source, resource_class), expected_revision)
+        return await self._awrite(attached(item, source, resource_class), **when)
 
-    async def asend_message(self, content: str, items: Items = (), *, expected_revision: int | None = None) -> ContextOutput:
+    async def asend_message(self, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Attach items and add what the user says of them; see `send_message`."""
-        return await self._awrite(self._message(content, items), expected_revision)
+        return await self._awrite(self._message(content, items), **when)
 
-    async def acompress(
-        self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
-    ) -> ContextOutput:
+    async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
         """Compress without blocking on the summariser; see `compress`."""
-        return await self._awrite(Compress(target, query), expected_revision)
+        return await self._awrite(Compress(target, query), **when)
 
-    async def aclear(self, *, expected_revision: int | None = None) -> ContextOutput:
+    async def aclose_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
+        """End every call that waits for its result; see `close_open_calls`."""
+        return await self._awrite(closing(self.conversation, reason), **when)
+
+    async def aclear(self, **when: Unpack[When]) -> ContextOutput:
         """Forget the view; see `clear`."""
-        return await self._awrite(Clear(), expected_revision)
+        return await self._awrite(Clear(), **when)
 
-    async def arecall(self, resource_ids: str | Iterable[str], *, expected_revision: int | None = None) -> ContextOutput:
+    async def arecall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
         """Raise atoms back to VERBATIM; see `recall`."""
-        return await self._awrite(Recall(checked_ids(resource_ids)), expected_revision)
+        return await self._awrite(Recall(checked_ids(resource_ids)), **when)
 
     async def apromote(
-        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", expected_revision: int | None = None
+        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
     ) -> ContextOutput:
         """Raise the class of a turn; see `promote`."""
-        return await self._awrite(Promote(resource_id, class_of(resource_class), rationale), expected_revision)
+        return await self._awrite(Promote(resource_id, class_of(resource_class), rationale), **when)
 
-    async def apin(self, resource_id: str, why: str = "", *, expected_revision: int | None = None) -> ContextOutput:
+    async def apin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
         """Keep a turn word for word; see `pin`."""
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
             return self.output
-        return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, expected_revision=expected_revision)
+        return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
 
     async def asave(self) -> None:
         """Save the companions as they are now; see `save`."""
-        await self._awrite(Together(()), None)
+        await self._awrite(Together(()))
 
     # --- handing out -----------------------------------------------------------------
 
@@ -493,7 +506,7 @@ class ContextSession(ReadableSession):
         if store is not None:
             # Only what has been replayed goes into a store.
             store.append(session_id, 0, saved.events, saved.companions)
-            session._writer.store = store
+            session._writer.keep_in(store)
         return session
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
@@ -511,8 +524,9 @@ class ContextSession(ReadableSession):
     def _message(self, content: str, items: Items) -> Together:
         return Together((*all_attached(items), Add(self._turn(Role.USER, content))))
 
-    def _write(self, command: Command, expected_revision: int | None) -> ContextOutput:
-        return self._writer.write(Asked(command, self._clock()), expected_revision)
+    def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
+        return self._writer.write(Asked(command, self._clock(), checked_key(when.get("idempotency_key"))), when.get("expected_revision"))
 
-    async def _awrite(self, command: Command, expected_revision: int | None) -> ContextOutput:
-        return await self._writer.awrite(Asked(command, self._clock()), expected_revision)
+    async def _awrite(self, command: Command, **when: Unpack[When]) -> ContextOutput:
+        asked = Asked(command, self._clock(), checked_key(when.get("idempotency_key")))
+        return await self._writer.awrite(asked, when.get("expected_revision"))

@@ -22,7 +22,6 @@ from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_bud
 from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
-from polycontext.polynomial.session.recall import recall_edit
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading
@@ -59,7 +58,8 @@ class Decision:
         return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()))
 
     def _repaired(self) -> Iterator[str]:
-        return (event.turn.resource_id for event in self.events if isinstance(event, TurnEvent) and is_opening(event.turn))
+        came = (event.turn for event in self.events if isinstance(event, TurnEvent))
+        return (turn.resource_id for turn in came if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")))
 
 
 Deciding = Generator[Wanted, Fulfilment, "Draft"]
@@ -143,6 +143,8 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
             return draft.take(ContextInput.clear())
         case Recall():
             draft.check_direction(InputKind.RECALL)
+            from polycontext.polynomial.session.recall import recall_edit  # noqa: PLC0415 - for those who recall
+
             edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
             return draft.take(ContextInput.recall(edit)) if edit.splices else draft
         case Promote():

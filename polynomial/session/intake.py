@@ -65,6 +65,19 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     return Together(tuple(Add(turn, oversize=_checked(oversize)) for turn in turns))
 
 
+def closing(conversation: Conversation, reason: object) -> Together:
+    """Return the command that ends every open call with a marked result, which says why there is none.
+
+    Raises:
+        InvalidOptionError: `reason` is no text.
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidOptionError("reason", reason, "a text that says why there is no result, such as 'the process was stopped'")
+    said = f"[no result: {reason.strip()}]"
+    calls = conversation.window.open_calls
+    return Together(tuple(Add(Turn(Role.TOOL, said, tool_call_id=call, metadata={"repaired": True})) for call in calls))
+
+
 def _checked(oversize: Oversize) -> Oversize:
     if oversize not in ("error", "cut"):
         raise InvalidOptionError("oversize", oversize, "'error' or 'cut'")

@@ -112,7 +112,8 @@ def _given(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str,
 
 def _is_task(log: Log, turn: Turn) -> bool:
     said = (each for each in log if each.role is Role.USER and not is_opening(each) and attachment_of(each) is None)
-    return next(said, None) is turn
+    first = next(said, None)
+    return first is not None and first.resource_id == turn.resource_id
 
 
 def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:

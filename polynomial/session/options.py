@@ -14,6 +14,8 @@ from polycontext.window.providers.wire import as_provider
 if TYPE_CHECKING:
     from polycontext.window.model_profiles import ModelProfile
 
+_LONGEST_KEY = 200
+
 
 class Room(NamedTuple):
     """Where requests have room: the budget, what of it the reply needs, who counts, in whose format they go out."""
@@ -132,3 +134,10 @@ def check_plugins(*, classifier: object, clock: object, store: object, listeners
     require("listeners", listeners, fits, "a list of objects that the live machine calls")
     require("session_id", session_id, isinstance(session_id, str) and bool(session_id), "a text that is not empty")
     require("auto", auto, isinstance(auto, bool), "True or False")
+
+
+def checked_key(key: object) -> str | None:
+    """Return the key of a command, None where it has none; raise `InvalidOptionError` for what is no key."""
+    fits = key is None or (isinstance(key, str) and key.isprintable() and 0 < len(key) <= _LONGEST_KEY)
+    require("idempotency_key", key, fits, f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command")
+    return key if isinstance(key, str) else None

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import pressure_of
-from polycontext.window import ContextItem, ContextWindow, Epoch, Turn
+from polycontext.window import ContextItem, ContextWindow, Epoch, ToolCall, Turn
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.looking import Explained
@@ -44,6 +44,16 @@ class ReadableSession:
     def window(self) -> ContextWindow:
         """Return the window, focused on the last turn; immutable."""
         return self.conversation.window
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls of the last atom that have no result yet, in their order: what a writer left that is gone.
+
+        Make them again, or end them by `close_open_calls`.
+        """
+        waiting, turns = self.window.open_calls, self.window.all_turns()
+        calls = next((turn.tool_calls for turn in reversed(turns) if turn.tool_calls), ()) if waiting else ()
+        return tuple(call for call in calls if call.id in waiting)
 
     @property
     def pressure(self) -> float:
@@ -89,8 +99,13 @@ class ReadableSession:
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
-        stored = self._writer.store.load(self._writer.session_id, after)
-        return tuple(stored.events[: max(0, self.revision - after)])
+        revision = self.revision
+        events = self._writer.store.load(self._writer.session_id, after).events
+        if any(isinstance(event, CompressEvent) and event.is_told for event in events):
+            from polycontext.polynomial.journal.named_sources import with_sources  # noqa: PLC0415 - for what was read from a file
+
+            events = tuple(with_sources(self._writer.store.load(self._writer.session_id).events))[after:]
+        return tuple(events[: max(0, revision - after)])
 
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, whatever became of it in the view."""

@@ -26,14 +26,14 @@ from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.session.commands import Asked
 from polycontext.polynomial.session.decide import Decision, Wanted, decide
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, Stored
+from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.window import ContextWindow
 
 TRIES = 64
 """How often a writer decides again because others were first, before it says so."""
 
-_TRAVELS = ("conversation", "policy", "session_id", "companions", "store")
+_TRAVELS = ("conversation", "policy", "session_id", "companions", "store", "_snapped")
 _LOG = logging.getLogger("polycontext.session")
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", default=())
 
@@ -55,13 +55,13 @@ class Writer:
     def __init__(
         self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str, listeners: Sequence[object]
     ) -> None:
-        self.conversation = conversation
+        self.conversation = self._snapped = conversation
         self.policy = policy
-        self.store = store
+        self.keep_in(store)
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
         self._open(listeners)
-        self._catch_up(store.load(session_id))
+        self._load()
         if listeners:
             _ = self.machine
 
@@ -88,7 +88,15 @@ class Writer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name in _TRAVELS:
             setattr(self, name, state[name])
+        self.keep_in(self.store)
         self._open(())
+
+    def keep_in(self, store: SessionStore) -> None:
+        """Write to `store` from now on, which has all that is stored so far."""
+        self.store = store
+        # Asked once: to look at a protocol takes as long as to write a row.
+        self._snapshots = store if isinstance(store, SnapshotStore) else None
+        self._async = store if isinstance(store, AsyncSessionStore) else None
 
     # --- writing ---------------------------------------------------------------
 
@@ -103,9 +111,11 @@ class Writer:
         try:
             with self._turnstile:
                 for _ in range(TRIES):
+                    if asked.key is not None and self._has_happened(asked.key):
+                        return self._as_it_is()
                     base = self._base(expected_revision)
                     decision = self._decided(decide(base, asked, self.policy), base)
-                    if decision is not None and self._stored(base, decision):
+                    if decision is not None and self._stored(base, decision, asked.key):
                         return _told(decision.output)
             raise self._outrun()
         except CallerError as error:
@@ -120,9 +130,11 @@ class Writer:
         try:
             async with self._one_task():
                 for _ in range(TRIES):
+                    if asked.key is not None and await asyncio.to_thread(self._has_happened, asked.key):
+                        return self._as_it_is()
                     base = self._base(expected_revision)
                     decision = await self._adecided(decide(base, asked, self.policy), base)
-                    if decision is not None and await self._astored(base, decision):
+                    if decision is not None and await self._astored(base, decision, asked.key):
                         return _told(decision.output)
             raise self._outrun()
         except CallerError as error:
@@ -165,30 +177,54 @@ class Writer:
 
     # --- storing, then being -----------------------------------------------------
 
-    def _stored(self, base: Conversation, decision: Decision) -> bool:
+    def _stored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
         """Store a decision and become it; False where the store has more than was known, which is known then."""
         companions = self._changed_companions(base)
         if decision.events or companions:
+            options = self._options(decision, key)
             try:
-                self.store.append(self.session_id, decision.base, decision.events, companions)
+                self.store.append(self.session_id, decision.base, decision.events, companions, **options)
             except ConflictError as refused:
                 self._catch_up(self.store.load(self.session_id, base.revision), base.revision, refused)
                 return False
-            self._become(base, decision, companions)
+            self._become(base, decision, companions, snapped="snapshot" in options)
         return True
 
-    async def _astored(self, base: Conversation, decision: Decision) -> bool:
-        if not isinstance(self.store, AsyncSessionStore):
-            return self._stored(base, decision)
+    async def _astored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
+        if self._async is None:
+            return self._stored(base, decision, key)
         companions = self._changed_companions(base)
         if decision.events or companions:
+            options = self._options(decision, key)
             try:
-                await self.store.aappend(self.session_id, decision.base, decision.events, companions)
+                await self._async.aappend(self.session_id, decision.base, decision.events, companions, **options)
             except ConflictError as refused:
-                self._catch_up(await self.store.aload(self.session_id, base.revision), base.revision, refused)
+                self._catch_up(await self._async.aload(self.session_id, base.revision), base.revision, refused)
                 return False
-            self._become(base, decision, companions)
+            self._become(base, decision, companions, snapped="snapshot" in options)
         return True
+
+    def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
+        """Return what is stored with a decision besides: the key of its command, and from time to time a snapshot, where the store keeps any."""
+        options: dict[str, Any] = {} if key is None else {"key": key}
+        if self._snapshots is None:
+            return options
+        from polycontext.polynomial.journal.snapshots import due, snapshot_of  # noqa: PLC0415 - for stores that keep them
+
+        return {**options, "snapshot": snapshot_of(self._snapped, decision.after)} if due(self._snapped, decision.after) else options
+
+    def _has_happened(self, key: str) -> bool:
+        """Tell whether the command of that key is stored; then its effects are known from here on."""
+        revision = self.store.committed(self.session_id, key)
+        if revision is None:
+            return False
+        after = self.conversation.revision
+        if revision > after:
+            self._catch_up(self.store.load(self.session_id, after), after)
+        return True
+
+    def _as_it_is(self) -> ContextOutput:
+        return ContextOutput(self.conversation.window, self.conversation.state)
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
         if not self.companions:
@@ -196,9 +232,11 @@ class Writer:
         now = {name: written(companion.to_data(), name) for name, companion in self.companions.items()}
         return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
-    def _become(self, base: Conversation, decision: Decision, companions: Mapping[str, str]) -> None:
+    def _become(self, base: Conversation, decision: Decision, companions: Mapping[str, str], *, snapped: bool) -> None:
         after = evolve(decision.after, companions={**base.companions, **companions}) if companions else decision.after
         with self._publishing:
+            if snapped:
+                self._snapped = decision.after
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
             if self.conversation is base:
                 self.conversation = after
@@ -207,6 +245,19 @@ class Writer:
                 for step, event in zip(decision.steps, decision.events, strict=True):
                     self._follow(step, event)
 
+    def _load(self) -> None:
+        """Become what the store has: from its newest snapshot on where it keeps any."""
+        known = None
+        if self._snapshots is not None and (opened := self._snapshots.opened(self.session_id)) is not None:
+            from polycontext.polynomial.journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
+
+            known = restored(opened, self.conversation)
+            if known is not None:
+                self.conversation = self._snapped = known
+                return self._catch_up(opened.stored, known.revision)
+        # A snapshot that cannot be read is none to go on from.
+        return self._catch_up(evolve(self.store.load(self.session_id), snapshot=0))
+
     def _catch_up(self, stored: Stored, after: int = 0, refused: ConflictError | None = None) -> None:
         """Become what the store has: events of other writers are replayed strictly, and the live machine follows them too."""
         if refused is not None and not stored.events:
@@ -214,6 +265,8 @@ class Writer:
         with self._publishing:
             for event in stored.events[max(0, self.conversation.revision - after) :]:
                 before, self.conversation = self.conversation, after_event(self.conversation, event)
+                if self.conversation.revision == stored.snapshot:
+                    self._snapped = self.conversation
                 self._follow(Step.recorded(input_of(event), before.window, self.policy, self.conversation.window, event.state), event)
             # What was loaded may be older than what another writer has published since.
             if stored.companions and self.conversation.revision == after + len(stored.events):

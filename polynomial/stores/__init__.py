@@ -1,6 +1,35 @@
-"""Where sessions are kept: one protocol, and the store that lives as long as its process."""
+"""Where sessions are kept: one protocol, the store that lives as long as its process, and the one in a SQLite file."""
+
+from typing import TYPE_CHECKING, Any
 
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, Stored
+from polycontext.polynomial.stores.session_store import AsyncSessionStore, Opened, SessionStore, Snapshot, SnapshotStore, Stored
 
-__all__ = ["AsyncSessionStore", "InMemoryStore", "SessionStore", "Stored"]
+if TYPE_CHECKING:
+    from polycontext.polynomial.journal.rows import event_from_json, event_to_json
+    from polycontext.polynomial.stores.sqlite import SQLiteStore
+
+__all__ = [
+    "AsyncSessionStore",
+    "InMemoryStore",
+    "Opened",
+    "SQLiteStore",
+    "SessionStore",
+    "Snapshot",
+    "SnapshotStore",
+    "Stored",
+    "event_from_json",
+    "event_to_json",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SQLiteStore":
+        from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - for those who keep sessions in a file
+
+        return SQLiteStore
+    if name in ("event_from_json", "event_to_json"):
+        from polycontext.polynomial.journal import rows  # noqa: PLC0415 - for those who write a store
+
+        return getattr(rows, name)
+    raise AttributeError(name)

@@ -1,6 +1,5 @@
 """The store that lives as long as its process."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from threading import Lock
 
@@ -20,6 +19,7 @@ class _Kept:
     turns: list[Turn | None] = field(factory=list)
     kinds: dict[tuple[object, ...], TurnEvent] = field(factory=dict)
     companions: dict[str, str] = field(factory=dict)
+    keys: dict[str, int] = field(factory=dict)
 
     def add(self, event: Event) -> None:
         """Hold one more event."""
@@ -50,7 +50,7 @@ class InMemoryStore:
     """
 
     def __init__(self) -> None:
-        self._sessions: defaultdict[str, _Kept] = defaultdict(_Kept)
+        self._sessions: dict[str, _Kept] = {}
         self._lock = Lock()
 
     def load(self, session_id: str, after: int = 0) -> Stored:
@@ -59,25 +59,50 @@ class InMemoryStore:
             kept = self._sessions.get(session_id)
             return Stored(kept.since(after), dict(kept.companions)) if kept else Stored()
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
-        """Store `events` behind revision `base`, and the companions that changed.
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
+        """Store `events` behind revision `base`, the companions that changed, and the key of the command.
 
         Raises:
             ConflictError: the session does not stand at `base`.
         """
         with self._lock:
-            kept = self._sessions[session_id]
+            kept = self._sessions.get(session_id) or _Kept()
             if len(kept.said) != base:
                 raise ConflictError("session revision", base, len(kept.said))
+            self._sessions[session_id] = kept
             for event in events:
                 kept.add(event)
             kept.companions.update(companions)
+            if key is not None:
+                kept.keys[key] = len(kept.said)
+
+    def committed(self, session_id: str, key: str) -> int | None:
+        """Return the revision to which the command of that key led, None where there was none."""
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return kept.keys.get(key) if kept else None
+
+    def list_sessions(self) -> tuple[str, ...]:
+        """Return the ids of all sessions, in alphabetical order."""
+        with self._lock:
+            return tuple(sorted(self._sessions))
+
+    def delete(self, session_id: str) -> bool:
+        """Forget a session; tell whether there was one."""
+        with self._lock:
+            return self._sessions.pop(session_id, None) is not None
+
+    def close(self) -> None:
+        """Do nothing: what is in memory needs no closing."""
 
     # A lock cannot be copied; what it guards can.
     def __getstate__(self) -> dict[str, _Kept]:
         with self._lock:
-            return {name: _Kept([*kept.said], [*kept.turns], {**kept.kinds}, {**kept.companions}) for name, kept in self._sessions.items()}
+            return {
+                name: _Kept([*kept.said], [*kept.turns], {**kept.kinds}, {**kept.companions}, {**kept.keys})
+                for name, kept in self._sessions.items()
+            }
 
     def __setstate__(self, sessions: dict[str, _Kept]) -> None:
-        self._sessions = defaultdict(_Kept, sessions)
+        self._sessions = sessions
         self._lock = Lock()

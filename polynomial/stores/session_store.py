@@ -1,23 +1,29 @@
-"""What a session asks of the place where it is kept (docs/saving.md)."""
+"""What a session asks of the place where it is kept (docs/stores.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
 from polycontext.polynomial.journal.events import Event
+from polycontext.window import Turn
 
 
 @frozen
 class Stored:
-    """Hold what a store has of one session: the events behind some revision, and its companions, as JSON texts, as they are now."""
+    """Hold what a store has of one session: the events behind some revision, and its companions, as JSON texts, as they are now.
+
+    What gists stand for may still be told by ranges, as it was written: see `evolve`. `snapshot` is the revision of the newest
+    snapshot, 0 where there is none.
+    """
 
     events: Sequence[Event] = ()
     companions: Mapping[str, str] = field(factory=dict)
+    snapshot: int = 0
 
 
 class SessionStore(Protocol):
-    """Keep the journals of sessions: two methods, of which one may refuse.
+    """Keep the journals of sessions. A session needs the first two methods; what the others do is asked for by those who need it.
 
     A store that waits for a disk or a network should be an `AsyncSessionStore` too.
     """
@@ -26,12 +32,28 @@ class SessionStore(Protocol):
         """Return the events behind revision `after` and the companions; nothing for a session that was never stored."""
         ...
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
-        """Store `events` behind revision `base`, and the companions that changed, all or none.
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
+        """Store `events` behind revision `base`, and the companions that changed, all or none; and with them, where there is one, the `key` of the command.
 
         Raises:
             ConflictError: the session does not stand at `base`; somebody else was first.
         """
+        ...
+
+    def committed(self, session_id: str, key: str) -> int | None:
+        """Return the revision to which the command of that key led; None where no such command was stored."""
+        ...
+
+    def list_sessions(self) -> Sequence[str]:
+        """Return the ids of all sessions, in alphabetical order."""
+        ...
+
+    def delete(self, session_id: str) -> bool:
+        """Forget a session with all that belongs to it; tell whether there was one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the store holds; closing it twice is closing it once."""
         ...
 
 
@@ -43,6 +65,59 @@ class AsyncSessionStore(SessionStore, Protocol):
         """Return what `load` returns."""
         ...
 
-    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
+    async def aappend(
+        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None
+    ) -> None:
         """Store what `append` stores."""
+        ...
+
+
+@frozen
+class Snapshot:
+    """Hold where a session stood, so that opening it need not replay all that led there.
+
+    `piece` tells what came to its ledger and log since the snapshot of revision `base`, `head` what stood in the view: both are
+    opaque to a store. They are derived: without them everything is replayed.
+    """
+
+    base: int
+    piece: bytes
+    head: bytes
+
+
+@frozen
+class Opened:
+    """Hold what a store has of a session with snapshots: the newest head, the pieces behind one another, each with its revision, and all events since.
+
+    `turns` reads the turns that came in with the events ``first..last``, counted from 1.
+    """
+
+    pieces: Sequence[tuple[int, bytes]]
+    head: bytes
+    stored: Stored
+    turns: Callable[[int, int], tuple[Turn, ...]]
+
+
+@runtime_checkable
+class SnapshotStore(SessionStore, Protocol):
+    """Keep snapshots beside the journals. Snapshots are only ever given to `append`, and may be forgotten at any time."""
+
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """Store what `SessionStore.append` stores, and the snapshot of where it leads.
+
+        It takes the place of all others if its `base` is 0, goes behind the newest one if that is its `base`, and is left out otherwise.
+        """
+        ...
+
+    def opened(self, session_id: str) -> Opened | None:
+        """Return a session as its newest snapshot has it and what came since; None where there is no snapshot."""
         ...

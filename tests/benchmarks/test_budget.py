@@ -10,7 +10,8 @@ import pytest
 from benchmarks.budget.__main__ import ROWS, main
 from benchmarks.budget.caching import CACHED, Sent, best_bill, cache_rows
 from benchmarks.budget.row import Found, Row, Scale
-from benchmarks.budget.sizes import import_rows, store_rows
+from benchmarks.budget.sizes import import_rows
+from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import exponent
 from tests.house import ROOT
 
@@ -81,14 +82,15 @@ def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None
     assert bill >= 0.99
 
 
-def test_imports_and_what_cannot_be_measured_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Own milliseconds are more than nothing; what there is not says why."""
+def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Own milliseconds are more than nothing; so are those of a commit, and the bytes of a file."""
     monkeypatch.setattr("benchmarks.budget.sizes.IMPORTED", 1)
     (imports,) = import_rows(Scale())
     assert all(found.value > 0 for found in imports.found)
-    (store,) = store_rows(Scale())
-    assert store.ok is None
-    assert "not measured" in store.notes[0]
+    monkeypatch.setattr("benchmarks.budget.stores.MEASURED", 20)
+    rows = list(store_rows(Scale(300)))
+    assert [row.work for row in rows] == ["journal append, SQLite WAL", "opening 300 turns", "the file of a session"]
+    assert all(found.value > 0 for row in rows for found in row.found if not found.name.startswith("CPU beyond"))
 
 
 def test_the_command_prints_rows_and_tells_by_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

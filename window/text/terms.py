@@ -7,7 +7,7 @@ their values carry them along.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
 from math import log
@@ -198,6 +198,19 @@ class TermBook:
         book.turns = [self.turns[number] for number in kept]
         book.last = [self.last[number] for number in kept]
         book.said = [self.said[number] for number in kept]
+        return book
+
+    @property
+    def columns(self) -> tuple[list[str], list[Kind], list[int], list[int], list[bool]]:
+        """Return all that is known, in the order of the numbers; `of_columns` makes the book again."""
+        return list(self._numbers), self.kinds, self.turns, self.last, self.said
+
+    @classmethod
+    def of_columns(cls, terms: Sequence[str], kinds: list[Kind], turns: list[int], last: list[int], said: list[bool]) -> "TermBook":
+        """Return the book that has these columns."""
+        book = cls()
+        book._numbers = {term: number for number, term in enumerate(terms)}
+        book.kinds, book.turns, book.last, book.said = kinds, turns, last, said
         return book
 
     def read(self, text: str, start: int, end: int, turn: int, *, said: bool) -> tuple[tuple[int, ...], int | None]:

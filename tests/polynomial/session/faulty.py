@@ -34,7 +34,7 @@ class FaultyStore(InMemoryStore):
         self.fault: Fault = None
         self.appends = 0
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None) -> None:
         """Store, or fail once in the way of `fault`."""
         fault, self.fault = self.fault, None
         if fault == "before":
@@ -44,7 +44,7 @@ class FaultyStore(InMemoryStore):
         if fault == "middle":
             taken = list(events[: len(events) // 2])
             raise OSError(f"the connection broke after {len(taken)} of {len(events)} events; all were taken back")
-        super().append(session_id, base, events, companions)
+        super().append(session_id, base, events, companions, key=key)
         self.appends += 1
         if fault == "after":
             raise OSError("the answer is lost")
@@ -60,10 +60,12 @@ class FaultyAsyncStore(FaultyStore):
         await asyncio.sleep(0)
         return stored
 
-    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any]) -> None:
+    async def aappend(
+        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None
+    ) -> None:
         """Store what `append` stores, after a while."""
         await asyncio.sleep(0)
-        self.append(session_id, base, events, companions)
+        self.append(session_id, base, events, companions, key=key)
         await asyncio.sleep(0)
 
 

@@ -1,0 +1,211 @@
+"""Events as rows: what a database keeps of each, the words apart from the rest, and back.
+
+The words of a turn (its content, and whatever few turns have besides) stand in a row of their own, so that the
+sessions that share a turn share its words, and so that what must be forgotten is in one place. What was recalled is told by the
+events that it came in with: its words stand there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
+from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
+from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent
+from polycontext.polynomial.journal.named_sources import read_sources, written_sources
+from polycontext.polynomial.state import ContextState
+from polycontext.pressure import Edit, Reach, Signals
+from polycontext.window import Part, Role, Splice, ToolCall, Turn
+
+CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
+CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
+CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
+
+_MICROSECOND = timedelta(microseconds=1)
+_COLUMNS = ("role", "content", "resource_id", "timestamp", "tokens")
+_ROLES: Mapping[str, Role] = {str(role): role for role in Role}
+_STATES: Mapping[str, ContextState] = {str(state.value): state for state in ContextState}
+_CLASSES = tuple(ResourceClass)
+_LEGAL = "what was written"
+
+
+class Row(NamedTuple):
+    """Hold an event as a database keeps it.
+
+    `kind` is the role of a turn, or the input's name; `state` stands after the event; `at` is in microseconds since 1970.
+    `content` are a turn's words, `more` is the rest as JSON: calls, parts, metadata of a turn, the edit of a compression.
+    """
+
+    kind: str
+    state: str
+    at: int
+    resource_id: str | None = None
+    resource_class: int | None = None
+    pinned: int | None = None
+    tokens: int | None = None
+    content: str | None = None
+    more: str | None = None
+
+
+Numbers = Callable[[Sequence[str]], Mapping[str, int]]
+"""Finds the numbers of the events that turns came in with, by the ids of the turns."""
+Turns = Callable[[Sequence[int]], Mapping[int, Turn]]
+"""Reads the turns that came in with some events, by the events' numbers."""
+
+
+def row_of(event: Event, numbers: Numbers) -> Row:
+    """Return `event` as a row."""
+    match event:
+        case TurnEvent(state, turn, resource_class, pinned):
+            at = microseconds(turn.timestamp)
+            known = (turn.resource_id, int(resource_class), int(pinned), turn.tokens)
+            return Row(turn.role.value, state.value, at, *known, turn.content, _rest(turn))
+        case CompressEvent(state, edit, at):
+            return Row("compress", state.value, microseconds(at), more=_json(CONVERTER.unstructure(edit)))
+        case RecallEvent(state, edit, at):
+            return Row("recall", state.value, microseconds(at), more=_json(_recalled(edit, numbers)))
+        case PromoteEvent(state, resource_id, resource_class, rationale, at):
+            return Row(
+                "promote", state.value, microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
+            )
+        case ClearEvent(state, at):
+            return Row("clear", state.value, microseconds(at))
+
+
+def event_of_row(row: Row, turns: Turns) -> Event:
+    """Return the event that was written as `row`.
+
+    Raises:
+        InvalidDataError: it is none; `path` names the column.
+    """
+    state = _STATES.get(row.state)
+    if state is None:
+        raise InvalidDataError("state", f"{row.state!r:.60} is no state", ", ".join(_STATES))
+    if row.kind in _ROLES:
+        return TurnEvent(state, turn_of_row(row), _class(row.resource_class), bool(row.pinned))
+    at = moment(row.at)
+    match row.kind:
+        case "compress":
+            return CompressEvent(state, structured(CONVERTER, _loaded(row.more), Edit, path="more", legal=_LEGAL), at)
+        case "recall":
+            return RecallEvent(state, _with_turns(_loaded(row.more), turns), at)
+        case "promote":
+            rationale = structured(CONVERTER, _loaded(row.more), str, path="more") if row.more is not None else ""
+            return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
+        case "clear":
+            return ClearEvent(state, at)
+        case _:
+            raise InvalidDataError(
+                "kind", f"{row.kind!r:.60} is no kind of event", f"{', '.join(_ROLES)}, compress, recall, promote, clear"
+            )
+
+
+def turn_of_row(row: Row) -> Turn:
+    """Return the turn of a row that holds one; raise `InvalidDataError` where it is none."""
+    if row.more is not None:
+        data = {"role": row.kind, "content": row.content, "resource_id": row.resource_id, "tokens": row.tokens}
+        rest = _loaded(row.more)
+        at = moment(row.at).isoformat()
+        return structured(CONVERTER, {**rest, **data, "timestamp": at} if isinstance(rest, dict) else rest, Turn, path="more", legal=_LEGAL)
+    try:
+        # A turn checks itself: the words and the id, the count.
+        return Turn(_ROLES[row.kind], row.content, resource_id=row.resource_id or "", timestamp=moment(row.at), tokens=row.tokens)
+    except (PolycontextError, KeyError) as error:
+        raise InvalidDataError("content", f"{type(error).__name__}: {error}", _LEGAL) from None
+
+
+def microseconds(at: datetime) -> int:
+    """Return a moment as microseconds since 1970."""
+    return (at - UNIX_EPOCH) // _MICROSECOND
+
+
+def moment(at: int) -> datetime:
+    """Return the moment that is so many microseconds after 1970; raise `InvalidDataError` for what is none."""
+    try:
+        return UNIX_EPOCH + timedelta(microseconds=at)
+    except (TypeError, OverflowError):
+        raise InvalidDataError("at", f"{at!r:.60} is no moment", "whole microseconds since 1970, in the years 1 to 9999") from None
+
+
+def _rest(turn: Turn) -> str | None:
+    """Return as JSON what a turn has beyond its columns; None for most."""
+    if not (turn.tool_calls or turn.tool_call_id or turn.name or turn.metadata or turn.sources or turn.level or turn.parts):
+        return None
+    data = CONVERTER.unstructure(turn)
+    return _json({name: value for name, value in data.items() if name not in _COLUMNS})
+
+
+def _recalled(edit: Edit, numbers: Numbers) -> dict[str, Any]:
+    """Return the edit of a recall, its turns told by the numbers of their events where these are known."""
+    data: dict[str, Any] = CONVERTER.unstructure(edit)
+    known = numbers([turn.resource_id for splice in edit.splices for turn in splice.turns])
+    for splice in data.get("splices", ()):
+        splice["turns"] = [known.get(turn["resource_id"], turn) for turn in splice.get("turns", ())]
+    return data
+
+
+def _with_turns(data: Any, turns: Turns) -> Edit:
+    """Return the edit of a recall with the turns that it tells by numbers."""
+    splices = data.get("splices") if isinstance(data, dict) else None
+    entries: list[list[Any]] = (
+        [splice.get("turns", []) for splice in splices if isinstance(splice, dict)] if isinstance(splices, list) else []
+    )
+    told = turns([number for listed in entries for number in listed if type(number) is int])
+    for listed in entries:
+        listed[:] = [_written(told, entry) for entry in listed]
+    return structured(CONVERTER, data, Edit, path="more", legal=_LEGAL)
+
+
+def _written(told: Mapping[int, Turn], entry: Any) -> Any:
+    if type(entry) is not int:
+        return entry
+    if entry not in told:
+        raise InvalidDataError("more", f"event {entry} brought no turn in", "numbers of events that did")
+    return CONVERTER.unstructure(told[entry])
+
+
+def _class(value: object) -> ResourceClass:
+    if type(value) is not int or not 0 <= value < len(_CLASSES):
+        raise InvalidDataError("class", f"{value!r:.60} is no class", f"0..{len(_CLASSES) - 1}")
+    return _CLASSES[value]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidDataError("resource_id", f"{value!r:.60} is no id", "a text")
+    return value
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(data).decode()
+
+
+def _loaded(text: object) -> Any:
+    try:
+        return orjson.loads(text)  # type: ignore[arg-type]  # whatever it is, it is refused here
+    except orjson.JSONDecodeError as error:
+        raise InvalidDataError("more", f"not JSON ({error})", _LEGAL) from None
+
+
+def ids_of(events: Iterable[Event], first: int) -> dict[str, int]:
+    """Return the numbers of the events that turns come in with, by the turns' ids; the first event is number `first`."""
+    return {event.turn.resource_id: number for number, event in enumerate(events, first) if isinstance(event, TurnEvent)}
+
+
+def event_to_json(event: Event) -> str:
+    """Return an event as JSON text, for a store that keeps texts; `event_from_json` reads it. Raises `TypeError` for what is no event."""
+    if not isinstance(event, Event):
+        raise TypeError(f"{type(event).__name__} is no event")
+    return to_text(CONVERTER, event, Event)
+
+
+def event_from_json(text: str | bytes) -> Event:
+    """Read what `event_to_json` wrote; what gists stand for is told by ranges still, as a store may return it.
+
+    Raises:
+        InvalidDataError: it is no event; names the place of the first fault.
+    """
+    event: Event = structured(CONVERTER, json_object(text, legal="what event_to_json returned"), Event, legal=_LEGAL)  # type: ignore[arg-type]  # a union
+    return event

@@ -1,0 +1,315 @@
+"""Snapshots of a conversation: what opening it needs, so that not every event has to be replayed, nor every text be read.
+
+The ledger and the log grow with the conversation: what came to them since the last snapshot is a piece, and pieces are only ever
+added. What stands in the view is the head, which is written anew each time: turns of the log are told by their places there. Both
+are derived from the events, and carry no word that the model does not see anyway; whoever loses them, or cannot read them, replays.
+"""
+
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate, chain, groupby, repeat
+from typing import Any
+from zlib import compress, decompress
+from zlib import error as ZlibError  # noqa: N812 - it is one
+
+import orjson
+from attrs import asdict, evolve
+
+from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
+from polycontext.linearity.codec import structured
+from polycontext.linearity.shared_store import number_of
+from polycontext.linearity.tag import Tag
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.log import Log
+from polycontext.polynomial.journal.past import Past
+from polycontext.polynomial.journal.rows import CONVERTER, microseconds, moment
+from polycontext.polynomial.journal.stored_turns import Part, StoredTurns
+from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.stores.session_store import Opened, Snapshot
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.window import Epoch, Turn
+from polycontext.window.context_window import WindowFacts
+from polycontext.window.items.attachment import attachment_of
+from polycontext.window.sources import Sources
+
+SCHEMA = 1
+EVERY = 256
+"""Events from one snapshot to the next, at least."""
+
+_SHARE = 8
+"""Of a view of many turns: so large a part of them comes between two snapshots, which look at all."""
+
+_MASK_BYTES = 512
+_LOG = logging.getLogger("polycontext.session")
+
+
+def due(last: Conversation, now: Conversation) -> bool:
+    """Tell whether it is time for a snapshot of `now`: opening replays no more than what came since `last`."""
+    return now.revision - last.revision >= max(EVERY, len(now.window) // _SHARE)
+
+
+def snapshot_of(last: Conversation, now: Conversation) -> Snapshot:
+    """Return the snapshot of `now`, which went on from `last`, the one before (or an empty conversation)."""
+    return Snapshot(last.revision, orjson.dumps(_piece(last, now)), orjson.dumps(_head(now)))
+
+
+def restored(opened: Opened, empty: Conversation) -> Conversation | None:
+    """Return the conversation as its newest snapshot has it, in a window of the rules of `empty`; None where that cannot be read.
+
+    Law: what replaying its events gives.
+    """
+    try:
+        return _restored(opened, empty)
+    except StoreError:
+        raise
+    except (PolycontextError, KeyError, TypeError, ValueError, IndexError, ZlibError) as error:
+        _LOG.warning("a snapshot cannot be read, all events are replayed instead: %s: %s", type(error).__name__, error)
+        return None
+
+
+# --- writing ----------------------------------------------------------------------
+
+
+def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
+    ledger, known = now.window.linearity, last.window.linearity
+    ids, tags, whens = ledger.columns_since(len(known))
+    turns = [now.log[place] for place in range(len(last.log), len(now.log))]
+    kinds: dict[tuple[Any, ...], int] = {}
+    numbers = [kinds.setdefault(_said(tag), len(kinds)) for tag in tags]
+    older, newer = last.past.batches, now.past.batches
+    goes_on = newer.starts_with(older)
+    return {
+        "schema": SCHEMA,
+        "log": len(now.log),
+        "ids": list(_runs_of_ids(ids)),
+        "others": list(_others(ids, turns)),
+        "kinds": list(kinds),
+        "kind": [[kind, sum(1 for _ in run)] for kind, run in groupby(numbers)],
+        "whens": _differences(whens),
+        "changed": _changed(ledger, known),
+        "items": {
+            item.id: place
+            for place, turn in enumerate(turns, len(last.log))
+            if (item := attachment_of(turn)) and _is_first(now.log, item.id, turn)
+        },
+        "past": [_told(ids, ledger) for _, ids in newer.since(older.length if goes_on else 0)],
+        "goes_on": goes_on,
+    }
+
+
+def _said(tag: Tag) -> tuple[Any, ...]:
+    return int(tag.resource_class), tag.provenance, tag.rationale, tag.pinned
+
+
+def _changed(ledger: LinearityMap, known: LinearityMap) -> list[list[Any]]:
+    found = ((place, ledger.tag_of(ledger.ids[place])) for place in ledger.changed_since(known))
+    return [[place, *_said(tag), microseconds(tag.when)] for place, tag in found]
+
+
+def _is_first(log: Log, item_id: str, turn: Turn) -> bool:
+    first = log.item(item_id)
+    return first is not None and first.resource_id == turn.resource_id
+
+
+def _others(ids: Sequence[str], turns: Sequence[Turn]) -> Iterator[int]:
+    """Iterate over the places of ids that are none of the log: gists."""
+    logged = (turn.resource_id for turn in turns)
+    awaited = next(logged, None)
+    for place, resource_id in enumerate(ids):
+        if resource_id == awaited:
+            awaited = next(logged, None)
+        else:
+            yield place
+
+
+def _differences(whens: Sequence[datetime]) -> list[int]:
+    moments = list(map(microseconds, whens))
+    return [now - before for before, now in zip([0, *moments], moments, strict=False)]
+
+
+def _runs_of_ids(ids: Iterable[str]) -> Iterator[Any]:
+    """Iterate over ids, those that count on from one another as a letter, the first number and how many."""
+
+    def lead(numbered: tuple[int, str]) -> tuple[str, int | None]:
+        number = number_of(numbered[1])
+        return (numbered[1], None) if number is None else (numbered[1][0], number - numbered[0])
+
+    for (letter, ahead), run in groupby(enumerate(ids), lead):
+        found = list(run)
+        yield letter if ahead is None else [letter, found[0][0] + ahead, len(found)]
+
+
+def _ids_of_runs(runs: Iterable[Any]) -> Iterator[str]:
+    for run in runs:
+        if isinstance(run, str):
+            yield run
+        else:
+            letter, first, count = run
+            yield from map(f"{letter}{{}}".format, range(first, first + count))
+
+
+def _told(ids: Sequence[str], ledger: LinearityMap) -> list[Any]:
+    """Return ids as ranges of their places in the ledger, and those that it does not know as they are."""
+    told: list[Any] = []
+    for resource_id in ids:
+        place = ledger.place(resource_id)
+        if place is None:
+            told.append(resource_id)
+        elif told and isinstance(told[-1], list) and told[-1][1] == place:
+            told[-1][1] = place + 1
+        else:
+            told.append([place, place + 1])
+    return told
+
+
+def _head(now: Conversation) -> dict[str, Any]:
+    window, stats = now.window, now.window.linearity.stats()
+    view: list[Any] = []
+    for turn in window.all_turns():
+        awaited = view[-1][1] if view and isinstance(view[-1], list) else 0
+        if awaited and awaited < len(now.log) and now.log[awaited] is turn:
+            view[-1][1] = awaited + 1
+            continue
+        place = now.log.place(turn.resource_id) if now.log.knows(turn.resource_id) else None
+        if place is None or (now.log[place] is not turn and now.log[place] != turn):
+            view.append(_own(turn))
+        elif view and isinstance(view[-1], list) and view[-1][1] == place:
+            view[-1][1] = place + 1
+        else:
+            view.append([place, place + 1])
+    facts = window.facts
+    return {
+        "schema": SCHEMA,
+        "state": now.state.value,
+        "view": view,
+        "facts": [*facts[:-1]],
+        "epoch": CONVERTER.unstructure(facts.epoch),
+        "promotions": stats.promotions,
+        "drops": stats.drops,
+        "read": _read(now.past),
+    }
+
+
+def _read(past: Past) -> dict[str, Any] | None:
+    """Return what our own summariser has read of the past: reading it again would take as long as the conversation."""
+    from polycontext.pressure.extractive.kept import candidates_to_json  # noqa: PLC0415 - for those who have compressed
+
+    remembered = past.remembered()
+    if remembered is None:
+        return None
+    summariser, most, batches, candidates = remembered
+    if type(summariser) is not ExtractiveSummariser:
+        return None
+    try:
+        kept = b64encode(compress(candidates_to_json(candidates), 1)).decode()
+    except TypeError:
+        return None
+    return {"by": asdict(summariser), "most": most, "batches": batches, "candidates": kept}
+
+
+def _own(turn: Turn) -> dict[str, Any]:
+    """Return a turn that is not in the log as it stands here: a gist, or what is left of one that was cut."""
+    data: dict[str, Any] = {"turn": CONVERTER.unstructure(turn)}
+    if isinstance(turn.sources, Sources):
+        masks = b"".join(mask.to_bytes(_MASK_BYTES, "little") for mask in turn.sources.masks)
+        data |= {"masks": b64encode(compress(masks, 1)).decode(), "others": [*turn.sources.others]}
+    return data
+
+
+# --- reading -----------------------------------------------------------------------
+
+
+def _restored(opened: Opened, empty: Conversation) -> Conversation:
+    head, pieces = orjson.loads(opened.head), [orjson.loads(body) for _, body in opened.pieces]
+    if any(each["schema"] != SCHEMA for each in [head, *pieces]):
+        raise InvalidDataError("schema", "a snapshot of another version", f"{SCHEMA}")
+    ids = [resource_id for piece in pieces for resource_id in _ids_of_runs(piece["ids"])]
+    ledger = _ledger(ids, pieces, head)
+    log = _log(ids, pieces, opened)
+    turns = list(_view(head["view"], log, ledger))
+    serial, has_task, constraint_tokens, since = head["facts"]
+    facts = WindowFacts(serial, has_task, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
+    past = _past(pieces, ids)
+    if head["read"] is not None:
+        _remember(past, head["read"])
+    revision = opened.pieces[-1][0]
+    return evolve(
+        empty, window=empty.window.restored(turns, ledger, facts), state=ContextState(head["state"]), log=log, revision=revision, past=past
+    )
+
+
+def _ledger(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> LinearityMap:
+    known: dict[tuple[Any, ...], Tag] = {}
+    tags = [tag for piece in pieces for tag in _tags(piece, known)]
+    whens = [moment(at) for piece in pieces for at in accumulate(piece["whens"])]
+    for piece in pieces:
+        for place, *said, at in piece["changed"]:
+            tags[place], whens[place] = _tag(said, known), moment(at)
+    if not len(ids) == len(tags) == len(whens):
+        raise InvalidDataError("ids", f"{len(ids)} ids, {len(tags)} tags and {len(whens)} times", "as many of each")
+    return LinearityMap.of_columns(ids, tags, whens, promotions=head["promotions"], drops=head["drops"])
+
+
+def _tags(piece: Mapping[str, Any], known: dict[tuple[Any, ...], Tag]) -> Iterator[Tag]:
+    kinds = [_tag(said, known) for said in piece["kinds"]]
+    return chain.from_iterable(repeat(kinds[kind], count) for kind, count in piece["kind"])
+
+
+def _tag(said: Sequence[Any], known: dict[tuple[Any, ...], Tag]) -> Tag:
+    """Return the tag that says this; one for all that say the same."""
+    key = tuple(said)
+    if key not in known:
+        resource_class, provenance, rationale, pinned = key
+        known[key] = Tag(ResourceClass(resource_class), provenance=provenance, rationale=rationale, pinned=pinned)
+    return known[key]
+
+
+def _log(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], opened: Opened) -> Log:
+    others, items, parts = set[int](), dict[str, int](), list[Part]()
+    place = length = event = 0
+    for piece, (revision, _) in zip(pieces, opened.pieces, strict=True):
+        others.update(place + other for other in piece["others"])
+        items.update(piece["items"])
+        if piece["log"] > length:
+            parts.append((length, event + 1, revision))
+        place += sum(1 if isinstance(run, str) else run[2] for run in piece["ids"])
+        length, event = piece["log"], revision
+    logged = [resource_id for place, resource_id in enumerate(ids) if place not in others]
+    if len(logged) != length:
+        raise InvalidDataError("log", f"{len(logged)} ids of {length} turns", "one for each")
+    return Log.stored(StoredTurns(parts, length, opened.turns), logged, items)
+
+
+def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]:
+    for entry in view:
+        if isinstance(entry, list):
+            start, stop = entry
+            yield from map(log.__getitem__, range(start, stop))
+            continue
+        turn = structured(CONVERTER, entry["turn"], Turn)
+        if "masks" in entry:
+            masks = decompress(b64decode(entry["masks"]))
+            marks = tuple(int.from_bytes(masks[start : start + _MASK_BYTES], "little") for start in range(0, len(masks), _MASK_BYTES))
+            named = tuple((start, stop) for start, stop in entry["turn"]["sources"])
+            turn = evolve(turn, sources=Sources(ledger.ids, marks, tuple(entry["others"]), named))
+        yield turn
+
+
+def _remember(past: Past, read: Mapping[str, Any]) -> None:
+    from polycontext.pressure.extractive.kept import candidates_from_json  # noqa: PLC0415 - for those who have compressed
+
+    candidates = candidates_from_json(decompress(b64decode(read["candidates"])))
+    past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
+
+
+def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str]) -> Past:
+    batches: list[tuple[str, ...]] = []
+    for piece in pieces:
+        if not piece["goes_on"]:
+            batches.clear()
+        for told in piece["past"]:
+            batches += [tuple(chain.from_iterable([each] if isinstance(each, str) else ids[each[0] : each[1]] for each in told))]
+    return Past.of(batches)

@@ -1,0 +1,289 @@
+"""The store in a SQLite file: the embedded default. A path is all that its user gives."""
+
+import asyncio
+import sqlite3
+import weakref
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zlib import compress, crc32, decompress
+from zlib import error as ZlibError  # noqa: N812 - it is one
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
+from polycontext.polynomial.stores.session_store import Opened, Snapshot, Stored
+from polycontext.polynomial.stores.sqlite_file import SQLiteFile
+from polycontext.polynomial.stores.sqlite_schema import OF_A_SESSION
+from polycontext.pressure import ConflictError
+from polycontext.window import Turn
+
+_FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
+_COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
+_EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
+_ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LARGE = 1_000
+"""Characters from which on what is no turn is kept compressed."""
+_TURNS = "('system', 'user', 'assistant', 'tool')"
+
+
+class SQLiteStore:
+    """Keep sessions in a SQLite file; any number of them, from any thread and event loop of one process.
+
+    What `append` has returned from is on the disk, whatever happens then. Stores of one path share one connection; another process
+    waits `timeout` seconds for it.
+
+    Raises:
+        StoreBusyError: another process has the file open; names it.
+        StoreError: the file cannot be opened, or is no store; says what to do.
+
+    >>> from tempfile import mkdtemp
+    >>> store = SQLiteStore(Path(mkdtemp()) / "sessions.db")
+    >>> store.append("s", 0, [], {"notes": '{"seen":1}'})
+    >>> store.load("s").companions, store.list_sessions()
+    ({'notes': '{"seen":1}'}, ('s',))
+    >>> store.close()
+    """
+
+    def __init__(self, path: str | Path, *, timeout: float = 5.0) -> None:
+        if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
+            raise InvalidOptionError("path", path, 'the path of a file, such as "sessions.db"')
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
+            raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
+        self._file = SQLiteFile.shared(Path(path), timeout)
+        self._closing = weakref.finalize(self, self._file.release)
+
+    @property
+    def _open(self) -> SQLiteFile:
+        if not self._closing.alive:
+            raise StoreError(self._file.name, "it was closed", "opening it again")
+        return self._file
+
+    # --- reading ---------------------------------------------------------------------
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return the events behind revision `after` and the companions."""
+        with self._reading() as db:
+            session, revision = self._found(db, session_id)
+            return Stored() if session is None else self._stored(db, session, after, revision)
+
+    def opened(self, session_id: str) -> Opened | None:
+        """Return a session as its newest snapshot has it and what came since; None where there is no snapshot that can be read."""
+        with self._reading() as db:
+            session, revision = self._found(db, session_id)
+            head = db.execute("SELECT revision, body, checksum FROM heads WHERE session = ?", (session,)).fetchone()
+            if session is None or head is None:
+                return None
+            pieces = db.execute("SELECT revision, body, checksum FROM pieces WHERE session = ? ORDER BY revision", (session,)).fetchall()
+            # What is derived and damaged is left aside: the journal is there.
+            if any(crc32(body) != checksum for _, body, checksum in [head, *pieces]) or not pieces or pieces[-1][0] != head[0]:
+                return None
+            stored = self._stored(db, session, head[0], revision)
+        read = [(revision, body) for revision, body, _ in pieces]
+        return Opened(read, head[1], stored, lambda first, last: self._turns_between(session_id, first, last))
+
+    def committed(self, session_id: str, key: str) -> int | None:
+        """Return the revision to which the command of that key led, None where there was none."""
+        with self._reading() as db:
+            found = db.execute(
+                "SELECT revision FROM commands WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?", (session_id, key)
+            )
+            return next((revision for (revision,) in found), None)
+
+    def list_sessions(self) -> tuple[str, ...]:
+        """Return the ids of all sessions, in alphabetical order."""
+        with self._reading() as db:
+            return tuple(sorted(name for (name,) in db.execute("SELECT name FROM sessions")))
+
+    # --- writing ---------------------------------------------------------------------
+
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """Store `events` behind revision `base`, the companions that changed, the key of the command, and a snapshot; durably, all or none.
+
+        Raises:
+            ConflictError: the session does not stand at `base`.
+            StoreError: nothing was stored; says what to do.
+        """
+        with self._open.transaction() as db:
+            session, revision = self._found(db, session_id)
+            if revision != base:
+                raise ConflictError("session revision", base, revision)
+            if session is None:
+                session = db.execute("INSERT INTO sessions (name, revision) VALUES (?, 0)", (session_id,)).lastrowid
+            assert session is not None
+            self._file.known[session_id] = session, base + len(events)
+            _add_events(db, session, base, events)
+            for name, body in companions.items():
+                db.execute("INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)", (session, name, body, crc32(body.encode())))
+            if key is not None:
+                db.execute("INSERT INTO commands VALUES (?, ?, ?)", (session, key, base + len(events)))
+            if snapshot is not None:
+                _add_snapshot(db, session, base + len(events), snapshot)
+
+    def delete(self, session_id: str) -> bool:
+        """Forget a session with all that belongs to it; tell whether there was one. Its words are nowhere in the store's files then."""
+        with self._open.transaction() as db:
+            session, _ = self._found(db, session_id)
+            if session is None:
+                return False
+            # Words that another session shares stay.
+            own = "SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?"
+            db.execute(f"DELETE FROM texts WHERE id IN ({own})", (session, session))  # noqa: S608 - as above
+            for table in OF_A_SESSION:
+                db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608
+            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+            del self._file.known[session_id]
+        self._file.checkpoint()
+        return True
+
+    def close(self) -> None:
+        """Close the file if no other store of this process has it open."""
+        self._closing()
+
+    # --- for tasks ---------------------------------------------------------------------
+
+    async def aload(self, session_id: str, after: int = 0) -> Stored:
+        """Return what `load` returns, without blocking the event loop."""
+        return await asyncio.to_thread(self.load, session_id, after)
+
+    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any) -> None:
+        """Store what `append` stores, without blocking the event loop. Who is cancelled meanwhile does not know whether it was stored."""
+        await asyncio.to_thread(self.append, session_id, base, events, companions, **options)
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({str(self._file.path)!r})"
+
+    # --- inside ---------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        """Hand out the connection; whatever cannot be read is damage."""
+        with self._open.reading() as db:
+            try:
+                yield db
+            except PolycontextError:
+                raise
+            except (TypeError, ValueError, AttributeError, ZlibError) as error:
+                raise self._file.damaged(f"{type(error).__name__}: {error}") from error
+
+    def _found(self, db: sqlite3.Connection, session_id: str) -> tuple[int | None, int]:
+        """Return the number of a session, None where there is none, and its revision."""
+        known = self._file.known.get(session_id)
+        if known is not None:
+            return known
+        found = db.execute(_FIND, (session_id,)).fetchone()
+        if found is None:
+            return None, 0
+        session, least, last = found
+        self._check((last or 0) >= least, f"{last or 0} events are there of {least}")
+        self._file.known[session_id] = session, last or 0
+        return session, last or 0
+
+    def _stored(self, db: sqlite3.Connection, session: int, after: int, revision: int) -> Stored:
+        rows = db.execute(f"{_EVENTS} AND e.number > ? ORDER BY e.number", (session, after)).fetchall()
+        events = list(self._events(db, session, rows, after))
+        self._check(len(events) == max(0, revision - after), f"{len(events)} events are there of {revision - after}")
+        companions = db.execute("SELECT name, body, checksum FROM companions WHERE session = ?", (session,)).fetchall()
+        for name, body, checksum in companions:
+            self._check(crc32(body.encode()) == checksum, f"companion {name!r}")
+        snapshot = db.execute("SELECT revision FROM heads WHERE session = ?", (session,)).fetchone()
+        return Stored(events, {name: body for name, body, _ in companions}, snapshot[0] if snapshot else 0)
+
+    def _events(self, db: sqlite3.Connection, session: int, rows: Iterable[Any], after: int) -> Iterator[Event]:
+        for number, (found, row) in enumerate(self._rows(rows), after + 1):
+            self._check(found == number, f"event {number} is missing")
+            try:
+                yield event_of_row(row, lambda numbers: self._turns_at(db, session, numbers))
+            except InvalidDataError as error:
+                raise self.file_error(number, error) from error
+
+    def _turns_at(self, db: sqlite3.Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
+        found = (db.execute(f"{_EVENTS} AND e.number = ?", (session, number)).fetchone() for number in numbers)
+        return dict(self._turns(row for row in found if row is not None))
+
+    def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
+        with self._reading() as db:
+            session, _ = self._found(db, session_id)
+            where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
+            return tuple(turn for _, turn in self._turns(db.execute(where, (session, first, last)).fetchall()))
+
+    def _turns(self, rows: Iterable[Any]) -> Iterator[tuple[int, Turn]]:
+        for number, row in self._rows(rows):
+            try:
+                yield number, turn_of_row(row)
+            except InvalidDataError as error:
+                raise self.file_error(number, error) from error
+
+    def _rows(self, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
+        """Return numbers and rows, each checked to be what was written."""
+        for number, *columns, text, checksum, content, more, words in rows:
+            self._check(_checksum(number, *columns) == checksum, f"event {number} is not what was written")
+            self._check(text is None or words == _words_checksum(content, more), f"the words of event {number} are not what was written")
+            yield number, Row._make([*columns, content, decompress(more).decode() if isinstance(more, bytes) else more])
+
+    def _check(self, holds: bool, what: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
+        if not holds:
+            raise self._file.damaged(what)
+
+    def file_error(self, number: int, error: InvalidDataError) -> Exception:
+        """Return the error that says that event `number` cannot be read."""
+        return self._file.damaged(f"event {number}: {error}")
+
+
+def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequence[Event]) -> None:
+    fresh: dict[str, int] | None = None
+
+    def numbers(resource_ids: Sequence[str]) -> dict[str, int]:
+        nonlocal fresh
+        fresh = ids_of(events, base + 1) if fresh is None else fresh
+        missing = [each for each in resource_ids if each not in fresh]
+        marks = ", ".join("?" * len(missing))
+        known = f"SELECT resource_id, number FROM events WHERE session = ? AND kind IN {_TURNS} AND resource_id IN ({marks})"  # noqa: S608
+        return {**fresh, **dict(db.execute(known, (session, *missing)).fetchall())} if missing else fresh
+
+    for number, event in enumerate(events, base + 1):
+        row = row_of(event, numbers)
+        columns, content, more = row[:-2], row.content, _packed(row)
+        text = None
+        if content is not None or more is not None:
+            words = (content, more, _words_checksum(content, more))
+            text = db.execute("INSERT INTO texts (content, more, checksum) VALUES (?, ?, ?)", words).lastrowid
+        db.execute(_ADD_EVENT, (session, number, *columns, text, _checksum(number, *columns)))
+
+
+def _add_snapshot(db: sqlite3.Connection, session: int, revision: int, snapshot: Snapshot) -> None:
+    (newest,) = db.execute("SELECT max(revision) FROM pieces WHERE session = ?", (session,)).fetchone()
+    if snapshot.base == 0:
+        db.execute("DELETE FROM pieces WHERE session = ?", (session,))
+    elif snapshot.base != newest:
+        return
+    db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (revision, session))
+    db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (session, revision, snapshot.piece, crc32(snapshot.piece)))
+    db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?)", (session, revision, snapshot.head, crc32(snapshot.head)))
+
+
+def _checksum(*values: object) -> int:
+    return crc32(repr(values).encode())
+
+
+def _words_checksum(content: str | None, more: str | bytes | None) -> int:
+    rest = more if isinstance(more, bytes) else (more or "").encode()
+    return crc32(rest, crc32((content or "").encode(), content is None))
+
+
+def _packed(row: Row) -> str | bytes | None:
+    """Return what a row has besides its words; what is large and not a turn, as gists are, in a third of its size."""
+    if row.more is None or row.content is not None or len(row.more) < _LARGE:
+        return row.more
+    return compress(row.more.encode(), 1)

@@ -1,0 +1,253 @@
+"""One connection to one database file, held by this process alone, and shared by all who use the file in it.
+
+SQLite 3.7 to 3.51.2 can lose a commit where two connections write and checkpoint one file in WAL mode
+(https://sqlite.org/wal.html#walresetbug): so there is never a second one. A lock beside the file keeps other processes out, and
+tells them who is in.
+"""
+
+import ctypes
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Self
+
+from filelock import FileLock, Timeout
+
+from polycontext.polynomial.errors import StoreBusyError, StoreError
+from polycontext.polynomial.stores.sqlite_schema import DAMAGED, migrate, problem_of
+
+_OPEN: dict[str, "SQLiteFile"] = {}
+_opening = RLock()
+
+_SETTINGS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    # What is deleted is overwritten.
+    "PRAGMA secure_delete = ON",
+)
+
+_FULL = "the disk is full, or the file may not grow; nothing of this was stored"
+_PROBLEMS = {
+    sqlite3.SQLITE_FULL: (_FULL, "making room, and saying it again"),
+    sqlite3.SQLITE_IOERR: (
+        "reading or writing failed; it is not known whether this was stored",
+        "saying it again with the same idempotency_key",
+    ),
+    sqlite3.SQLITE_READONLY: ("the file is read-only", "a file and a folder that this user may write to"),
+    sqlite3.SQLITE_PERM: ("the file may not be opened", "a file and a folder that this user may write to"),
+    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "a file and a folder that this user may write to"),
+    sqlite3.SQLITE_CORRUPT: ("the file is damaged", DAMAGED),
+    sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "the file of a store, or one that is not there yet"),
+    sqlite3.SQLITE_BUSY: ("another program has the file open", "closing it there first"),
+}
+
+
+class SQLiteFile:
+    """Hold the only connection to a file; `transaction` and `reading` hand it out to one thread at a time."""
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self.path, self.name = path, f"store {str(path)!r}"
+        self.users = 0
+        self.known: dict[str, tuple[int, int]] = {}
+        """Of sessions that were asked for: their numbers and their revisions. Nobody else writes."""
+        self._using = Lock()
+        self._process = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._file_lock = self._locked(timeout)
+        try:
+            self._connect()
+        except sqlite3.Error as error:
+            self._file_lock.release()
+            raise self._explained(error) from error
+        except BaseException:
+            self._file_lock.release()
+            raise
+
+    # --- shared within the process ----------------------------------------------
+
+    @classmethod
+    def shared(cls, path: Path, timeout: float) -> Self:
+        """Return the file at `path`, opened if nobody in this process has it open; `release` it as often.
+
+        Raises:
+            StoreBusyError: another process has it, for longer than `timeout` seconds.
+            StoreError: it cannot be opened.
+        """
+        key = os.path.realpath(path)
+        with _opening:
+            file = _OPEN.get(key)
+            if not isinstance(file, cls):
+                file = _OPEN[key] = cls(Path(key), timeout)
+            file.users += 1
+            return file
+
+    def release(self) -> None:
+        """Close the file if nobody else in this process uses it."""
+        with _opening:
+            self.users -= 1
+            if self.users == 0 and self._process == os.getpid():
+                _OPEN.pop(str(self.path), None)
+                with self._using:
+                    self._settle()
+                    self._disconnect()
+                    self._file_lock.release()
+
+    def left_behind(self) -> None:
+        """Never touch the connection again: it belongs to the process that this one was forked from.
+
+        Even closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an open database connection across a fork()"), and so would its
+        end: it must never be collected.
+        """
+        if self._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+
+    # --- using it -----------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Generator[sqlite3.Connection]:
+        """Hand out the connection; nobody writes meanwhile."""
+        self._check_process()
+        with self._using:
+            try:
+                yield self._connected()
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection]:
+        """Hand out the connection; what is done with it is durable behind the block, or nothing of it has happened.
+
+        Raises:
+            StoreError: it could not be stored; says what to do.
+        """
+        self._check_process()
+        with self._using:
+            try:
+                db = self._connected()
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield db
+                    db.execute("COMMIT")
+                except BaseException as error:
+                    self._take_back(db, error)
+                    raise
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+
+    def checkpoint(self) -> None:
+        """Bring everything into the database and empty the log of writes beside it."""
+        with self.reading() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def damaged(self, what: str) -> StoreError:
+        """Return the error that says that something read is not what was written."""
+        return StoreError(self.name, f"the file is damaged: {what}", DAMAGED)
+
+    # --- inside -------------------------------------------------------------------
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            raise StoreError(
+                self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it"
+            )
+
+    def _locked(self, timeout: float) -> FileLock:
+        """Return the lock of the file, taken; whoever waits for it can read in it which process has it."""
+        place = self.path.with_name(f"{self.path.name}.lock")
+        if not place.parent.is_dir():
+            raise StoreError(self.name, "its folder is not there", "a folder that is there and that this user may write to")
+        lock = FileLock(place, timeout=timeout, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            pid = _pid_in(place)
+            problem = f"process {pid or 'of an unknown number'} has it open, for more than the {timeout:g} seconds that were waited"
+            raise StoreBusyError(self.name, problem, "closing it there, or a longer timeout", pid) from None
+        except OSError as error:
+            legal = "a folder that is there and that this user may write to"
+            raise StoreError(self.name, f"its folder cannot be written to ({error.strerror})", legal) from error
+        with suppress(OSError):
+            place.write_text(f"{os.getpid()}\n", encoding="ascii")
+        return lock
+
+    def _connect(self) -> None:
+        db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
+        try:
+            # Before the file is first looked at: then nothing is shared with other processes, not even memory.
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._check(db)
+            for setting in _SETTINGS:
+                db.execute(setting)
+            migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        self._connection = db
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Refuse a file that cannot be written to, or that is no store, before anything in it is changed."""
+        writable = not self.path.exists() or os.access(self.path, os.R_OK | os.W_OK)
+        problem = problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]
+        if problem is not None:
+            raise StoreError(self.name, *problem)
+
+    def _connected(self) -> sqlite3.Connection:
+        if self.users == 0:
+            raise StoreError(self.name, "it was closed", "opening it again")
+        if self._connection is None:
+            self._connect()
+        assert self._connection is not None
+        return self._connection
+
+    def _settle(self) -> None:
+        """Note beside each session how many events it has: what is missing from the end of its journal is noticed by that."""
+        if self._connection is not None and self.known:
+            rows = [(revision, session) for session, revision in self.known.values()]
+            with suppress(sqlite3.Error):
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany("UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows)
+                self._connection.execute("COMMIT")
+
+    def _disconnect(self) -> None:
+        self.known.clear()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _take_back(self, db: sqlite3.Connection, error: BaseException) -> None:
+        """Undo a transaction. Where the disk failed, what the file holds is found out by opening it again."""
+        self.known.clear()
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            self._disconnect()
+
+    def _explained(self, error: sqlite3.Error) -> StoreError:
+        """Say in words what SQLite says in codes."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
+        return StoreError(self.name, f"{problem} ({error})", legal)
+
+
+def _pid_in(place: Path) -> int | None:
+    try:
+        return int(place.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _leave_all_behind() -> None:
+    """Begin without any open file in a process that was just forked."""
+    global _opening  # noqa: PLW0603 - another thread of the parent may have held it at that moment
+    _opening = RLock()
+    for file in _OPEN.values():
+        file.left_behind()
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all_behind)

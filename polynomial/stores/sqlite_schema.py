@@ -1,0 +1,66 @@
+"""The tables of a SQLite store, as numbered steps from one version to the next.
+
+Words stand in `texts`, once, however many events and sessions refer to them; events are small and tell everything else. `pieces` and
+`heads` are derived (snapshots): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
+says how many events it had when the file was closed or a snapshot made, since SQLite would not notice what is missing or changed.
+
+A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-by-hand.md).
+"""
+
+import sqlite3
+
+APPLICATION_ID = 0x504C5943
+"""Tells the files of these stores ("PLYC") from other databases."""
+
+STEPS = (
+    """
+    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL);
+    CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
+    CREATE TABLE events (
+        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
+        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER, checksum INTEGER NOT NULL,
+        PRIMARY KEY (session, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE companions (
+        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, name)
+    ) WITHOUT ROWID;
+    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
+    CREATE TABLE pieces (
+        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
+    );
+    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL);
+    """,
+)
+"""Step n leads from version n - 1 to version n."""
+
+DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` brings back of it"
+"""What is legal where a file is not what was written."""
+
+OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
+"""The tables whose rows belong to one session."""
+
+
+def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
+    """Return why a database is none that can be opened here, and what would be legal; None where it can."""
+    application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if application != APPLICATION_ID and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return "the database belongs to something else", "a file of its own, or one that a session store has made"
+    if version > len(STEPS):
+        return f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})", "a newer polycontext"
+    if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
+        return "the file is damaged: sessions are missing", DAMAGED
+    return None
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring a database up to the newest version, in one transaction; an empty file is of version 0."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == len(STEPS):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    for step in STEPS[version:]:
+        for statement in filter(str.strip, step.split(";")):
+            db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {len(STEPS)}")
+    db.execute("COMMIT")

@@ -1,0 +1,42 @@
+"""No acknowledged turn is lost, none is there twice, none in part, and every error says what to do: a few rounds of `just faults`."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.faults.__main__ import row
+from tests.faults.sqlite import FAULTS, damaged, killed
+from tests.faults.talking import COUNTED, Tally, judge, opened, say
+
+FEW = 0.08
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
+
+
+@pytest.mark.parametrize(("act", "rounds"), FAULTS, ids=[act.__name__ for act, _ in FAULTS])
+def test_nothing_is_lost(act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path) -> None:
+    """Whatever is done to a session, what was acknowledged is there once and whole."""
+    tally = act(tmp_path, max(2, round(rounds * FEW)), Random(act.__name__))  # noqa: S311 - nothing here is a secret
+    assert tally.ok, f"{COUNTED}\n{row(tally)}"
+    assert tally.rounds > 0
+    assert tally.acknowledged > 0
+    if act is not killed and act is not damaged:
+        assert tally.told or act.__name__ in ("backwards", "crowded")
+
+
+def test_the_judge_sees_what_is_lost_doubled_or_half(tmp_path: Path) -> None:
+    """A log in which a command is missing, another is there twice and of a third a part is not sound."""
+    tally = Tally("")
+    with opened(tmp_path / "s.db") as session:
+        for number in (0, 1, 1, 2, 4):
+            say(session, number)
+        assert judge(session, 2, tally) == 4
+        assert (tally.lost, tally.duplicated, tally.half) == (0, 0, 1), "4 is there though 3 is not"
+        session.add_user_turn("<2.0> is said")
+        session.add_user_turn("<3.1> is said")
+        judge(session, 5, tally := Tally(""))
+        assert (tally.lost, tally.duplicated, tally.half) == (1, 1, 1)
+        assert not tally.ok

@@ -1,0 +1,217 @@
+"""A command under a key happens once, however often it is asked for; and calls that a dead writer left can be ended."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextPressureError, ContextSession, Event
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
+from polycontext.pressure import ConflictError
+from polycontext.window import ContextItem, OrderError, ToolCall, Turn
+from tests.polynomial.conversations import WORDS, words
+
+CALLS = [{"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": f'{{"n": {number}}}'}} for number in range(3)]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> SessionStore:
+    """Return an empty store of each kind."""
+    return InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "sessions.db")
+
+
+def session_in(store: SessionStore, **options: Any) -> ContextSession:
+    """Return a small session."""
+    return ContextSession(400, counter=WORDS, store=store, session_id="s", **options)
+
+
+COMMANDS: Mapping[str, Callable[[ContextSession, str | None], object]] = {
+    "add": lambda s, key: s.add(Turn("user", "one"), idempotency_key=key),
+    "add_user_turn": lambda s, key: s.add_user_turn("one", idempotency_key=key),
+    "add_system": lambda s, key: s.add_system("one", idempotency_key=key),
+    "extend": lambda s, key: s.extend([Turn("user", "one"), Turn("assistant", "two")], idempotency_key=key),
+    "add_message": lambda s, key: s.add_message({"role": "user", "content": "one"}, idempotency_key=key),
+    "attach": lambda s, key: s.attach(ContextItem("x = 1", "code"), idempotency_key=key),
+    "send_message": lambda s, key: s.send_message("one", [ContextItem("x = 1", "code")], idempotency_key=key),
+    "compress": lambda s, key: s.compress(0.0, idempotency_key=key),
+    "clear": lambda s, key: s.clear(idempotency_key=key),
+    "promote": lambda s, key: s.promote("t2", "PRESERVED", idempotency_key=key),
+    "recall": lambda s, key: s.recall("t2", idempotency_key=key),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_happens_once_under_a_key(name: str, store: SessionStore) -> None:
+    """Asked again it does nothing, in the same session, in one that knows nothing of it, and in one that is opened later."""
+    session, late = session_in(store), session_in(store)
+    session.add_user_turn(words(50))
+    session.add_assistant_turn(words(100))
+    if name == "recall":
+        session.compress(0.1)
+    act = COMMANDS[name]
+    act(session, "k")
+    conversation = session.conversation
+    for again in (session, late, session_in(store)):
+        act(again, "k")
+        assert again.conversation == conversation
+    assert session.revision == len(store.load("s").events)
+
+
+def test_another_key_is_another_command(store: SessionStore) -> None:
+    """The key says which command it is, not its words; without a key each is one of its own."""
+    session = session_in(store)
+    for key in ("a", "b", None, None, "a"):
+        session.add_user_turn("one", idempotency_key=key)
+    assert len(session.log()) == 4
+
+
+def test_a_key_outlives_a_stale_revision(store: SessionStore) -> None:
+    """Who asks again names the revision that it had seen before the first time: it has happened, and is no conflict."""
+    session = session_in(store)
+    session.add_user_turn("one", expected_revision=0, idempotency_key="k")
+    session.add_user_turn("one", expected_revision=0, idempotency_key="k")
+    with pytest.raises(ConflictError, match="made for 0, found 1"):
+        session.add_user_turn("two", expected_revision=0, idempotency_key="other")
+    assert len(session.log()) == 1
+
+
+def test_a_lost_answer_is_asked_for_again(tmp_path: Path) -> None:
+    """The store took the command and the answer never came: the same key again changes nothing, another command goes on behind it."""
+
+    class Silent(SQLiteStore):
+        lost = 0
+
+        def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any) -> None:
+            super().append(session_id, base, events, companions, **options)
+            if self.lost:
+                self.lost -= 1
+                raise OSError("the answer is lost")
+
+    store = Silent(tmp_path / "s.db")
+    session = session_in(store)
+    store.lost = 1
+    with pytest.raises(OSError, match="the answer is lost"):
+        session.add_user_turn("book it", idempotency_key="booking")
+    assert session.log() == ()
+    session.add_user_turn("book it", idempotency_key="booking")
+    assert [turn.text for turn in session.log()] == ["book it"]
+    store.lost = 1
+    with pytest.raises(OSError, match="the answer is lost"):
+        asyncio.run(session.aadd_user_turn("and pay", idempotency_key="paying"))
+    asyncio.run(session.aadd_user_turn("and pay", idempotency_key="paying"))
+    session.add_user_turn("thanks")
+    assert [turn.text for turn in session.log()] == ["book it", "and pay", "thanks"]
+
+
+def test_many_ask_for_the_same(store: SessionStore) -> None:
+    """Of threads that all ask under one key a single one is heard."""
+    sessions = [session_in(store) for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda session: session.add_user_turn("once", idempotency_key="k"), sessions))
+    assert len(store.load("s").events) == 1
+    assert all(len(session.log()) == 1 for session in sessions)
+
+
+def test_a_task_that_is_cancelled_asks_again(tmp_path: Path) -> None:
+    """Whether the store had taken it or not: under the same key it is there once."""
+
+    async def talk() -> None:
+        for number in range(60):
+            task = asyncio.create_task(session.aadd_user_turn(f"turn {number}", idempotency_key=f"{number}"))
+            for _ in range(number % 5):
+                await asyncio.sleep(0.001 * (number % 3))
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await session.aadd_user_turn(f"turn {number}", idempotency_key=f"{number}")
+
+    session = session_in(SQLiteStore(tmp_path / "s.db"))
+    asyncio.run(talk())
+    assert [turn.text for turn in session.log()] == [f"turn {number}" for number in range(60)]
+
+
+@pytest.mark.parametrize("key", ["", 7, "a\nb", "x" * 201, b"k", ["k"]])
+def test_a_key_is_a_short_text(key: Any) -> None:
+    """Anything else is refused, and nothing changes."""
+    session = ContextSession(400, counter=WORDS)
+    with pytest.raises(InvalidOptionError, match="idempotency_key"):
+        session.add_user_turn("one", idempotency_key=key)
+    assert session.revision == 0
+
+
+# --- a dead writer ---------------------------------------------------------------------------
+
+
+def left_open(store: SessionStore, results: int = 0, **options: Any) -> ContextSession:
+    """Return the session that a writer left between calls and their results."""
+    session = session_in(store, **options)
+    session.add_user_turn("look thrice")
+    session.add_assistant_turn("so be it", CALLS)
+    for number in range(results):
+        session.add_tool_turn(f"result {number}", tool_call_id=f"c{number}")
+    return session_in(store, **options)
+
+
+def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) -> None:
+    """With name and arguments, so that they can be made again, in their order; answered ones are not among them."""
+    assert session_in(store).open_calls == ()
+    session = left_open(store, results=1)
+    assert session.open_calls == tuple(ToolCall(f"c{number}", "look", f'{{"n": {number}}}') for number in (1, 2))
+    session.add_tool_turn("again", tool_call_id="c1")
+    session.add_tool_turn("again", tool_call_id="c2")
+    assert session.open_calls == ()
+
+
+def test_they_are_ended_with_a_marked_result(store: SessionStore) -> None:
+    """One commit ends all of them; the results say why there is none, the output names them, and the conversation goes on."""
+    session = left_open(store, results=1)
+    with pytest.raises(OrderError):
+        session.add_user_turn("are you there?")
+    before = session.revision
+    output = session.close_open_calls(" the process was stopped ")
+    assert output.repaired == ("t4", "t5")
+    assert session.revision == before + 2
+    assert [turn.text for turn in session.log()[3:]] == ["[no result: the process was stopped]"] * 2
+    assert [turn.metadata["repaired"] for turn in session.log()[3:]] == [True, True]
+    session.add_user_turn("are you there?")
+    assert session.messages()[-1] == {"role": "user", "content": "are you there?"}
+    assert session_in(store).conversation == session.conversation
+
+
+def test_ending_calls_twice_is_ending_them_once(store: SessionStore) -> None:
+    """Without open calls nothing happens, and the task's twin does the same."""
+    session = left_open(store)
+    asyncio.run(session.aclose_open_calls("gone", idempotency_key="k"))
+    revision = session.revision
+    assert session.close_open_calls("gone").repaired == ()
+    assert session.close_open_calls("gone", idempotency_key="k").repaired == ()
+    assert session.revision == revision == 5
+
+
+def test_a_conversation_under_pressure_is_not_blocked(store: SessionStore) -> None:
+    """With `auto` room is made first; without, compressing is legal as ever, and the calls can be ended then."""
+    options = {"auto": False}
+    session = session_in(store, **options)
+    session.add_user_turn(words(40))
+    session.add_assistant_turn(words(260), CALLS[:1])
+    with pytest.raises(ContextPressureError):
+        session.close_open_calls("gone")
+    session.compress(0.1)
+    session.close_open_calls("gone")
+    assert session.open_calls == ()
+    other = session_in(store)
+    other.add_assistant_turn(words(200), CALLS[:1])
+    other.close_open_calls("gone")
+    assert other.open_calls == ()
+
+
+@pytest.mark.parametrize("reason", ["", "  ", None, 7])
+def test_a_reason_is_a_text(reason: Any) -> None:
+    """Anything else is refused, and nothing changes."""
+    session = left_open(InMemoryStore())
+    with pytest.raises(InvalidOptionError, match="reason"):
+        session.close_open_calls(reason)
+    assert len(session.open_calls) == 3

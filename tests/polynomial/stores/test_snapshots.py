@@ -1,0 +1,251 @@
+"""A snapshot is what replaying gives, wherever it was made, and whatever is wrong with it costs time alone."""
+
+import pickle
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from attrs import evolve
+
+from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
+from polycontext.linearity.column import Column
+from polycontext.polynomial import ContextSession, Conversation, replay
+from polycontext.polynomial.journal.events import Event, TurnEvent
+from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
+from polycontext.polynomial.journal.stored_turns import StoredTurns
+from polycontext.polynomial.stores import Opened, Stored
+from polycontext.pressure import ContextProjector, ExtractiveSummariser
+from polycontext.pressure.extractive.kept import candidates_from_json, candidates_to_json
+from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Sources
+from tests.polynomial.conversations import WORDS
+from tests.polynomial.session.faulty import FaultyStore, Living, seeded
+from tests.polynomial.session.test_failing_stores import Caller
+
+
+class Snapped:
+    """Live a session, take snapshots on the way, and open it by them."""
+
+    def __init__(self, seed: int, steps: int = 60) -> None:
+        random = seeded(seed)
+        self.living = Living(FaultyStore(), random, watched=False)
+        caller = Caller(self.living)
+        self.empty = evolve(self.living.truth)
+        self.pieces: list[tuple[int, bytes]] = []
+        self.head, last = b"", self.empty
+        for _ in range(steps):
+            with suppress(PolycontextError):
+                caller.next().on(self.living.session)
+            now = self.living.session.conversation
+            if now.revision > last.revision and random.random() < 0.3:
+                snapshot = snapshot_of(last, now)
+                assert snapshot.base == last.revision
+                self.pieces.append((now.revision, snapshot.piece))
+                self.head, last = snapshot.head, now
+        self.events = self.living.session.events()
+        self.conversation = self.living.session.conversation
+
+    def opened(self) -> Opened:
+        """Return the session as a store would have it."""
+        since = self.pieces[-1][0]
+        return Opened(self.pieces, self.head, Stored(self.events[since:], {}, since), self.turns)
+
+    def turns(self, first: int, last: int) -> tuple[Turn, ...]:
+        """Return the turns that came with some events."""
+        return tuple(event.turn for event in self.events[first - 1 : last] if isinstance(event, TurnEvent))
+
+
+def replayed(events: tuple[Event, ...], empty: Conversation) -> Conversation:
+    """Return where events lead."""
+    return replay(events, empty)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_snapshot_is_what_replaying_gives(seed: int) -> None:
+    """State, view, ledger with its counts, log, what yielded when, epoch: all of it is what it was, and goes on alike."""
+    snapped = Snapped(seed)
+    if not snapped.pieces:
+        pytest.skip("no snapshot was taken")
+    since = snapped.pieces[-1][0]
+    there, wanted = restored(snapped.opened(), snapped.empty), replayed(snapped.events[:since], snapped.empty)
+    assert there is not None
+    assert there == wanted
+    assert list(there.past.batches) == list(wanted.past.batches)
+    assert there.window.facts == wanted.window.facts
+    assert there.window.open_calls == wanted.window.open_calls
+    assert there.window.linearity.stats() == wanted.window.linearity.stats()
+    assert [turn.sources for turn in there.window.all_turns()] == [turn.sources for turn in wanted.window.all_turns()]
+    named = [[turn.sources.named for turn in each.window.all_turns() if isinstance(turn.sources, Sources)] for each in (there, wanted)]
+    assert named[0] == named[1]
+    for turn in wanted.log:
+        assert there.log.place(turn.resource_id) == wanted.log.place(turn.resource_id)
+    later = replayed(snapped.events[since:], there)
+    assert later == evolve(snapped.conversation, companions={})
+    snapshot = snapshot_of(there, later)
+    pieces = [*snapped.pieces, (later.revision, snapshot.piece)] if later.revision > since else snapped.pieces
+    assert restored(evolve(snapped.opened(), pieces=pieces, head=snapshot.head), snapped.empty) == later
+    assert pickle.loads(pickle.dumps(later)) == later  # noqa: S301 - made a moment ago
+
+
+def test_no_turn_is_read_before_it_is_looked_at() -> None:
+    """Opening reads what stands in the view, and no more of the log than the part it stands in."""
+    snapped = Snapped(3, steps=200)
+    reads: list[tuple[int, int]] = []
+
+    def turns(first: int, last: int) -> tuple[Turn, ...]:
+        reads.append((first, last))
+        return snapped.turns(first, last)
+
+    there = restored(evolve(snapped.opened(), turns=turns), snapped.empty)
+    assert there is not None
+    before = len(reads)
+    assert before < len(snapped.pieces) / 2
+    assert there.log[0] is there.log[0]
+    assert list(there.log) == list(snapped.turns(1, snapped.pieces[-1][0]))
+    assert len(reads) == len(set(reads)), "a part is read once"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda head, pieces: (b"[", pieces),
+        lambda head, pieces: (b"{}", pieces),
+        lambda head, pieces: (orjson.dumps({**orjson.loads(head), "schema": 2}), pieces),
+        lambda head, pieces: (orjson.dumps({**orjson.loads(head), "view": [[0, 10_000]]}), pieces),
+        lambda head, pieces: (orjson.dumps({**orjson.loads(head), "state": "DREAMING"}), pieces),
+        lambda head, pieces: (head, pieces[1:]),
+        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "whens": []})) for at, piece in pieces]),
+        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "others": [0]})) for at, piece in pieces]),
+        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "kinds": [[7, "", "", False]]})) for at, piece in pieces]),
+    ],
+)  # fmt: skip
+def test_a_snapshot_that_cannot_be_read_is_none(spoil: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Then all events are replayed, and the log says so."""
+    snapped = Snapped(5)
+    head, pieces = spoil(snapped.head, snapped.pieces)
+    assert restored(evolve(snapped.opened(), head=head, pieces=pieces), snapped.empty) is None
+    assert "a snapshot cannot be read, all events are replayed instead" in caplog.text
+
+
+def test_snapshots_are_due_by_events_and_by_what_stands() -> None:
+    """A large view is not looked at for every few turns."""
+    start = Conversation(ContextWindow(10**6, counter=WORDS))
+    window = start.window
+    for number in range(8 * EVERY + 80):
+        window = window.append(Turn("user", f"{number}"))
+    assert not due(start, evolve(start, revision=EVERY - 1))
+    assert due(start, evolve(start, revision=EVERY))
+    assert not due(start, evolve(start, revision=EVERY, window=window))
+    assert due(start, evolve(start, revision=EVERY + 10, window=window))
+
+
+def test_stored_turns_read_as_a_list() -> None:
+    """By index from both ends, by slice, in order; a part that is not what the snapshot says is refused."""
+    turns = [Turn("user", f"{number}") for number in range(10)]
+    stored = StoredTurns([(0, 1, 4), (4, 5, 5), (5, 6, 10)], 10, lambda first, last: tuple(turns[first - 1 : last]))
+    assert list(stored) == turns
+    assert [stored[place] for place in range(-10, 10)] == [turns[place] for place in range(-10, 10)]
+    assert stored[2:9:3] == tuple(turns[2:9:3])
+    for place in (10, -11):
+        with pytest.raises(IndexError):
+            stored[place]
+    less = StoredTurns([(0, 1, 4), (4, 5, 10)], 9, lambda first, last: tuple(turns[first - 1 : last]))
+    with pytest.raises(InvalidDataError, match=r"6 turns came with events 5\.\.10; legal: 5, as the snapshot says"):
+        list(less)
+
+
+def test_a_ledger_is_told_by_its_columns() -> None:
+    """What came since and what changed make the same ledger again, whichever chunk it stands in."""
+    older = LinearityMap()
+    for number in range(1, 3_000):
+        older = older.tag(f"t{number}", ResourceClass(number % 2))
+    newer = older.promote("t7", ResourceClass.PRESERVED).promote("t2999", ResourceClass.PRESERVED, rationale="why")
+    for number in range(3_000, 4_200):
+        newer = newer.tag(f"t{number}", ResourceClass.REQUIRED)
+    assert newer.changed_since(older) == [6, 2_998]
+    assert older.changed_since(older) == []
+    ids, tags, whens = newer.columns_since(0)
+    again = LinearityMap.of_columns(ids, tags, whens, promotions=newer.stats().promotions)
+    assert again == newer
+    assert again.tag("t4200", ResourceClass.REQUIRED) == newer.tag("t4200", ResourceClass.REQUIRED)
+    assert Column.of(range(5)).changed_since(Column.of(())) == []
+
+
+LATELY = (
+    "Set the timeout of pump {n} to {m} s in src/pump{n}.py.",
+    "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check valve {m}.",
+    "From now on never restart pump {n}. Its id is QX{m}-{n}.",
+    'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use port {m} because of it.',
+)
+
+
+def talked(session: ContextSession, first: int, last: int) -> None:
+    """Say things of which a summariser has a lot to read: facts that change, demands, errors, plans."""
+    for number in range(first, last):
+        text = LATELY[number % 4].format(n=number % 7, m=number % 31)
+        session.add(Turn("user" if number % 2 == 0 else "assistant", text))
+        if number % 50 == 49:
+            call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": f'{{"path": "src/pump{number % 7}.py"}}'}}
+            session.add_assistant_turn(None, [call])
+            session.add_tool_turn(f"timeout = {number % 31}\nretries = {number}", tool_call_id="c")
+
+
+@pytest.mark.parametrize("summariser", [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)])
+def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
+    """A snapshot knows what the summariser has read: gists come out as without it, and no old turn is looked at for them."""
+
+    def session_of(conversation: Conversation | None = None) -> ContextSession:
+        made = ContextSession(600, counter=WORDS, projector=ContextProjector(summariser), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        if conversation is not None:
+            made._writer.store.append("session", 0, session.events(), {})
+            made._writer.conversation = conversation
+        return made
+
+    session = session_of()
+    empty = session.conversation
+    talked(session, 0, 500)
+    now, events = session.conversation, session.events()
+    snapshot = snapshot_of(empty, now)
+    reads: list[tuple[int, int]] = []
+
+    def turns(first: int, last: int) -> tuple[Turn, ...]:
+        reads.append((first, last))
+        return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))
+
+    there = restored(Opened([(now.revision, snapshot.piece)], snapshot.head, Stored((), {}, now.revision), turns), empty)
+    assert there == now
+    assert there is not None
+    known, found = now.past.remembered(), there.past.remembered()
+    assert known is not None
+    assert found is not None
+    assert found[:3] == known[:3]
+    assert candidates_to_json(found[3]) == candidates_to_json(known[3])
+    assert found[2] == now.past.batches.length, "what was read last is behind all that yielded"
+    replayed_one, restored_one = session_of(replay(events, empty)), session_of(there)
+    for each in (session, replayed_one, restored_one):
+        talked(each, 500, 620)
+        each.compress(0.2, query="which pump is stuck?")
+    assert restored_one.conversation == session.conversation == replayed_one.conversation
+
+
+def test_a_summariser_of_the_callers_own_reads_again() -> None:
+    """What it makes of turns is its own; the snapshot says nothing of it."""
+
+    class Own(ExtractiveSummariser):
+        """Be another one."""
+
+    session = ContextSession(600, counter=WORDS, projector=ContextProjector(Own()))
+    empty = session.conversation
+    talked(session, 0, 200)
+    assert session.conversation.past.remembered() is not None
+    assert orjson.loads(snapshot_of(empty, session.conversation).head)["read"] is None
+    assert empty.past.remembered() is None
+
+
+@pytest.mark.parametrize("text", [b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]", b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]"])  # fmt: skip
+def test_what_are_no_candidates_is_refused(text: bytes) -> None:
+    """By an error that a snapshot knows as its own."""
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        candidates_from_json(text)

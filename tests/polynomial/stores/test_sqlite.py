@@ -1,0 +1,442 @@
+"""The store in a SQLite file: durable, held by one process, refused in words where it cannot be used."""
+
+import gc
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from textwrap import dedent
+from time import monotonic
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing.store_contract import lived_events
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.errors import StoreBusyError, StoreError
+from polycontext.polynomial.journal.events import TurnEvent
+from polycontext.polynomial.stores import Snapshot, SQLiteStore
+from polycontext.polynomial.stores.sqlite_schema import STEPS
+from polycontext.pressure import ConflictError
+from polycontext.window import ContextItem
+from tests.polynomial.conversations import WORDS
+
+RELEASED = Path(__file__).parent / "released"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a store may be."""
+    return tmp_path / "sessions.db"
+
+
+def opened(path: Path | str, **options: object) -> ContextSession:
+    """Return a small session in a file."""
+    return ContextSession.open(path, "s", max_tokens=1000, counter=WORDS, **options)  # type: ignore[arg-type]  # options of a session
+
+
+def in_a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start Python with some code, that can be talked to."""
+    command = [sys.executable, "-c", dedent(code), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Let another process hold the store until it is told to go."""
+    code = """
+        import sys
+        from polycontext.polynomial.stores import SQLiteStore
+        store = SQLiteStore(sys.argv[1])
+        print("open", flush=True)
+        sys.stdin.readline()
+        store.close()
+    """
+    process = in_a_process(code, path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    yield process
+    process.kill()
+    process.communicate(timeout=60)
+
+
+class Secret:
+    """Stand for what is saved with a session."""
+
+    def to_data(self) -> dict[str, str]:
+        """Return a word."""
+        return {"word": "Quittengelee"}
+
+
+# --- one process ---------------------------------------------------------------------
+
+
+def test_a_second_process_waits_and_is_told_who_holds_the_file(path: Path, holder: subprocess.Popen[str]) -> None:
+    """It waits for as long as it is told, and then names the file and the process, which is not disturbed."""
+    began = monotonic()
+    with pytest.raises(StoreBusyError) as refused:
+        opened(path, timeout=0.3)
+    assert monotonic() - began >= 0.3
+    assert refused.value.pid == holder.pid
+    assert str(refused.value) == (
+        f"store '{path}': process {holder.pid} has it open, for more than the 0.3 seconds that were waited; legal: closing it there, or a longer timeout"
+    )
+    assert isinstance(refused.value, TimeoutError)
+    assert pickle.loads(pickle.dumps(refused.value)).pid == holder.pid  # noqa: S301 - made a moment ago
+
+
+def test_who_waits_long_enough_gets_the_file(path: Path, holder: subprocess.Popen[str]) -> None:
+    """Once the other process lets go, the one that waits has the store."""
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(opened, path, timeout=60)
+        assert holder.stdin is not None
+        holder.stdin.write("go\n")
+        holder.stdin.flush()
+        with waiting.result(60) as session:
+            assert session.revision == 0
+
+
+def test_a_process_that_was_killed_holds_nothing(path: Path, holder: subprocess.Popen[str]) -> None:
+    """The lock is the system's: it goes with the process, however that ends."""
+    holder.kill()
+    holder.wait(60)
+    with opened(path, timeout=5) as session:
+        assert session.revision == 0
+
+
+def test_sessions_of_one_process_share_the_file(path: Path) -> None:
+    """Any number of sessions and stores can be open; the last one that closes lets the file go."""
+    first, second = opened(path), ContextSession.open(path.parent / "." / path.name, "other", max_tokens=1000, counter=WORDS)
+    first.add_user_turn("one")
+    second.add_user_turn("two")
+    first.close()
+    first.close()
+    second.add_user_turn("three")
+    with pytest.raises(StoreError, match="it was closed; legal: opening it again"):
+        first.add_user_turn("four")
+    assert [turn.text for turn in first.log()] == ["one"]
+    second.close()
+    assert ContextSession.list_sessions(path) == ("other", "s")
+    assert not path.with_name("sessions.db-wal").exists()
+
+
+def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(path: Path, holder: subprocess.Popen[str]) -> None:
+    """A store closes itself when it is collected: another process can open the file."""
+    holder.kill()
+    session = opened(path, timeout=60)
+    session.add_user_turn("one")
+    del session
+    gc.collect()
+    code = "import sys; from polycontext.polynomial.stores import SQLiteStore; print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    assert in_a_process(code, path).communicate(timeout=60)[0] == "('s',)\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
+    """The child is refused in words, its end harms nothing, and the parent goes on."""
+    code = """
+        import os, sys
+        from polycontext import ContextSession
+        session = ContextSession.open(sys.argv[1], "s", max_tokens=1000)
+        session.add_user_turn("before")
+        child = os.fork()
+        if child == 0:
+            for act in (lambda: session.add_user_turn("child"), session.close, lambda: ContextSession.open(sys.argv[1], "s", max_tokens=1000, timeout=0)):
+                try:
+                    act()
+                except OSError as error:
+                    print(type(error).__name__, getattr(error, "pid", None) == os.getppid(), error, flush=True)
+            del session
+            sys.exit(0)
+        os.waitpid(child, 0)
+        print(os.path.exists(sys.argv[1] + "-wal"))
+        session.add_user_turn("after")
+        print([turn.text for turn in session.log()])
+        session.close()
+    """
+    said = in_a_process(code, path).communicate(timeout=60)[0].splitlines()
+    assert said[0].startswith("StoreError False ")
+    assert "it was opened before this process was forked; legal: opening it anew here" in said[0]
+    assert said[1].startswith("StoreBusyError True ")
+    assert said[2:] == ["True", "['before', 'after']"], "what was not brought into the database yet is still beside it"
+    with opened(path) as session:
+        assert [turn.text for turn in session.log()] == ["before", "after"]
+
+
+# --- what cannot be opened ---------------------------------------------------------------
+
+
+def test_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> None:
+    """What a later polycontext wrote is not read by this one, and not changed by it."""
+    with opened(path) as session:
+        session.add_user_turn("one")
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreError,
+        match=rf"written by a newer polycontext \(schema {len(STEPS) + 1}; this one reads up to {len(STEPS)}\); legal: a newer polycontext",
+    ):
+        opened(path)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
+    """A file with tables of other people is refused, and nothing is added to it."""
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE mine (id)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="the database belongs to something else; legal: a file of its own"):
+        opened(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    """Text is no store."""
+    path.write_text("Dear diary, " * 1000)
+    with pytest.raises(StoreError, match=r"the file is no SQLite database .*; legal: the file of a store, or one that is not there yet"):
+        opened(path)
+    assert path.read_text().startswith("Dear diary")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """The error says what to do."""
+    with pytest.raises(StoreError, match="its folder is not there; legal: a folder that is there"):
+        opened(tmp_path / "none" / "sessions.db")
+    with pytest.raises(StoreError, match="legal: a file and a folder that this user may write to"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("released", sorted(RELEASED.glob("*.db")), ids=lambda path: path.name)
+def test_files_of_every_released_version_open(released: Path, path: Path) -> None:
+    """What an earlier release wrote is read, goes on, and is of today's version then."""
+    path.write_bytes(released.read_bytes())
+    with opened(path) as session:
+        texts = [turn.text for turn in session.log()]
+        assert texts[:2] == ["Where is my parcel? It is number QX7-2281.", "It is on its way."]
+        assert session.companion("order") == {"number": "QX7-2281"}
+        assert [event.turn.text for event in session.events() if isinstance(event, TurnEvent)] == texts
+        session.add_user_turn("Thank you.")
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
+    db.close()
+
+
+def test_every_version_has_a_file() -> None:
+    """A new schema comes with a file of the one before it."""
+    assert [path.name for path in sorted(RELEASED.glob("*.db"))] == [f"schema-{number}.db" for number in range(1, len(STEPS) + 1)]
+
+
+# --- damage -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("UPDATE texts SET content = 'no' WHERE content = 'yes'", "the words of event 2 are not what was written"),
+        ("UPDATE events SET class = 2 WHERE number = 2", "event 2 is not what was written"),
+        ("DELETE FROM texts WHERE content = 'yes'", "the words of event 2 are not what was written"),
+        ("DELETE FROM events WHERE number = 2", "event 3 is missing|event 2 is missing"),
+        ("DELETE FROM events WHERE number = 3", "2 events are there of 3"),
+        ("UPDATE companions SET body = '{}'", "companion 'notes' is not what was written|companion 'notes'"),
+    ],
+    ids=["words", "class", "no words", "no event", "no last event", "companion"],
+)
+def test_what_is_not_what_was_written_is_never_handed_out(damage: str, told: str, path: Path) -> None:
+    """A row that has changed is an error that says so, and where to look for help."""
+    store = SQLiteStore(path)
+    with ContextSession.open(path, "s", max_tokens=1000, counter=WORDS) as session:
+        for text in ("is it?", "yes", "good"):
+            session.add(session._turn("user" if text != "yes" else "assistant", text))  # type: ignore[arg-type]
+    store.append("s", 3, [], {"notes": "[1]"})
+    store.close()
+    with sqlite3.connect(path) as db:
+        db.execute(damage)
+    db.close()
+    with pytest.raises(
+        StoreError,
+        match=rf"the file is damaged: ({told}).*; legal: a copy of the file from before, or what `sqlite3 FILE .recover` brings back",
+    ):
+        opened(path)
+
+
+def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
+    """Snapshots are derived: where one cannot be read all events are replayed, and there is a good one soon."""
+    with opened(path) as session:
+        for number in range(600):
+            session.add_user_turn(f"{number} is said")
+        conversation = session.conversation
+    for damage in (
+        "UPDATE heads SET body = x'7B7D'",
+        "UPDATE heads SET body = x'7B7D', checksum = 2745614147",
+        "DELETE FROM heads",
+        "DELETE FROM pieces",
+    ):
+        with sqlite3.connect(path) as db:
+            db.execute(damage)
+        db.close()
+        with opened(path) as session:
+            assert session.conversation == conversation
+            session.add_user_turn("on")
+            conversation = session.conversation
+            store = session._writer.store
+            assert isinstance(store, SQLiteStore)
+            found = store.opened("s")
+            assert found is not None
+            assert [revision for revision, _ in found.pieces] == [conversation.revision]
+
+
+# --- commits ---------------------------------------------------------------------------------
+
+
+def test_words_stand_in_the_file_once(path: Path) -> None:
+    """Compressing, recalling and snapshots copy no turn that was said: its words are in the file a single time."""
+    with opened(path) as session:
+        session.add_user_turn("a very particular word: Zwetschgenknödel")
+        for number in range(300):
+            session.add_assistant_turn(f"{number}: {'so ' * 20}")
+            session.compress(0.05)
+            session.recall("t1")
+        assert session.revision > 600
+    assert path.read_bytes().count("Zwetschgenknödel".encode()) == 1
+
+
+def test_what_is_deleted_is_nowhere(path: Path) -> None:
+    """After `delete` no word of the session is in the database or beside it, while it is open and afterwards; other sessions are whole."""
+    with opened(path) as kept, ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session:
+        kept.add_user_turn("this stays")
+        session.accompany("secret", Secret())
+        for number in range(400):
+            session.add_user_turn(f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}")
+        assert b"Quittengelee" in b"".join(file.read_bytes() for file in path.parent.iterdir())
+        assert ContextSession.delete(path, "gone") is True
+        assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+        assert ContextSession.delete(path, "gone") is False
+        with pytest.raises(ConflictError, match=r"made for [0-9]+, found 0"):
+            session.add_user_turn("still there?")
+    assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+    with opened(path) as again:
+        assert [turn.text for turn in again.log()] == ["this stays"]
+
+
+def test_threads_and_tasks_write_one_session(path: Path) -> None:
+    """Numbers are contiguous and nothing is lost, whoever writes."""
+    with opened(path) as session, ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: session.add_user_turn(f"turn {number}"), range(200)))
+        assert sorted(turn.text for turn in session.log()) == sorted(f"turn {number}" for number in range(200))
+        assert session.revision == len(session.events())
+
+
+def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
+    """Whoever finds that the other has written goes on from the snapshot that is there."""
+    with opened(path) as one, opened(path) as other:
+        for number in range(450):
+            (one, other)[number // 150 % 2].add_user_turn(f"one {number}")
+            (other if number % 3 else one).add_user_turn(f"other {number}")
+        store = one._writer.store
+        assert isinstance(store, SQLiteStore)
+        found = store.opened("s")
+        assert found is not None
+        assert len(found.stored.events) < 300
+        assert len(found.pieces) >= 3
+        assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, "both know the newest"
+        with opened(path) as third:
+            assert third._writer._snapped.revision == found.pieces[-1][0]
+            assert third.revision == len(third.events())
+            assert [turn.text for turn in third.log()] == [turn.text for turn in max(one, other, key=lambda each: each.revision).log()]
+
+
+def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
+    """One that begins at 0 takes the place of all; one that goes on from the newest goes behind it; any other is not stored."""
+    store, events = SQLiteStore(path), lived_events()[:5]
+    for base, event in enumerate(events):
+        store.append("s", base, [event], {}, snapshot=Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head"))
+        found = store.opened("s")
+        assert found is not None
+        assert [revision for revision, _ in found.pieces] == ([1], [1, 2], [1, 2], [1, 2, 4], [5])[base]
+        assert len(found.stored.events) == (0, 0, 1, 0, 0)[base]
+    store.close()
+
+
+def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
+    """Where snapshots spare the reading of old turns, ids of items are known all the same."""
+    with opened(path) as session:
+        session.attach(ContextItem("x = 1", "code", id="ctx-900"))
+        for number in range(300):
+            session.add_user_turn(f"{number} is said")
+    code = """
+        import sys
+        from polycontext import ContextSession
+        from polycontext.window import ContextItem
+        with ContextSession.open(sys.argv[1], "s", max_tokens=1000) as session:
+            print(session._writer._snapped.revision > 0, ContextItem("y = 2", "code").id)
+    """
+    assert in_a_process(code, path).communicate(timeout=60)[0] == "True ctx-901\n"
+
+
+def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
+    """`from_json` with a store writes the whole journal; opened again, it is the same conversation."""
+    session = ContextSession(300, counter=WORDS)
+    for number in range(400):
+        session.add_user_turn(f"{number} is said")
+    store = SQLiteStore(path)
+    moved = ContextSession.from_json(session.to_json(), counter=WORDS, store=store, session_id="s")
+    moved.add_user_turn("on")
+    with ContextSession.open(store, "s", max_tokens=300, counter=WORDS) as again:
+        assert again.conversation == moved.conversation
+    assert again.events() == moved.events(), "a store that was passed is not closed"
+    store.close()
+
+
+def test_every_kind_of_event_is_one_row(path: Path) -> None:
+    """What is written in one process is read in the next, whatever kind of event it is."""
+    events = lived_events()
+    kinds = {type(event).__name__ for event in events}
+    assert kinds == {"TurnEvent", "CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent"}
+
+
+# --- where a store is -----------------------------------------------------------------------
+
+
+def test_a_store_is_found_by_path_and_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path, an absolute one and the two URLs of them are one file."""
+    monkeypatch.chdir(tmp_path)
+    for place in ("a b.db", tmp_path / "a b.db", "sqlite:///a b.db", f"sqlite:///{tmp_path}/a%20b.db"):
+        with opened(place) as session:
+            session.add_user_turn("one")
+    assert ContextSession.list_sessions("a b.db") == ("s",)
+    with opened("a b.db") as session:
+        assert len(session.log()) == 4
+
+
+@pytest.mark.parametrize("url", ["", ":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "mysql://u:pw@h/d?key=s3cret", 7, None, object(), b"x"])  # fmt: skip
+def test_no_store_is_at_such_a_url(url: object) -> None:
+    """What names no store is refused in words, without a secret."""
+    with pytest.raises(InvalidOptionError, match="legal: the path of a SQLite file") as refused:
+        ContextSession.open(url)  # type: ignore[arg-type]
+    assert "pw" not in str(refused.value)
+    assert "s3cret" not in repr(refused.value)
+
+
+@pytest.mark.parametrize("timeout", [-1, "5", None, True, float("nan")])
+def test_a_timeout_is_a_number_of_seconds(timeout: object, path: Path) -> None:
+    """Anything else is refused before a file is made."""
+    with pytest.raises(InvalidOptionError, match="timeout"):
+        opened(path, timeout=timeout)
+    with pytest.raises(InvalidOptionError, match="path"):
+        SQLiteStore("a\0b")
+    assert not path.exists()
+
+
+def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> None:
+    """An option out of its range closes what was opened for it."""
+    with pytest.raises(InvalidOptionError, match="max_tokens"):
+        ContextSession.open(path, "s", max_tokens=0)
+    code = "import sys; from polycontext.polynomial.stores import SQLiteStore; print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    assert in_a_process(code, path).communicate(timeout=60)[0] == "()\n"
