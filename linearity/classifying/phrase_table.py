@@ -10,7 +10,7 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``rule`` states a constraint;
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
 - ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
-  more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
+  more of those names than of these counts as a hint, in a long text with two more (a hint with one), and one more for every 25 words; a hint counts for two;
 - ``guess`` may be an order: it takes one sign more;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
