@@ -173,9 +173,8 @@ class Run:
     def end(self, said: Said, place: int) -> int:
         """Return where it ends that begins at `place` or later, as early as it can; -1 where it does not fit."""
         tokens, words = said.tokens, self.words
-        places: Iterable[int]
         if self.begins is not None:
-            places = [at for at in said.begins[self.begins] if words is None or (at < len(tokens) and tokens[at] in words)]
+            places: Iterable[int] = [at for at in said.begins[self.begins] if words is None or (at < len(tokens) and tokens[at] in words)]
         elif words is None:
             places = range(place, len(tokens) + 1)
         else:
