@@ -27,6 +27,20 @@ MUTATED = ("linearity", "window", "pressure", "polynomial")
 COPIED = ("front", *MUTATED, "nodes")
 TESTS = ("tests", "benchmarks", "docs")
 """The tests, and what they look into."""
+STRICT = "tests/nodes/models/strict"
+BESIDE = {
+    "window": (
+        f"{STRICT}/test_bad_anthropic.py",
+        f"{STRICT}/test_openai_refusals.py",
+        f"{STRICT}/test_remembered.py",
+        f"{STRICT}/test_strict_anthropic.py",
+        f"{STRICT}/test_strict_chat.py",
+        f"{STRICT}/test_strict_responses.py",
+        "tests/pressure/extractive/test_claims.py",
+        "tests/pressure/extractive/test_newest.py",
+    )
+}
+"""Tests of a room that stand where its code is asked: the rules of requests by the strict stand-ins, claims by what notes leave out."""
 LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
 """Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
 
@@ -159,7 +173,7 @@ def _has_config(work: Path, room: str) -> bool:
 
 
 def _tests(room: str) -> list[str]:
-    return [f"tests/{room}", "tests/laws"]
+    return [f"tests/{room}", *BESIDE.get(room, ()), "tests/laws"]
 
 
 def _pytest(room: str) -> list[str]:

@@ -157,31 +157,30 @@ class Phrase:
 
 @frozen
 class Run:
-    """Hold parts that stand one right after another; `begins` says at which clauses, `words` (or `only` one) with which words, where that is known."""
+    """Hold parts that stand one right after another; `begins` says at which clauses, `words` with which words, where that is known."""
 
     parts: tuple[Part, ...]
     begins: type | None
     words: Mapping[str, object] | None
-    only: str | None
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> "Run":
         """Return the run of `parts`, and where it may begin by the first of them."""
         begins = type(parts[0]) if parts and isinstance(parts[0], Start | First) else None
         rest = parts[1:] if begins else parts
-        words = rest[0].by_first if rest and isinstance(rest[0], Words) else None
-        return cls(tuple(rest), begins, words, next(iter(words)) if words is not None and len(words) == 1 else None)
+        return cls(tuple(rest), begins, rest[0].by_first if rest and isinstance(rest[0], Words) else None)
 
     def end(self, said: Said, place: int) -> int:
         """Return where it ends that begins at `place` or later, as early as it can; -1 where it does not fit."""
         tokens, words = said.tokens, self.words
         if self.begins is not None:
-            places: Iterable[int] = said.begins[self.begins]
-        elif self.only is not None:
-            places = said.places.get(self.only, ())
+            places: Iterable[int] = [at for at in said.begins[self.begins] if words is None or (at < len(tokens) and tokens[at] in words)]
+        elif words is None:
+            places = range(place, len(tokens) + 1)
         else:
-            places = range(place, len(tokens) + (words is None))
-        for at in places if words is None else [at for at in places if at < len(tokens) and tokens[at] in words]:
+            met = words.keys() & said.places.keys()
+            places = said.places[met.pop()] if len(met) == 1 else sorted(at for word in met for at in said.places[word])
+        for at in places:
             if at >= place and (end := self.fits(said, at)) >= 0:
                 return end
         return -1

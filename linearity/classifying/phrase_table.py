@@ -10,7 +10,7 @@ of a line makes it a comment. These names have a meaning, any other is a list th
 - ``rule`` states a constraint;
 - ``hint`` states one, and ``wish`` a lasting preference, that in a question too, unless a ``tale`` shows that the sentence narrates;
 - ``order`` shows the shape of an order, a name that begins with ``sign_`` something that makes it last, one with ``doubt_`` something that makes it pass: an order with
-  more of those names than of these counts as a hint, in a long text with one more, and one more for every 25 words; a hint counts for two;
+  more of those names than of these counts as a hint, in a long text with two more (a hint with one), and one more for every 25 words; a hint counts for two;
 - ``guess`` may be an order: it takes one sign more;
 - ``task`` shows that a sentence asks for something once or tells what the speaker does: then a hint states nothing;
 - ``report`` shows that a sentence gives the words of somebody else: it states nothing;
@@ -89,7 +89,7 @@ class SpacedTable:
     def may_state(self, content: str, words: AbstractSet[str]) -> bool:
         """Tell whether every word stands in the text that some phrase needs; in a text of another language only rules count."""
         met = words & self.by_word.keys()
-        stating = self._counting(words - self.foreign)
+        stating = _RULING if self._is_foreign(words - self.foreign) else self.stating
         phrases = [phrase for word in met for kind, phrase in self.by_word[word] if kind in stating]
         has = self._has(words) if phrases else 0
         return any(phrase.needs & has == phrase.needs for phrase in phrases)
@@ -102,7 +102,7 @@ class SpacedTable:
                 return True
         words = {*tokens}
         phrases = self._phrases(words)
-        if phrases.keys().isdisjoint(self._counting(words)):
+        if phrases.keys().isdisjoint(_RULING if self._is_foreign(words) else self.stating):
             return False
         said = Said([*tokens])
         self._find_starts(said)
@@ -119,13 +119,13 @@ class SpacedTable:
         tokens = found.said.tokens
         rule, hint, wish = orders and found.any("rule"), orders and found.any("hint"), not narrates and found.any("wish")
         ordered, guessed = orders and found.any("order"), orders and found.any("guess")
-        signs = max(0, found.count(self.signs) - (not ordered)) if ordered or guessed else 0
+        signs = max(0, sum(map(found.any, self.signs)) - (not ordered)) if ordered or guessed else 0
         if sum(map(len, tokens)) > LONGEST_HINT or self._is_foreign({*tokens}):
             wish, signs, hint = False, 0, False
         speaks = ENOUGH * hint + signs - len(tokens) // LONG
         if not (rule or wish or speaks > 0):
             return False
-        doubts = found.count(self.doubts) + narrates
+        doubts = sum(map(found.any, self.doubts)) + narrates
         if rule and doubts + narrates <= ENOUGH:
             return True
         tells = narrates and not ordered and not self.own.isdisjoint(tokens) and self.address.isdisjoint(tokens)
@@ -141,9 +141,6 @@ class SpacedTable:
                 if phrase.needs & has == phrase.needs:
                     phrases.setdefault(kind, []).append(phrase)
         return phrases
-
-    def _counting(self, words: AbstractSet[str]) -> frozenset[str]:
-        return _RULING if self._is_foreign(words) else self.stating
 
     def _is_foreign(self, words: AbstractSet[str]) -> bool:
         return (bool(self.common) and self.common.isdisjoint(words)) or not self.foreign.isdisjoint(words)
@@ -185,10 +182,6 @@ class _Found:
     def any(self, kind: str) -> bool:
         """Tell whether a phrase of this kind stands there."""
         return any(phrase.fits(self.said) for phrase in self.phrases.get(kind, ()))
-
-    def count(self, kinds: Iterable[str]) -> int:
-        """Return of how many of these kinds a phrase stands there."""
-        return sum(map(self.any, kinds))
 
 
 @frozen(eq=False)

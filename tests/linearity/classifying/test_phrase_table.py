@@ -96,6 +96,10 @@ def test_a_language_without_spaces_is_read_by_substrings() -> None:
     assert not states(table, "那，特别的。")
     assert states(table, "必须好的。")
     assert not states(table, "必须。")
+    asked = f"{table}\nquestion: 吗$"
+    assert states(asked, "必须好的。")
+    assert not states(asked, "必须好的吗。")
+    assert states(asked, "请必须好的吗。")
     assert not states(table, "不必须。")
     assert not states(table, "必须的吗？", asks=True)
     assert states(table, "请必须的吗？", asks=True)

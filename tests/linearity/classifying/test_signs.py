@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError, constraint_sentences
+from polycontext.linearity import InvalidOptionError, constraint_sentences, states_constraint
 from polycontext.linearity.classifying.phrase import tokens_of
 from polycontext.linearity.classifying.phrase_table import read_table
 
@@ -83,13 +83,35 @@ def test_names_of_signs_outweigh_names_of_doubts(sentence: str, expected: bool) 
     assert read_table(TABLE).states(sentence, tokens_of(sentence), asks=False, narrates=False) is expected
 
 
-def test_a_long_text_and_a_long_sentence_need_one_sign_more() -> None:
+def test_a_long_text_and_a_long_sentence_need_more_signs() -> None:
     """Somebody who tells a lot says much that looks like an order."""
     table = read_table(TABLE)
     said = "paint every wall"
     assert not table.states(said, tokens_of(said), asks=False, narrates=True)
-    assert table.states(f"{said} only", tokens_of(f"{said} only"), asks=False, narrates=True)
+    assert not table.states(f"{said} only", tokens_of(f"{said} only"), asks=False, narrates=True)
+    assert table.states(f"{said} only", tokens_of(f"{said} only"), asks=False, narrates=False)
+    assert table.states(f"keep to {said}", tokens_of(f"keep to {said}"), asks=False, narrates=True)
     assert not table.states(said, tokens_of(said + " grey" * 25), asks=False, narrates=False)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"), [("paint every wall", True), ("perhaps every wall", False), ("perhaps every wall only", True)]
+)
+def test_what_may_be_an_order_takes_one_sign_more(sentence: str, expected: bool) -> None:
+    """A word that may begin an order or not says less than one that does."""
+    table = read_table("order: paint\nguess: < {!paint}\nsign_generic: every\nsign_way: only")
+    assert table.states(sentence, tokens_of(sentence), asks=False, narrates=False) is expected
+
+
+def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
+    """In minutes every sentence begins with a name; what follows it is what was said."""
+    assert not states_constraint("Project Manager: where it covers everything")
+    assert states_constraint("Project Manager: never delete a slide.")
+
+
+def test_a_title_ends_no_sentence() -> None:
+    """The name that follows belongs to it."""
+    assert constraint_sentences("Never call Dr. Weber at home.") == ("Never call Dr. Weber at home.",)
 
 
 def test_what_is_told_before_a_question_is_told() -> None:

@@ -43,6 +43,7 @@ def test_one_thing_is_claimed_under_one_key(one: str, other: str) -> None:
     ("one", "other"),
     [
         ('{"ticket_id": "T-1", "state": "open"}', '{"ticket_id": "T-2", "state": "closed"}'),
+        ('{"state": "open", "left": 3}', '{"state": "closed", "left": 1}'),
         ('{"tank": "north", "date": "2031-01-01", "litres": 4}', '{"tank": "north", "date": "2031-01-02", "litres": 7}'),
         ('{"alarm": "Leak-1", "labels": {"hall": "a"}, "since": "3:00"}', '{"alarm": "Leak-1", "labels": {"hall": "b"}, "since": "4:00"}'),
         ("kiln.ini\n[heater]\nlimit = 900", "kiln.ini\n[fan]\nlimit = 1050"),

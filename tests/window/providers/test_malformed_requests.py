@@ -6,6 +6,7 @@ import pytest
 
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check_request
+from polycontext.window.providers.anthropic import request_rules
 
 ASK = {"role": "user", "content": "hi"}
 BASE: dict[str, dict[str, Any]] = {
@@ -29,6 +30,11 @@ def said(*blocks: Any) -> dict[str, Any]:
 def document(**source: Any) -> dict[str, Any]:
     """Return messages with one document."""
     return said({"type": "document", "source": source})
+
+
+def compacted(content: Any) -> dict[str, Any]:
+    """Return messages that begin anew behind this summary."""
+    return {"messages": [ASK, {"role": "assistant", "content": [{"type": "compaction", "content": content}]}, ASK]}
 
 
 MALFORMED: list[tuple[str, dict[str, Any], str]] = [
@@ -55,11 +61,14 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("anthropic", document(type="paper"), "bad-source"),
     ("anthropic", document(type="text", media_type="text/plain", data=7), "bad-source"),
     ("anthropic", said({"type": "document", "source": "here"}), "bad-source"),
+    ("anthropic", compacted(7), "bad-compaction"),
+    ("anthropic", compacted(""), "bad-compaction"),
     ("openai-responses", items(7), "not-an-object"),
     ("openai-responses", items({"role": "user", "content": [7]}), "bad-content"),
     ("openai-responses", items({"role": "user", "content": [{"text": "hi"}]}), "bad-content"),
     ("openai-responses", items({"role": "user", "content": [{"type": "input_audio", "input_audio": 7}]}), "bad-audio"),
     ("openai-responses", items({"role": "user", "content": [{"type": "input_audio"}]}), "bad-audio"),
+    ("openai-responses", items({"role": "user", "content": [{"type": "input_image", "file_id": ""}]}), "bad-image"),
     ("openai-responses", items({"type": "reasoning", "id": "rs_1", "summary": "so"}), "bad-reasoning"),
     ("openai-responses", items({"type": "reasoning", "id": "rs_1", "summary": [{"type": "text", "text": "so"}]}), "bad-reasoning"),
     ("openai-responses", items({"type": "function_call", "call_id": "a", "arguments": "{}"}), "bad-tool-name"),
@@ -107,3 +116,19 @@ WELL_FORMED: list[tuple[str, dict[str, Any]]] = [
 def test_what_is_well_formed_passes(provider: str, change: dict[str, Any]) -> None:
     """Rules refuse what is wrong and nothing else."""
     check_request(BASE[provider] | change, provider)
+
+
+def bound(binding: Any) -> dict[str, Any]:
+    """Return a request that says what happens to thinking whose prefix has changed."""
+    return BASE["anthropic"] | {"thinking": {"type": "adaptive", "block_binding": binding}}
+
+
+@pytest.mark.parametrize("binding", ["drop_block", ["drop_block"], {"prefix_mismatch_behavior": "ignore"}, {"prefix_mismatch_behavior": 7}])
+def test_a_binding_is_an_object_that_says_one_of_two_things(binding: Any) -> None:
+    """Nothing else is taken for it, whatever the header says."""
+    betas = [request_rules.BINDING_BETA]
+    for legal in ({}, {"prefix_mismatch_behavior": "error"}, {"prefix_mismatch_behavior": "drop_block"}):
+        request_rules.check_request(bound(legal), betas=betas)
+    with pytest.raises(InvalidMessagesError) as refused:
+        request_rules.check_request(bound(binding), betas=betas)
+    assert refused.value.rule == "bad-thinking"

@@ -327,7 +327,10 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "array_above_max_length",
         index=1,
     )
-    found = "not found. Items are not persisted when `store` is set to false."
+    found = (
+        "not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input."
+    )
     yield _responses(
         "reasoning that nobody holds",
         [user(), reasoning(), function_call(id="fc_1"), output()],
