@@ -23,8 +23,6 @@ B = TypeVar("B")
 F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = "self.context"
-_LONGEST = 100
-"""Letters of a path that are looked at for near misses: what is longer is no slip of the pen."""
 
 # --- what each does --------------------------------------------------------------
 
@@ -254,7 +252,7 @@ def _listing(namespace: str) -> Callable[[ContextSession], tuple[ContextPath, ..
 
 
 def _unknown(name: str, today: str) -> UnknownPathError:
-    looked_for = _short(name[:_LONGEST].casefold())
+    looked_for = _short(name.casefold())
     known = {_short(path): path for path in (*_BY_NAME, *NAMESPACES)} | {_short(old): now for old, now in ALIASES.items()}
     *_, last = looked_for.rpartition(".")
     like = [*(each for each in known if each.endswith(f".{last}")), *get_close_matches(looked_for, known)]

@@ -221,7 +221,7 @@ def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> No
 
 
 def test_the_paths_below_a_path_are_itself() -> None:
-    """A name that only begins alike is not below."""
+    """A path that does something has none below it, and a former one leads to today's."""
     assert [path.name for path in paths("self.context.pressure.check")] == ["self.context.pressure.check"]
     assert paths("self.stream.focus") == paths("self.context.window.focus")
 
@@ -398,7 +398,8 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
         session = add_all(session_of(projector=ContextProjector(summariser)), chat(20, 30))
         before = whole(session)
         task = asyncio.create_task(session.ainvoke("self.context.pressure.compress", 0.2))
-        await summariser.started.wait()
+        await asyncio.wait({task, asyncio.create_task(summariser.started.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        assert not task.done()
         assert session.invoke("self.context.pressure.check") == session.pressure
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -458,6 +459,9 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
     with pytest.raises(UnknownPathError) as refused:
         session.paths("self.void.frobnicate")
     assert (refused.value.near, refused.value.legal) == ((), tuple(TABLE["namespaces"]))
+    with pytest.raises(UnknownPathError) as refused:
+        session.invoke("self.stream.mapper")
+    assert refused.value.legal == tuple(TABLE["namespaces"])
     with pytest.raises(KeyError):
         session.invoke("nothing")
 
