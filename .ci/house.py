@@ -23,11 +23,11 @@ ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
-MOST_FILES = 330
-MOST_LINES = 44_800
+MOST_FILES = 335
+MOST_LINES = 46_500
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
-MOST_ERRORS = 49
+MOST_ERRORS = 50
 MOST_NAMES = 160
 MOST_NAMES_A_PACKAGE = 40
 MOST_LOADED = 75

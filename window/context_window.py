@@ -71,6 +71,7 @@ class WindowFacts(NamedTuple):
 
     serial: int
     has_task: bool
+    fixed_tokens: int
     constraint_tokens: int
     turns_since_compression: int | None
     epoch: Epoch
@@ -223,7 +224,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     def facts(self) -> WindowFacts:
         """Return what `restored` needs besides the turns and the ledger."""
         old = self._contents
-        return WindowFacts(old.serial, old.has_task, old.constraint_tokens, old.turns_since_compression, old.epoch)
+        return WindowFacts(old.serial, old.has_task, old.fixed_tokens, old.constraint_tokens, old.turns_since_compression, old.epoch)
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
         """Tell whether both windows are one and the same but for the focus; O(1)."""

@@ -230,8 +230,8 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
     ledger = _ledger(ids, pieces, head)
     log = _log(ids, pieces, opened)
     turns = list(_view(head["view"], log, ledger))
-    serial, has_task, constraint_tokens, since = head["facts"]
-    facts = WindowFacts(serial, has_task, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
+    serial, has_task, fixed_tokens, constraint_tokens, since = head["facts"]
+    facts = WindowFacts(serial, has_task, fixed_tokens, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
     past = _past(pieces, ids)
     if head["read"] is not None:
         _remember(past, head["read"])

@@ -524,9 +524,9 @@ class ContextSession(KeptSession):
     def _message(self, content: str, items: Items) -> Together:
         return Together((*all_attached(items), Add(self._turn(Role.USER, content))))
 
-    def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
-        return self._writer.write(Asked(command, self._clock(), checked_key(when.get("idempotency_key"))), when.get("expected_revision"))
+    # Both name what a write may be given: whoever passes on a word that is none hears of it here.
+    def _write(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
+        return self._writer.write(Asked(command, self._clock(), checked_key(idempotency_key)), expected_revision)
 
-    async def _awrite(self, command: Command, **when: Unpack[When]) -> ContextOutput:
-        asked = Asked(command, self._clock(), checked_key(when.get("idempotency_key")))
-        return await self._writer.awrite(asked, when.get("expected_revision"))
+    async def _awrite(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
+        return await self._writer.awrite(Asked(command, self._clock(), checked_key(idempotency_key)), expected_revision)

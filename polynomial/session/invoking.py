@@ -35,6 +35,7 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "position": (_is_whole, "a whole number, 0 to the number of turns"),
     "query": (lambda value: value is None or isinstance(value, str), "a text, or None"),
     "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.revision gives it, or None"),
+    "idempotency_key": (lambda value: value is None or isinstance(value, str), "a text of printable characters, or None"),
     "resource_id": (lambda value: isinstance(value, str), "the id of a turn, such as 't5'"),
     "rationale": (lambda value: isinstance(value, str), "a text"),
     "agent_type": (lambda value: isinstance(value, str), "the name of a template, such as 'default'"),

@@ -6,9 +6,9 @@ its window or its ledger does under a name of its own.
 
 from collections.abc import Callable, Coroutine, Mapping
 from difflib import get_close_matches
-from inspect import Signature, formatannotation, getdoc, signature
+from inspect import Parameter, Signature, formatannotation, getdoc, signature
 from re import sub
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack, get_type_hints
 
 from attrs import frozen
 
@@ -17,6 +17,7 @@ from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.session.intake import class_of
+from polycontext.polynomial.session.kept import When
 from polycontext.window import ContextWindow, Store, Turn
 
 B = TypeVar("B")
@@ -32,11 +33,18 @@ def _as(method: Callable[..., Any], *, without: str = "") -> Callable[[F], F]:
 
     def signed(function: F) -> F:
         whole = signature(method)
-        taken = [each for each in whole.parameters.values() if each.name != without]
+        taken = [named for each in whole.parameters.values() if each.name != without for named in _named(each)]
         vars(function)["__signature__"] = whole.replace(parameters=taken)
         return function
 
     return signed
+
+
+def _named(parameter: Parameter) -> list[Parameter]:
+    """Return what every write can be given under the names that it has there; any other parameter as it is."""
+    if parameter.annotation != Unpack[When]:
+        return [parameter]
+    return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in get_type_hints(When).items()]
 
 
 def _focus(session: ContextSession) -> Turn | None:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from attrs import fields, has
 
-from polycontext.pressure.extractive.changes import Fact
+from polycontext.pressure.extractive.changes import Sentence
 from polycontext.pressure.extractive.choice import Segment
 from polycontext.pressure.extractive.heads import Head
 from polycontext.pressure.extractive.lines import Line, LineKind
@@ -37,7 +37,7 @@ def candidates_to_json(candidates: Candidates) -> bytes:
             candidates.turns,
             candidates.read,
             list(known.claims.items()),
-            known.facts,
+            known.sentences,
         ],
         default=_plain,
     )
@@ -48,7 +48,7 @@ def candidates_from_json(text: bytes) -> Candidates:
 
     Law: ``candidates_from_json(candidates_to_json(c))`` makes the summaries that c makes, and reads on as c does.
     """
-    segments, lines, (terms, kinds, turns, last, said), openings, read_turns, read_lines, claims, facts = orjson.loads(text)
+    segments, lines, (terms, kinds, turns, last, said), openings, read_turns, read_lines, claims, sentences = orjson.loads(text)
     return Candidates(
         tuple(map(_segment, segments)),
         {number: _line(line) for number, line in lines},
@@ -58,7 +58,7 @@ def candidates_from_json(text: bytes) -> Candidates:
         read_lines,
         Known(
             {_hashable(key): tuple(map(_telling, tellings)) for key, tellings in claims},
-            tuple(Fact(line, _span(span), words) for line, span, words in facts),
+            tuple(Sentence(line, _span(span), words) for line, span, words in sentences),
         ),
     )
 
@@ -81,8 +81,9 @@ def _span(span: Any) -> tuple[int, int]:
 
 
 def _segment(row: list[Any]) -> Segment:
-    line, part, start, lead, end, text, terms, boost, standing, head, touches, cost = row
-    return Segment(line, part, start, lead, end, text, tuple(terms), boost, standing, None if head is None else Head(head), touches, cost)
+    line, part, start, lead, end, text, terms, boost, standing, head, touches, newest, cost = row
+    told_as = None if head is None else Head(head)
+    return Segment(line, part, start, lead, end, text, tuple(terms), boost, standing, told_as, touches, newest, cost)
 
 
 def _line(row: list[Any]) -> Line:

@@ -215,3 +215,14 @@ def test_a_reason_is_a_text(reason: Any) -> None:
     with pytest.raises(InvalidOptionError, match="reason"):
         session.close_open_calls(reason)
     assert len(session.open_calls) == 3
+
+
+def test_a_word_that_no_write_knows_is_refused() -> None:
+    """A slip of the pen beside the revision and the key is an error, as with any function, and nothing is written."""
+    session = ContextSession(1_000)
+    session.add_user_turn("Sort the shed.")
+    with pytest.raises(TypeError, match="expected_revison"):
+        session.clear(expected_revison=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="key"):
+        session.promote("t1", "PRESERVED", key="k")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert session.revision == 1

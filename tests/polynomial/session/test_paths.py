@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from inspect import getsource
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, Unpack, assert_type
 
 import pytest
 from hypothesis import given
@@ -30,6 +30,7 @@ from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
 from polycontext.polynomial.session import invoking
+from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.window import ContextWindow, PositionError, Store, Turn
@@ -376,12 +377,10 @@ def test_a_session_of_ones_own_is_asked_by_its_own_methods() -> None:
     """A subclass that compresses otherwise is heard."""
 
     class Refusing(ContextSession):
-        def compress(self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None) -> ContextOutput:
+        def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
             return self.output
 
-        async def acompress(
-            self, target: float | None = None, *, query: str | None = None, expected_revision: int | None = None
-        ) -> ContextOutput:
+        async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
             return self.output
 
     session = add_all(Refusing(1000, counter=WORDS), chat(4))
@@ -529,7 +528,9 @@ WRONG_VALUES: Mapping[tuple[str, str], tuple[object, ...]] = {
     (f"{P}compress", "target"): ("0.5", True, 50, -0.1, float("nan"), []),
     (f"{P}compress", "query"): NO_TEXT[1:],
     (f"{P}compress", "expected_revision"): NO_NUMBER[1:],
+    (f"{P}compress", "idempotency_key"): (7, b"k1", "", "a\nb", "k" * 201, []),
     (f"{L}tag", "resource_id"): NO_TEXT,
+    (f"{L}tag", "idempotency_key"): (7, b"k1", "", "a\nb", "k" * 201, []),
     (f"{L}tag", "rationale"): NO_TEXT,
     (f"{L}tag", "expected_revision"): NO_NUMBER[1:],
     (f"{L}promote", "resource_id"): NO_TEXT,
