@@ -4,10 +4,9 @@ import pytest
 
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes.testing.store_contract import lived_events
-from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import Row, event_from_json, event_of_row, event_to_json, row_of
-from polycontext.window import Turn
 
 GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
 
@@ -47,7 +46,7 @@ def test_what_is_no_row_of_an_event_is_refused(row: Row, told: str) -> None:
 def test_rows_and_texts_hold_events() -> None:
     """Both ways and back, whatever kind of event; recalled turns are told by the numbers of their events where these are known."""
     events = lived_events()
-    turns: dict[int, Turn] = {number: event.turn for number, event in enumerate(events) if hasattr(event, "turn")}
+    turns = {number: event.turn for number, event in enumerate(events) if isinstance(event, TurnEvent)}
     numbers = {turn.resource_id: number for number, turn in turns.items()}
     for known in (numbers, {}):
         rows = [row_of(event, lambda _, known=known: known) for event in events]  # type: ignore[misc]  # bound at once

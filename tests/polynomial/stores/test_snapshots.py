@@ -11,7 +11,6 @@ from attrs import evolve
 
 from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
 from polycontext.linearity.column import Column
-from polycontext.linearity.json_data import FrozenDict
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
@@ -248,7 +247,7 @@ def test_a_summariser_of_the_callers_own_reads_again() -> None:
 
 def test_candidates_that_are_no_data_are_left_out() -> None:
     """What cannot be written is an error that a snapshot goes without."""
-    assert orjson.loads(candidates_to_json(Candidates(lines={}, openings=FrozenDict({}))))[3] == []
+    assert orjson.loads(candidates_to_json(Candidates(lines={}, openings={})))[3] == []
     for thing in (object(), {1, 2}):
         with pytest.raises(TypeError):
             candidates_to_json(Candidates(segments=(thing,)))  # type: ignore[arg-type]

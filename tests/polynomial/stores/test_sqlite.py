@@ -453,7 +453,7 @@ def test_a_lock_that_cannot_be_made_or_read_is_told(path: Path, holder: subproce
             third.add_user_turn("one")
     third.close()
     with pytest.raises(AttributeError, match="Store"):
-        _ = stores.Store  # type: ignore[attr-defined]
+        _ = stores.Store
 
 
 def test_tasks_open_and_close(path: Path) -> None:
