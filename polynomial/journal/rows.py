@@ -104,14 +104,16 @@ def event_of_row(row: Row, turns: Turns) -> Event:
 
 def turn_of_row(row: Row) -> Turn:
     """Return the turn of a row that holds one; raise `InvalidDataError` where it is none."""
+    at = moment(row.at)
     if row.more is not None:
         data = {"role": row.kind, "content": row.content, "resource_id": row.resource_id, "tokens": row.tokens}
         rest = _loaded(row.more)
-        at = moment(row.at).isoformat()
-        return structured(CONVERTER, {**rest, **data, "timestamp": at} if isinstance(rest, dict) else rest, Turn, path="more", legal=_LEGAL)
+        return structured(
+            CONVERTER, {**rest, **data, "timestamp": at.isoformat()} if isinstance(rest, dict) else rest, Turn, path="more", legal=_LEGAL
+        )
     try:
         # A turn checks itself: the words and the id, the count.
-        return Turn(_ROLES[row.kind], row.content, resource_id=row.resource_id or "", timestamp=moment(row.at), tokens=row.tokens)
+        return Turn(_ROLES[row.kind], row.content, resource_id=row.resource_id or "", timestamp=at, tokens=row.tokens)
     except (PolycontextError, KeyError) as error:
         raise InvalidDataError("content", f"{type(error).__name__}: {error}", _LEGAL) from None
 

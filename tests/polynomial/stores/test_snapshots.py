@@ -18,6 +18,7 @@ from polycontext.polynomial.journal.stored_turns import StoredTurns
 from polycontext.polynomial.stores import Opened, Stored
 from polycontext.pressure import ContextProjector, ExtractiveSummariser
 from polycontext.pressure.extractive.kept import candidates_from_json, candidates_to_json
+from polycontext.pressure.extractive.reading import Candidates
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 from tests.polynomial.conversations import WORDS
@@ -242,6 +243,14 @@ def test_a_summariser_of_the_callers_own_reads_again() -> None:
     assert session.conversation.past.remembered() is not None
     assert orjson.loads(snapshot_of(empty, session.conversation).head)["read"] is None
     assert empty.past.remembered() is None
+
+
+def test_candidates_that_are_no_data_are_left_out() -> None:
+    """What cannot be written is an error that a snapshot goes without."""
+    assert orjson.loads(candidates_to_json(Candidates(lines={}, openings={})))[3] == []
+    for thing in (object(), {1, 2}):
+        with pytest.raises(TypeError):
+            candidates_to_json(Candidates(segments=(thing,)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", [b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]", b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]"])  # fmt: skip

@@ -1,5 +1,6 @@
 """The store in a SQLite file: durable, held by one process, refused in words where it cannot be used."""
 
+import asyncio
 import gc
 import os
 import pickle
@@ -16,13 +17,13 @@ import pytest
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing.store_contract import lived_events
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, stores
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.journal.events import TurnEvent
-from polycontext.polynomial.stores import Snapshot, SQLiteStore
+from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
+from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
 from polycontext.polynomial.stores.sqlite_schema import STEPS
 from polycontext.pressure import ConflictError
-from polycontext.window import ContextItem
+from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS
 
 RELEASED = Path(__file__).parent / "released"
@@ -432,6 +433,74 @@ def test_a_timeout_is_a_number_of_seconds(timeout: object, path: Path) -> None:
     with pytest.raises(InvalidOptionError, match="path"):
         SQLiteStore("a\0b")
     assert not path.exists()
+
+
+def test_a_lock_that_cannot_be_made_or_read_is_told(path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in the way of the lock is named; a holder that has not said who it is has no number; another process is no writer here."""
+    with sqlite3.connect(":memory:"):
+        path.with_name("sessions.db.lock").write_text("?")
+    with pytest.raises(StoreBusyError, match="process of an unknown number has it open") as refused:
+        opened(path, timeout=0)
+    assert refused.value.pid is None
+    other = path.with_name("other.db")
+    other.with_name("other.db.lock").mkdir()
+    with pytest.raises(StoreError, match="its folder cannot be written to"):
+        opened(other, timeout=0)
+    third = opened(path.with_name("third.db"))
+    with monkeypatch.context() as patched:
+        patched.setattr("os.getpid", lambda: 1)
+        with pytest.raises(StoreError, match="it was opened before this process was forked"):
+            third.add_user_turn("one")
+    third.close()
+    with pytest.raises(AttributeError, match="Store"):
+        _ = stores.Store
+
+
+def test_tasks_open_and_close(path: Path) -> None:
+    """The twins of `open` and `close`, alone and in an `async with`; two tasks write one session, many turns."""
+
+    async def talk() -> list[str]:
+        async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
+            await asyncio.gather(*(session.aadd_user_turn(f"turn {number}") for number in range(40)))
+        again = await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS)
+        await again.aclose()
+        with pytest.raises(StoreError, match="it was closed"):
+            await again.aadd_user_turn("late")
+        return [turn.text for turn in again.log()]
+
+    assert sorted(asyncio.run(talk())) == sorted(f"turn {number}" for number in range(40))
+
+
+def test_a_store_can_be_passed_in_place_of_its_path() -> None:
+    """Sessions in it are opened, listed and deleted; it is its owner's to close."""
+    store = InMemoryStore()
+    with ContextSession.open(store, "s", max_tokens=1000, counter=WORDS) as session:
+        session.add_user_turn("one")
+    session.add_user_turn("two")
+    assert ContextSession.list_sessions(store) == ("s",)
+    assert ContextSession.delete(store, "s")
+    assert store.list_sessions() == ()
+
+
+def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -> None:
+    """`events(after)` reads a file from the middle, where gists are told by ranges of what came before."""
+    with opened(path) as session:
+        memory = ContextSession(1000, counter=WORDS)
+        for number in range(150):
+            for each in (session, memory):
+                each.add(Turn("user", f"{number} is said " + "so " * 20))
+        middle = memory.revision // 2
+        assert [event.state for event in session.events(middle)] == [event.state for event in memory.events(middle)]
+        gists = [
+            turn.sources
+            for event in session.events(middle)
+            if isinstance(event, CompressEvent)
+            for s in event.edit.splices
+            for turn in s.turns
+        ]
+        assert gists
+        assert all(isinstance(source, str) for sources in gists for source in sources)
+        assert str(path) in repr(session._writer.store)
 
 
 def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> None:
