@@ -74,7 +74,12 @@ def imported(package: str) -> dict[str, str]:
     names = {
         alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package) for node in found for alias in node.names
     }
-    return {name: names.get(name, package) for name in module.__all__}
+    doors = packages()
+    # What no nearer package hands out is told of here.
+    return {
+        name: home if name in import_module(door_of(home := names.get(name, package), doors)).__all__ else package
+        for name in module.__all__
+    }
 
 
 def door_of(module: str, doors: Sequence[str]) -> str:
