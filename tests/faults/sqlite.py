@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import sleep
 
 from polycontext.linearity import PolycontextError
@@ -96,14 +97,19 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
 
 def read_only(folder: Path, rounds: int, random: Random) -> Tally:
     """Open, as somebody who is nobody, a file or a folder that may not be written to; nothing changes."""
+    # Not in `folder`: pytest shuts others out of its folders anew whenever it is started somewhere.
+    with TemporaryDirectory(prefix="polycontext-") as outside:
+        Path(outside).chmod(0o755)
+        return _read_only(Path(outside), rounds)
+
+
+def _read_only(folder: Path, rounds: int) -> Tally:
     path = folder / "inside" / "read_only.db"
     path.parent.mkdir()
     with opened(path) as session:
         for number in range(20):
             say(session, number)
     before = path.read_bytes()
-    for ancestor in (folder, *folder.parents[:3]):
-        ancestor.chmod(0o755)
 
     def refuse(tally: Tally) -> None:
         os.setuid(NOBODY) if os.getuid() == 0 else None
