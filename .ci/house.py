@@ -23,14 +23,14 @@ ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
-MOST_FILES = 335
-MOST_LINES = 46_500
+MOST_FILES = 450
+MOST_LINES = 62_000
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
-MOST_ERRORS = 50
+MOST_ERRORS = 52
 MOST_NAMES = 160
 MOST_NAMES_A_PACKAGE = 40
-MOST_LOADED = 75
+MOST_LOADED = 78
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""

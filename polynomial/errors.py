@@ -57,7 +57,7 @@ class ContextOverflowError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class SessionWriteError(CallerError, RuntimeError):
-    """Refuse a write that would part a session from its journal: from inside another write of it, or past it."""
+    """Refuse a write at this moment: from inside another write of the session, past its journal, or while an answer is being written."""
 
     problem: str
     legal: str
@@ -97,7 +97,7 @@ class StoreBusyError(StoreError, TimeoutError):
 class EngineError(CollaboratorError, RuntimeError):
     """Say that the live machine did not do what the table decided: a subclass or listener has changed it."""
 
-    kind: InputKind
+    kind: str
     expected: ContextState
     found: ContextState
 

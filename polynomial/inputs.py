@@ -10,6 +10,7 @@ from attrs import field, frozen
 from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
+from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
 
@@ -135,13 +136,15 @@ class ContextInput:
 class ContextOutput:
     """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
 
-    `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first.
+    `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first. `refused` says of a
+    fulfilment that was no good what was refused, and why; nothing has happened then.
     """
 
     window: ContextWindow
     state: ContextState
     compression: CompressionResult | None = None
     repaired: tuple[str, ...] = ()
+    refused: tuple[Rejection, ...] = ()
 
     @property
     def pressure(self) -> float:

@@ -32,3 +32,22 @@ class FloorError(CallerError, ValueError):
             f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}; "
             f"legal: {' or '.join(f.name for f in Fidelity if f >= self.floor)}"
         )
+
+
+@define(slots=False, eq=False)
+class SpendingError(CallerError, RuntimeError):
+    """Refuse a request with which a limit would be crossed; nothing has been sent or counted.
+
+    `what` is "tokens" or "money", `spent` what went before, `asked` what this request and its longest answer would add.
+    """
+
+    what: str
+    spent: float
+    asked: float
+    limit: float
+
+    def __str__(self) -> str:
+        spent, asked, limit = (
+            f"{value:,.0f}" if self.what == "tokens" else f"{value:,.4f}" for value in (self.spent, self.asked, self.limit)
+        )
+        return f"{self.what}: {spent} spent and {asked} asked for; legal: {limit} in all, a shorter request, or a higher limit"

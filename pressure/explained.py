@@ -70,10 +70,11 @@ def explain(plan: "Plan") -> Explanation:
 
 
 def _gists(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
-    rows = {"block": "the gist", "digest": "newest results, cut", "pointer": "pointers"}
+    rows = {"block": "the gist", "digest": "newest results, cut", "pointer": "pointers", "native": "the gist"}
     turns = plan.window.all_turns()
     for job in plan.jobs:
-        places = [place for run in job.runs for place in range(*run)]
+        again = {turn.resource_id for turn in job.again}
+        places = [place for run in job.runs for place in range(*run) if turns[place].resource_id not in again]
         yield rows[job.kind.value], len(places), sum(turns[place].tokens or 0 for place in places), job.allowance
     for drop in plan.drops:
         yield "dropped", drop.stop - drop.start, sum(turn.tokens or 0 for turn in turns[drop.start : drop.stop]), 0
@@ -81,8 +82,9 @@ def _gists(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
 
 def _standing(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
     runs = [*(run for job in plan.jobs for run in job.runs), *((drop.start, drop.stop) for drop in plan.drops)]
-    gone = {place for run in runs for place in range(*run)}
     turns, counter, bared = plan.window.all_turns(), plan.window.counter, frozenset(plan.bared)
+    again = {turn.resource_id for job in plan.jobs for turn in job.again}
+    gone = {place for run in runs for place in range(*run) if turns[place].resource_id not in again}
     bounds = plan.columns.atoms.bounds
     for atom in range(len(plan.columns.kinds)):
         what = _why(plan, atom)
@@ -91,7 +93,8 @@ def _standing(plan: "Plan") -> Iterator[tuple[str, int, int, int]]:
                 continue
             turn = turns[place]
             stands = bare(turn, counter) if turn.resource_id in bared else turn
-            behind = plan.first_changed is not None and place >= plan.first_changed
+            # Whoever writes the gist may keep valid what is bound behind it.
+            behind = plan.first_changed is not None and place >= plan.first_changed and not plan.is_native
             after = unbound(stands, counter).tokens if behind else stands.tokens
             yield what, 1, turn.tokens or 0, after or 0
 

@@ -3,10 +3,11 @@
 Anything that can say the same in fewer tokens may write. What it offers is checked before it becomes a gist.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from inspect import iscoroutinefunction, signature
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from attrs import field, frozen
 
@@ -14,6 +15,9 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
+
+if TYPE_CHECKING:
+    from polycontext.pressure.native import NativeGist
 
 
 @runtime_checkable
@@ -63,6 +67,27 @@ class RememberingSummariser(Protocol):
         ...
 
 
+@runtime_checkable
+class PlanSummariser(Protocol):
+    """Write the words of a gist with the whole plan in sight; it is asked in place of ``summarise``.
+
+    A model reads the conversation as it was sent to it before, so that its provider has it in the cache (docs/summaries-by-models.md).
+    """
+
+    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+        """Return a text for `job` of `plan`, as ``summarise`` does of its turns; ``plan.window`` is what was sent, ``plan.query`` the question."""
+        ...
+
+
+@runtime_checkable
+class AsyncPlanSummariser(Protocol):
+    """Do the same without blocking; it is asked in place of ``asummarise``."""
+
+    async def asummarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+        """Return what `PlanSummariser.summarise_plan` returns."""
+        ...
+
+
 @frozen
 class _Function:
     """Let a function (turns, max_tokens) -> text summarise; it is told `counter` and `query` where it has such parameters."""
@@ -70,7 +95,8 @@ class _Function:
     function: Callable[..., Any]
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
-        return _called(self.function, turns, max_tokens, known)
+        names = signature(self.function).parameters
+        return self.function(turns, max_tokens, **{name: value for name, value in known.items() if name in names})
 
 
 @frozen
@@ -80,12 +106,11 @@ class _Coroutine:
     function: Callable[..., Any]
 
     async def asummarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
-        return await _called(self.function, turns, max_tokens, known)
+        return await _Function(self.function).summarise(turns, max_tokens, **known)
 
 
-def _called(function: Callable[..., Any], turns: Sequence[Turn], max_tokens: int, known: Mapping[str, Any]) -> Any:
-    names = signature(function).parameters
-    return function(turns, max_tokens, **{name: value for name, value in known.items() if name in names})
+_ASKED = ("summarise", "asummarise", "summarise_plan", "asummarise_plan")
+"""One of these an object must have."""
 
 
 def as_summariser(given: Any) -> Any:
@@ -94,7 +119,7 @@ def as_summariser(given: Any) -> Any:
     Raises:
         InvalidOptionError: neither.
     """
-    if callable(getattr(given, "summarise", None)) or callable(getattr(given, "asummarise", None)):
+    if any(callable(getattr(given, name, None)) for name in _ASKED):
         return given
     if not callable(given) or isinstance(given, type):
         raise InvalidOptionError("summariser", given, "an object with summarise(turns, max_tokens, *, counter, query), or a function")
@@ -116,16 +141,54 @@ def default_summariser() -> Summariser:
     return ExtractiveSummariser()
 
 
-Offer = tuple[str | None, str | None]
-"""A text, or None and why there is none."""
+Offer = tuple["str | NativeGist | None", str | None]
+"""A text or what a provider wrote itself, or None and why there is none."""
+
+
+def _all(given: Iterable[Offer]) -> tuple[Offer, ...]:
+    return tuple(given)
+
+
+def _is_offer(value: object) -> bool:
+    """Tell whether it is a pair with a reason or none; what offers no text is reported when it is committed."""
+    return isinstance(value, tuple) and len(value) == len(("text", "why not")) and isinstance(value[1], str | None)
 
 
 @frozen
 class Fulfilment:
-    """Hold what a summariser offered for each job of a plan, in the order of the jobs."""
+    """Hold what a summariser offered for each job of a plan, in the order of the jobs; `of` makes one from texts.
+
+    Raises:
+        InvalidOptionError: not as many offers as the plan has jobs, or one that is no `Offer`.
+    """
 
     plan: Plan = field(repr=False)
-    offers: tuple[Offer, ...]
+    offers: tuple[Offer, ...] = field(converter=_all)
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.offers) != len(self.plan.jobs):
+            raise InvalidOptionError(
+                "offers", self.offers, f"{len(self.plan.jobs)}, one for each of the plan's jobs; Fulfilment.of takes texts"
+            )
+        for number, offer in enumerate(self.offers):
+            if not _is_offer(offer):
+                raise InvalidOptionError(f"offers[{number}]", offer, "a text and None, or None and why there is none")
+
+    @classmethod
+    def of(cls, plan: Plan, *texts: str) -> Self:
+        """Return the fulfilment by `texts`, one for each job that needs words; what they must keep and do not say is added.
+
+        Raises:
+            InvalidOptionError: more or fewer texts, or what is no text.
+        """
+        wanted = [job for job in plan.jobs if job.kind.needs_words]
+        if len(texts) != len(wanted):
+            raise InvalidOptionError("texts", len(texts), f"{len(wanted)}, one for each gist of the plan that needs words")
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InvalidOptionError(f"texts[{number}]", text, "a text")
+        coming = iter(texts)
+        return cls(plan, tuple(_offer(job, lambda job: keeping(plan, job, next(coming))) for job in plan.jobs))
 
 
 def offers(jobs: Sequence[GistJob], ask: Callable[[GistJob], str]) -> tuple[Offer, ...]:
@@ -139,7 +202,44 @@ def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
     try:
         return ask(job), None
     except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
-        return None, f"the summariser failed: {type(error).__name__}: {error}"
+        return failed(error)
+
+
+def failed(error: Exception) -> Offer:
+    """Return the offer of a summariser that raised."""
+    return None, f"the summariser failed: {type(error).__name__}: {error}"
+
+
+def ask(summariser: Summariser | PlanSummariser, plan: Plan, job: GistJob, room: int) -> str:
+    """Ask for the words of `job` in `room` tokens, with the plan where the summariser takes one; what must be kept is added."""
+    counter = plan.window.counter
+    if isinstance(summariser, PlanSummariser):
+        return keeping(plan, job, summariser.summarise_plan(plan, job, room, counter=counter))
+    return keeping(plan, job, summariser.summarise(job.reads, room, counter=counter, query=plan.query))
+
+
+async def aask(summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, job: GistJob, room: int) -> str:
+    """Ask without blocking; see `ask`."""
+    counter = plan.window.counter
+    if isinstance(summariser, AsyncPlanSummariser):
+        text = await summariser.asummarise_plan(plan, job, room, counter=counter)
+    else:
+        text = await summariser.asummarise(job.reads, room, counter=counter, query=plan.query)
+    # Reading what yields takes as long as writing an extract of it.
+    return await asyncio.to_thread(keeping, plan, job, text)
+
+
+def keeping(plan: Plan, job: GistJob, text: str) -> str:
+    """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance; see `completed`."""
+    if not isinstance(text, str) or not text.strip():
+        return text  # refused when the plan is committed
+    from polycontext.pressure.extractive.facts import facts_of  # noqa: PLC0415 - not loaded with the room
+    from polycontext.pressure.must_keep import completed  # noqa: PLC0415 - as above
+
+    counter = plan.window.counter
+    return completed(
+        text.strip(), facts_of(job.reads, counter), lambda body: isinstance(_accepted(job, body, job.sources[0].resource_id, counter), Turn)
+    )
 
 
 @frozen
@@ -156,6 +256,8 @@ class Gisted:
 
     turn: Turn | None
     rejection: Rejection | None = None
+    keeps_bound: tuple[str, ...] = ()
+    """The providers that take what was bound to the sources behind their own gist."""
 
 
 def frame(job: GistJob, body: str, resource_id: str) -> Turn:
@@ -173,7 +275,7 @@ def body_allowance(job: GistJob, counter: TokenCounter) -> int:
     return job.allowance - count_turn(counter, frame(job, "", job.sources[0].resource_id))
 
 
-def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
+def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
     """Return the gist of `job` from `offer`, or from the extractive summariser where the offer is no good.
 
     Good is: not empty, fewer tokens than the sources, within the allowance.
@@ -182,6 +284,10 @@ def make_gist(job: GistJob, offer: str | None, failure: str | None, resource_id:
         return Gisted(_counted(frame(job, "", resource_id), counter))
     if job.kind is GistKind.DIGEST:
         return Gisted(_extracted(job, resource_id, counter))
+    if job.kind is GistKind.NATIVE:
+        from polycontext.pressure.native import native_gist  # noqa: PLC0415 - for those who let a provider write
+
+        return native_gist(job, offer, failure, resource_id, counter)  # pyright: ignore[reportReturnType] - it sees this module twice
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)

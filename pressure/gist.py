@@ -56,6 +56,11 @@ def is_gist_text(text: str, role: Role | None = None) -> bool:
     return _SUMMARY_HEADER.match(text) is not None or _POINTER.fullmatch(text) is not None
 
 
+def is_pointer(turn: Turn) -> bool:
+    """Tell whether `turn` only says that something later has what it said."""
+    return turn.is_gist and _POINTER.fullmatch(turn.text) is not None
+
+
 def unframed(text: str) -> str:
     """Return what a framed text says; any other text as it is."""
     return text.partition("\n")[2] if is_gist_text(text) else text

@@ -200,15 +200,14 @@ class _Climb:
 
         costs = dict[str | None, int]()
         for atom in superseded(self.columns, self.ladder.reach.rules):
-            gain = pointer_gain(self.ladder.window.counter, self.atoms.turns_of(atom), costs)
+            gain = pointer_gain(self.ladder.window.counter, self.columns.cut_turns(atom), costs)
             if gain > 0:
                 self.gains[atom] = gain
         self.ladder.pointer_gains.update(self.gains)
         self.ladder.rungs.append((Rung.POINT, [*self.gains]))
         for atom, gain in self.gains.items():
-            start, stop = self.atoms.bounds[atom : atom + 2]
             # The call before cut results stays.
-            self._take(start if stop - start == 1 else start + 1, gain)
+            self._take(self.columns.cuttable(atom)[0], gain)
 
     def _gist(self, atoms: list[int]) -> None:
         """Promise what is left after each of `atoms` has gone into the gist; those too small for one wait for the next."""
@@ -231,8 +230,7 @@ class _Climb:
         counter, cut = self.ladder.window.counter, list[int]()
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
-            turns = [self.atoms.turns[index] for index in self.columns.cuttable(atom)]
-            gain = sum(max(0, (turn.tokens or 0) - least_digest(turn, counter)) for turn in turns)
+            gain = sum(max(0, (turn.tokens or 0) - least_digest(turn, counter)) for turn in self.columns.cut_turns(atom))
             if gain:
                 cut.append(atom)
                 self.gains[atom] = gain

@@ -6,14 +6,14 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
 from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
-from polycontext.pressure.ladder import Ladder, Rung
-from polycontext.pressure.reach import Columns, Reach, columns_of
+from polycontext.pressure.ladder import Ladder, Rung, ladder_of
+from polycontext.pressure.reach import Columns, Reach
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.yielding import unbound
@@ -32,6 +32,8 @@ class GistKind(Enum):
     """A tool result cut along its structure; its call is kept."""
     POINTER = "pointer"
     """A superseded tool result or attachment; its call is kept."""
+    NATIVE = "native"
+    """One summary that the provider writes itself, for all that stands before a cut."""
 
     @property
     def needs_words(self) -> bool:
@@ -44,7 +46,8 @@ class GistJob:
     """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
 
     It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
-    `about` names matters most: the words of the question and of the calls that were answered.
+    `about` names matters most: the words of the question and of the calls that were answered. The turns `again`, which are among
+    the sources of a NATIVE one, are said again behind it.
     """
 
     kind: GistKind
@@ -54,6 +57,7 @@ class GistJob:
     allowance: int
     ledger: LinearityMap = field(eq=False, repr=False)
     about: str = ""
+    again: tuple[Turn, ...] = ()
 
     @property
     def start(self) -> int:
@@ -67,8 +71,8 @@ class GistJob:
 
     @property
     def source_tokens(self) -> int:
-        """Return the tokens of the turns the gist stands for."""
-        return sum(turn.tokens or 0 for turn in self.sources)
+        """Return the tokens of the turns the gist stands for, but for what is said again."""
+        return sum(turn.tokens or 0 for turn in self.sources) - sum(turn.tokens or 0 for turn in self.again)
 
 
 @frozen
@@ -109,6 +113,23 @@ class Plan:
     def is_empty(self) -> bool:
         """Tell whether nothing changes."""
         return self.step == 0
+
+    @property
+    def is_native(self) -> bool:
+        """Tell whether a whole prefix yields to a summary that a provider writes itself."""
+        return any(job.kind is GistKind.NATIVE for job in self.jobs)
+
+    def fits(self, window: ContextWindow) -> bool:
+        """Tell whether the plan can be carried out on `window`: its own, or what that grew to, with no class in it raised.
+
+        O(1) where nothing has happened since, O(turns that were planned on) otherwise.
+        """
+        planned = self.window
+        if window.has_contents_of(planned):
+            return True
+        ids = [turn.resource_id for turn in planned.all_turns()]
+        grown = window.has_rules_of(planned, any_size=True) and window.extends(planned)
+        return grown and window.linearity.classes_of(ids) == planned.linearity.classes_of(ids)
 
     def explain(self) -> "Explanation":
         """Return what each token that is promised is spent on, row by row; printed, it is a table."""
@@ -167,31 +188,19 @@ def _jobs(ladder: Ladder, taken: Mapping[Rung, Sequence[int]], pool: int) -> tup
     shares, spent = _shares(ladder, taken[Rung.CUT], pool - for_block)
     for place, allowance in shares.items():
         if allowance < (turns[place].tokens or 0):
-            jobs.append(
-                GistJob(
-                    GistKind.DIGEST,
-                    ((place, place + 1),),
-                    (turns[place],),
-                    (turns[place],),
-                    allowance,
-                    ladder.window.linearity,
-                    _asked_for(turns, place),
-                )
-            )
+            jobs.append(_in_place(GistKind.DIGEST, ladder, place, allowance, _asked_for(turns, place)))
     if gisted:
         more = min(pool - spent, needed)
         sources, spent = tuple(chain.from_iterable(map(ladder.columns.atoms.turns_of, gisted))), spent + more
-        jobs.append(
-            GistJob(
-                GistKind.BLOCK,
-                tuple(_runs(bounds, gisted)),
-                sources,
-                _worth_reading(ladder, gisted),
-                ladder.least_gist + more,
-                ladder.window.linearity,
-            )
-        )
+        runs, reads = tuple(_runs(bounds, gisted)), _worth_reading(ladder, gisted)
+        jobs.append(GistJob(GistKind.BLOCK, runs, sources, reads, ladder.least_gist + more, ladder.window.linearity))
     return sorted(jobs, key=lambda job: job.start), spent
+
+
+def _in_place(kind: GistKind, ladder: Ladder, place: int, allowance: int, about: str = "") -> GistJob:
+    """Return the job for what is to stand in the place of one turn."""
+    turns = (ladder.columns.atoms.turns[place],)
+    return GistJob(kind, ((place, place + 1),), turns, turns, allowance, ladder.window.linearity, about)
 
 
 def _asked_for(turns: Sequence[Turn], place: int) -> str:
@@ -226,14 +235,9 @@ def _worth_reading(ladder: Ladder, gisted: Sequence[int]) -> tuple[Turn, ...]:
 
 
 def _pointers(ladder: Ladder, atom: int) -> list[GistJob]:
-    start, turns, counter = ladder.columns.atoms.bounds[atom], ladder.columns.atoms.turns_of(atom), ladder.window.counter
-    places = range(1) if len(turns) == 1 else range(1, len(turns))
-    costs = ((place, count_turn(counter, pointer_turn(turns[place], turns[place].resource_id))) for place in places)
-    return [
-        GistJob(GistKind.POINTER, ((start + place, start + place + 1),), (turns[place],), (turns[place],), cost, ladder.window.linearity)
-        for place, cost in costs
-        if cost < (turns[place].tokens or 0)
-    ]
+    turns, counter = ladder.columns.atoms.turns, ladder.window.counter
+    costs = {place: count_turn(counter, pointer_turn(turns[place], turns[place].resource_id)) for place in ladder.columns.cuttable(atom)}
+    return [_in_place(GistKind.POINTER, ladder, place, cost) for place, cost in costs.items() if cost < (turns[place].tokens or 0)]
 
 
 def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
@@ -257,18 +261,5 @@ def unbinding_plan(window: ContextWindow, index: int) -> Plan:
     """Return the plan by which bound parts fall from turn `index` on, and nothing else changes; it wants no words."""
     saved = sum((turn.tokens or 0) - (unbound(turn, window.counter).tokens or 0) for turn in window.turns_from(index))
     left = window.total_tokens - saved
-    return Plan(
-        window=window,
-        columns=columns_of(window, Reach()),
-        step=1,
-        lowered=FrozenDict(),
-        drops=(),
-        bared=(),
-        unbound_from=index,
-        jobs=(),
-        tokens_wanted=left,
-        tokens_before=window.total_tokens,
-        tokens_promised=left,
-        floor=left,
-        first_changed=index,
-    )
+    nothing = plan_at(ladder_of(window, Reach()), 0, left)
+    return evolve(nothing, step=1, unbound_from=index, tokens_promised=left, floor=left, first_changed=index)

@@ -2,7 +2,7 @@
 
 Planning is pure and knows its bill before any model is called. Fulfilling asks a
 summariser, outside of any state. Committing checks every gist and makes the new
-window, only if the window is still the one that was planned on.
+window, only if it begins with the one that was planned on: a conversation may go on while its summary is written.
 """
 
 import asyncio
@@ -16,17 +16,22 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.errors import ConflictError
 from polycontext.pressure.fulfilment import (
     LEAST_ASKED,
+    AsyncPlanSummariser,
     AsyncSummariser,
     Fulfilment,
     Gisted,
     Offer,
+    PlanSummariser,
     Reading,
     Rejection,
     RememberingSummariser,
     Summariser,
+    aask,
     as_summariser,
+    ask,
     body_allowance,
     default_summariser,
+    failed,
     make_gist,
     offers,
 )
@@ -45,6 +50,7 @@ class CompressionResult:
 
     Token counts are whole windows. `dropped` and `gisted` are resource ids of turns;
     what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell. `rejections` name summaries that were not taken.
+    `came` are the tokens of turns that were appended after the plan: they stand behind it.
     """
 
     window: ContextWindow
@@ -54,16 +60,17 @@ class CompressionResult:
     dropped: tuple[str, ...]
     gisted: tuple[str, ...]
     rejections: tuple[Rejection, ...] = ()
+    came: int = 0
 
     @property
     def reached(self) -> bool:
-        """Tell whether the tokens are within what was wanted."""
-        return self.tokens_after <= self.plan.tokens_wanted
+        """Tell whether the tokens of what was planned on are within what was wanted."""
+        return self.tokens_after - self.came <= self.plan.tokens_wanted
 
     @property
     def tokens_before(self) -> int:
         """Return the tokens before."""
-        return self.plan.tokens_before
+        return self.plan.tokens_before + self.came
 
     @property
     def floor(self) -> int:
@@ -82,8 +89,8 @@ class CompressionResult:
     @property
     def kept(self) -> tuple[str, ...]:
         """Return the ids of the turns that stand unchanged."""
-        gone = {*self.dropped, *self.gisted}
-        return tuple(turn.resource_id for turn in self.plan.window.all_turns() if turn.resource_id not in gone)
+        coming = {turn.resource_id for splice in self.edit.splices for turn in splice.turns}
+        return tuple(turn.resource_id for turn in self.window.all_turns() if turn.resource_id not in coming)
 
     @property
     def first_changed(self) -> int | None:
@@ -193,13 +200,13 @@ class ContextProjector:
         return Fulfilment(plan, tuple(texts))
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
-        """Check every gist and return the compressed window with its report.
+        """Check every gist and return the compressed window with its report; turns that came since the plan stand behind it, untouched.
 
         Raises:
-            ConflictError: `window` is not the one that was planned on.
+            ConflictError: the window that was planned on is no beginning of `window`, or a class in it was raised since.
         """
         plan = fulfilment.plan
-        if not window.has_contents_of(plan.window):
+        if not plan.fits(window):
             raise ConflictError("compression plan", plan.window, window)
         made = [
             make_gist(job, offer, failure, resource_id, window.counter)
@@ -223,10 +230,10 @@ class ContextProjector:
         counter = plan.window.counter
         room = body_allowance(job, counter)
         summariser = self.summariser if self._is_asked(room) else default_summariser()
-        if not isinstance(summariser, Summariser):
+        if not isinstance(summariser, Summariser | PlanSummariser):
             raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
         if not isinstance(summariser, RememberingSummariser):
-            return summariser.summarise(job.reads, room, counter=counter, query=plan.query)
+            return ask(summariser, plan, job, room)
         former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
         candidates = reading(summariser, job) if reading else summariser.read(job.reads, counter=counter)
         if hasattr(candidates, "beside"):
@@ -239,14 +246,14 @@ class ContextProjector:
     async def _aoffer(self, plan: Plan, job: GistJob, reading: Reading | None) -> Offer:
         if not job.kind.needs_words:
             return None, None
-        summariser, counter = self.summariser, plan.window.counter
+        summariser = self.summariser
         try:
-            room = body_allowance(job, counter)
-            if isinstance(summariser, AsyncSummariser) and self._is_asked(room):
-                return await summariser.asummarise(job.reads, room, counter=counter, query=plan.query), None
+            room = body_allowance(job, plan.window.counter)
+            if isinstance(summariser, AsyncSummariser | AsyncPlanSummariser) and self._is_asked(room):
+                return await aask(summariser, plan, job, room), None
             return await asyncio.to_thread(self._ask, plan, job, reading), None
         except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
-            return None, f"the summariser failed: {type(error).__name__}: {error}"
+            return failed(error)
 
 
 def _tokens(window: ContextWindow, target: float) -> int:
@@ -272,6 +279,12 @@ def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
 
 
 def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> CompressionResult:
+    if plan.is_native:
+        from polycontext.pressure.native import prefix_edit  # noqa: PLC0415 - for those who let a provider write
+
+        edit = prefix_edit(window, plan, made[0])
+        yielded = plan.jobs[0].reads if edit.splices else ()
+        return _result(window, plan, edit, tuple(turn.resource_id for turn in yielded), made)
     turns = window.all_turns()
     splices = list(plan.drops)
     dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
@@ -284,9 +297,14 @@ def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> Com
     gone = {turn.resource_id for splice in splices for turn in turns[splice.start : splice.stop]}
     bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
     edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped), bared, plan.unbound_from)
+    return _result(window, plan, edit, tuple(gisted), made)
+
+
+def _result(window: ContextWindow, plan: Plan, edit: Edit, gisted: tuple[str, ...], made: Sequence[Gisted]) -> CompressionResult:
     after = apply_edit(window, edit, compressed=True)
     rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
-    return CompressionResult(after, plan, edit, after.tokens, tuple(dropped), tuple(gisted), rejections)
+    came = window.total_tokens - plan.window.total_tokens
+    return CompressionResult(after, plan, edit, after.tokens, edit.dropped, gisted, rejections, came)
 
 
 def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn, int]]:

@@ -96,6 +96,10 @@ class Columns:
         start, stop = self.atoms.bounds[atom : atom + 2]
         return range(start + 1 if self.atoms.turns[start].tool_calls else start, stop)
 
+    def cut_turns(self, atom: int) -> Sequence[Turn]:
+        """Return the turns of `atom` that may be cut where they stand."""
+        return self.atoms.turns_of(atom)[self.cuttable(atom).start - self.atoms.bounds[atom] :]
+
     def of_kind(self, zone: range, *kinds: Kind) -> list[int]:
         """Return the atoms of `zone` that are of one of `kinds`."""
         return [atom for atom in zone if self.kinds[atom] in kinds]

@@ -6,7 +6,7 @@ from itertools import pairwise
 from polycontext.linearity.classifying.tool_rules import ToolRule, Yielding
 from polycontext.pressure.gist import pointer_turn
 from polycontext.pressure.reach import Columns, Kind
-from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
@@ -50,12 +50,10 @@ def _yields(columns: Columns, atom: int) -> bool:
 
 
 def pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
-    """Return what pointers save in one atom, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
-    if len(turns) == 1:  # an attachment
-        return (turns[0].tokens or 0) - count_turn(counter, pointer_turn(turns[0], turns[0].resource_id))
+    """Return what pointers in the place of `turns` save, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
     gain = 0
-    for turn in turns[1:]:
-        if turn.name not in costs:
+    for turn in turns:
+        if turn.name not in costs or turn.role is not Role.TOOL:  # that of an attachment has its name
             costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
         gain += max(0, (turn.tokens or 0) - costs[turn.name])
     return gain

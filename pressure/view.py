@@ -97,13 +97,19 @@ class Edit:
     """Hold the runs of turns replaced (disjoint, in order), and the ids of the DROPPABLE turns that left.
 
     `bared` are the ids of turns that stand and whose parts fall. Bound parts fall from the first change on, and
-    from turn `unbound_from` (an index) even where nothing before them changes.
+    from turn `unbound_from` (an index) even where nothing before them changes. Of the providers `keeps_bound` they stay before
+    that: those wrote the gist themselves, and take what was bound to the turns it stands for.
+
+    `again` are the ids of turns that a run takes out and that come back as they were before turn `again_at` (an index of the window that is edited).
     """
 
     splices: tuple[Splice, ...] = ()
     dropped: tuple[str, ...] = ()
     bared: tuple[str, ...] = ()
     unbound_from: int | None = None
+    keeps_bound: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    again_at: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -126,16 +132,27 @@ def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
     if first is None:
         return ()
     turns, counter = window.all_turns(), window.counter
-    own = [evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns)) for splice in edit.splices]
+    coming = [*edit.splices, *said_again(window, edit)]
+    own = [evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns)) for splice in coming]
     replaced = {index for splice in own for index in range(splice.start, splice.stop)}
     bared = _indices(window, edit.bared)
     falling: list[Splice] = []
     for index in (index for index in range(first, len(turns)) if turns[index].parts and index not in replaced):
-        less = (bare if index in bared else unbound)(turns[index], counter)
+        kept = edit.keeps_bound if edit.unbound_from is None or index < edit.unbound_from else ()
+        less = bare(turns[index], counter) if index in bared else unbound(turns[index], counter, kept)
         if less is not turns[index]:
             falling.append(Splice(index, index + 1, (less,)))
     # An insertion stands before the turn at whose place it is made.
     return tuple(sorted([*own, *falling], key=lambda splice: (splice.start, splice.stop)))
+
+
+def said_again(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
+    """Return the run, if there is one, in which turns that `edit` takes out come back as they were."""
+    if not edit.again:
+        return ()
+    wanted = set(edit.again)
+    turns = tuple(turn for turn in window.all_turns() if turn.resource_id in wanted)
+    return (Splice(edit.again_at, edit.again_at, turns),)
 
 
 def _indices(window: ContextWindow, resource_ids: Sequence[str]) -> set[int]:
@@ -158,10 +175,10 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
                 ledger = ledger.tag(turn.resource_id, ResourceClass.REQUIRED, provenance="gist", when=turn.timestamp)
     for resource_id in edit.dropped:
         ledger = ledger.drop(resource_id)
-    return window.splice(splices, linearity=ledger, compressed=compressed, epoch=_epoch_after(window, splices, compressed=compressed))
+    return window.splice(splices, linearity=ledger, compressed=compressed, epoch=_epoch_after(window, splices, edit, compressed=compressed))
 
 
-def _epoch_after(window: ContextWindow, splices: Sequence[Splice], *, compressed: bool) -> Epoch:
+def _epoch_after(window: ContextWindow, splices: Sequence[Splice], edit: Edit, *, compressed: bool) -> Epoch:
     if not splices:
         return window.epoch
     first, turns = splices[0].start, window.turns_from(splices[0].start)
@@ -169,9 +186,10 @@ def _epoch_after(window: ContextWindow, splices: Sequence[Splice], *, compressed
     lost = [
         turn.resource_id for s in splices for turn in s.turns if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
     ]
-    return window.epoch.next(
-        first, "compress" if compressed else "recall", lost, bound_providers(part for turn in turns for part in turn.parts)
-    )
+    unbound_from = len(window) if edit.unbound_from is None else edit.unbound_from
+    fallen = bound_providers(part for turn in turns for part in turn.parts).difference(edit.keeps_bound)
+    fallen |= bound_providers(part for turn in window.turns_from(unbound_from) for part in turn.parts)
+    return window.epoch.next(first, "compress" if compressed else "recall", lost, fallen)
 
 
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
@@ -211,7 +229,7 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
     """Yield the turns of every atom that `edit` touches, and what is left of it."""
     turns = window.all_turns()
-    coming = {turn.resource_id: turn for splice in edit.splices for turn in splice.turns}
+    coming = {turn.resource_id: turn for splice in (*edit.splices, *said_again(window, edit)) for turn in splice.turns}
     named = Traces.of(window.linearity, (turn.sources for turn in coming.values()))
     traced = evolve(named, few=named.few | coming.keys())
     for start, gone in _gone(turns, edit).items():

@@ -1,16 +1,24 @@
 """Where things are in the tree, derived from the tree so that no list goes stale."""
 
+import os
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import pytest
 from markdown_it import MarkdownIt
+
+from polycontext.linearity.extras import MissingExtraError
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+"""With this profile (`just laws PATH`) the tests of the recordings take all of them, which takes minutes; a share of them otherwise."""
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
 FRONT = "front"
@@ -50,6 +58,16 @@ def examples(text: str, language: str) -> list[tuple[int, str]]:
     return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
 
 
+def module_of(name: str) -> ModuleType:
+    """Return a module; skip the test where it is the adapter of a framework that is not here, beside which `just adapters` tests it."""
+    try:
+        return import_module(name)
+    except MissingExtraError as error:
+        if not name.startswith("polycontext.nodes.adapters."):
+            raise
+        pytest.skip(str(error))
+
+
 def script(name: str) -> ModuleType:
     """Return a script of `.ci/` as a module; it is in no package."""
     spec = spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")
@@ -59,3 +77,8 @@ def script(name: str) -> ModuleType:
     sys.modules[spec.name] = module  # where dataclasses look for the module of a class
     spec.loader.exec_module(module)
     return module
+
+
+def seeds(count: int, traced: int = 8) -> list[Any]:
+    """Return the numbers below `count` as parameters of a test, whose coverage is measured by the first `traced` of them."""
+    return [pytest.param(seed, marks=() if seed < traced else pytest.mark.no_cover) for seed in range(count)]

@@ -1,6 +1,5 @@
 """No text that a user meets cites what the user has not got: what is cited is a page of `docs/`, and it is there."""
 
-import importlib
 import pydoc
 import re
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from polycontext.nodes.commands.app import app
 from polycontext.polynomial import laws as of_polynomial
 from polycontext.pressure import laws as of_pressure
 from polycontext.window import laws as of_window
-from tests.house import ROOT, module_names, shipped_files
+from tests.house import ROOT, module_names, module_of, shipped_files
 
 ABSENT = re.compile(r"design ?§|\bseed[ _-]?0\d*", re.IGNORECASE)
 """Papers that polycontext was built from, and that its readers have not."""
@@ -49,7 +48,7 @@ def headings(page: Path) -> set[str]:
 @pytest.mark.parametrize("name", [*module_names()])
 def test_help_cites_nothing_that_is_not_here(name: str) -> None:
     """What `help()` prints of a module names no paper of its makers."""
-    assert ABSENT.findall(pydoc.plain(pydoc.render_doc(importlib.import_module(name)))) == []
+    assert ABSENT.findall(pydoc.plain(pydoc.render_doc(module_of(name)))) == []
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=_name)

@@ -1,11 +1,11 @@
 """What the README, the docs and the docstrings show is true: every example runs, every link leads somewhere."""
 
 import doctest
-import importlib
 import json
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from markdown_it import MarkdownIt
 
 from polycontext import ContextSession, project
 from polycontext.nodes.commands.app import main
+from polycontext.nodes.testing import STORE_CHECKS
 from polycontext.window.providers import get_format
 from tests import quickstart
-from tests.house import ROOT, examples, module_names
+from tests.house import ROOT, examples, module_names, module_of
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+SDK = re.compile(r"\b(?:import|from) (?:openai|anthropic)\b")
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 
 
@@ -40,20 +42,27 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run from the repository's root, in order, as one program; SDKs find a strict provider."""
+    """The Python blocks of a page run from the repository's root, in order, as one program; SDKs find a strict provider.
+
+    Of the contract of a store a page runs what is plainest; `test_the_store_of_the_docs` runs all of it.
+    """
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("polycontext.nodes.testing.STORE_CHECKS", STORE_CHECKS[:2])
     namespace: dict[str, Any] = {"__name__": page_name(page)}
-    with quickstart.providers() as (environment, *_):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        for line, code in examples(page.read_text(encoding="utf-8"), "python"):
+    blocks = examples(page.read_text(encoding="utf-8"), "python")
+    with ExitStack() as stack:
+        if any(SDK.search(code) for _, code in blocks):
+            environment, *_ = stack.enter_context(quickstart.providers())
+            for name, value in environment.items():
+                monkeypatch.setenv(name, value)
+        for line, code in blocks:
             run_example(code, line, page, namespace)
 
 
 @pytest.mark.parametrize("name", [*module_names(), "tests.house"])
 def test_the_examples_of_a_docstring_run(name: str) -> None:
     """Every prompt in a docstring of a module gives what stands below it."""
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    assert doctest.testmod(module_of(name)).failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

@@ -25,6 +25,11 @@ def announced(example: Path) -> str:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_prints_what_it_says(example: Path) -> None:
     """An example ends well, without a warning, and prints the block of its docstring (``...`` stands for anything)."""
+    check_example(example)
+
+
+def check_example(example: Path) -> None:
+    """Run an example, and compare what it prints."""
     done = subprocess.run([sys.executable, "-W", "error", str(example)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert doctest.OutputChecker().check_output(announced(example), done.stdout, doctest.ELLIPSIS), done.stdout

@@ -75,7 +75,15 @@ def test_every_module_imports(python: Path) -> None:
     printed = run([python, "-W", "error", "-c", IMPORT_ALL, *module_names()])
     needs = set(printed.splitlines()) - {"No module named 'hypothesis'"}
     assert needs
-    assert all("hypothesis" in need and "legal: install polycontext[laws]" in need for need in needs)
+    extras = {"anthropic": "anthropic", "fastapi": "server", "hypothesis": "laws", "sqlalchemy": "postgresql"}
+    extras |= {"agents": "openai-agents", "autogen_core": "autogen", "google.adk": "google-adk", "pydantic_ai": "pydantic-ai"}
+    extras |= {"langchain": "langchain", "litellm": "litellm", "semantic_kernel": "semantic-kernel"}
+    extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}
+    extras |= {"agent_framework": "agent-framework"}
+    assert needs == {
+        need for need in needs if any(module in need and f"legal: install polycontext[{extra}]" in need for module, extra in extras.items())
+    }
+    assert {extra for extra in extras.values() if f"[{extra}]" in printed} == set(extras.values())
 
 
 IMPORT_ALL = """

@@ -23,9 +23,10 @@ from polycontext.linearity import (
     states_constraint,
 )
 from polycontext.linearity.column import Column
+from polycontext.linearity.shared_store import number_of
 from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
 from polycontext.window.epoch import FIRST_EPOCH, Epoch
-from polycontext.window.errors import InvalidTurnError, PositionError
+from polycontext.window.errors import InvalidTurnError
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
 from polycontext.window.part import PartKind, bound_providers
@@ -140,10 +141,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def seek(self, position: int) -> Self:
         """Return the same window focused on `position`; O(1)."""
-        contents = self._contents
-        if not 0 <= position <= contents.turns.length:
-            raise PositionError(position, "is outside the store", f"0..{contents.turns.length}")
-        return self._with(contents, position)
+        return self._with(self._contents, self._check(position))
 
     @property
     def value(self) -> Turn | None:
@@ -230,9 +228,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Tell whether both windows are one and the same but for the focus; O(1)."""
         return self._contents is other._contents  # noqa: SLF001 - of the same class
 
-    def has_rules_of(self, other: "ContextWindow") -> bool:
-        """Tell whether both windows have one size, counter, classifier and preserved share."""
-        return self._rules == other._rules  # noqa: SLF001 - of the same class
+    def has_rules_of(self, other: "ContextWindow", *, any_size: bool = False) -> bool:
+        """Tell whether both windows have one size (unless `any_size` will do), counter, classifier and preserved share."""
+        mine, theirs = self._rules, other._rules  # noqa: SLF001 - of the same class
+        return (evolve(mine, max_tokens=theirs.max_tokens) if any_size else mine) == theirs
 
     def all_turns(self) -> tuple[Turn, ...]:
         """Return every turn, in order, whatever the focus."""
@@ -283,7 +282,8 @@ class ContextWindow(StoreComonad[Turn | None]):
             old.sums.appended(self.total_tokens + tokens),
             old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
             still_open,
-            old.serial + 1,
+            # An id that a caller gave may be ahead: those given here go on behind it.
+            max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
             old.has_task or speaks,
             old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
@@ -339,6 +339,14 @@ class ContextWindow(StoreComonad[Turn | None]):
             window = window.append(turn, kept, pinned=tag.pinned)
         return window
 
+    def with_room(self, max_tokens: int) -> Self:
+        """Return the same window with room for `max_tokens`; nothing in it is looked at again. O(1)."""
+        if max_tokens == self.max_tokens:
+            return self
+        window = self._with(self._contents)
+        window._rules = evolve(self._rules, max_tokens=max_tokens)  # noqa: SLF001 - of the same class
+        return window
+
     def splice(
         self,
         splices: Sequence[Splice],
@@ -382,7 +390,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
             linearity,
             open_calls(turns),
-            *facts,
+            *facts,  # in the order in which they stand there
         )
         return self._with(contents, contents.turns.length)
 
@@ -394,6 +402,24 @@ class ContextWindow(StoreComonad[Turn | None]):
             else self.epoch
         )
         return self._with(_Contents(linearity=self.linearity, serial=self.serial, epoch=epoch), 0)
+
+    def in_epoch(self, epoch: Epoch) -> Self:
+        """Return the same window in another epoch."""
+        return self._with(self._contents._replace(epoch=epoch))
+
+    def standing_again(self, later: Self) -> Self:
+        """Return this window as it stands once more after `later`, focus at the end: in a new epoch, and no id of either is given again.
+
+        Law: turns, ledger and facts are those of this window, but for the epoch and the count of ids.
+        """
+        turns, gone = self.all_turns(), later.all_turns()
+        common = next(
+            (place for place, pair in enumerate(zip(turns, gone, strict=False)) if pair[0] != pair[1]), min(len(turns), len(gone))
+        )
+        fallen = bound_providers(part for turn in gone[common:] for part in turn.parts)
+        epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
+        # Of the room that the later one has.
+        return later._with(self._contents._replace(serial=max(self.serial, later.serial)), len(self)).in_epoch(epoch)
 
     def _asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone else, ends on a question."""

@@ -29,6 +29,8 @@ class PartKind(StrEnum):
     """A message begins here, with these further fields; `content` tells its form: text, a list, or none."""
     RESULT = "result"
     """The block around a tool's result has these further fields; `content` tells the form of what is in it."""
+    NATIVE = "native"
+    """A block of the provider's own that stands for the words of the turn: it is sent in their place, to that provider alone."""
 
 
 BOUND = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -112,6 +114,11 @@ def _data(value: object) -> None:
 def _place(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidTurnError("parts", f"{value!r} is no place", "a whole number, at least 0")
+
+
+def native_providers(parts: Iterable[Part]) -> set[str]:
+    """Return the providers of which blocks stand for the words of a turn that has these parts."""
+    return {part.provider for part in parts if part.kind is PartKind.NATIVE}
 
 
 def bound_providers(parts: Iterable[Part]) -> set[str]:

@@ -3,7 +3,7 @@
 What falls leaves the view only; the log keeps the turn as it came.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 
 import orjson
@@ -13,24 +13,25 @@ from polycontext.window.part import Part, PartKind
 from polycontext.window.tokens.counting import TokenCounter, count_part, count_turn
 from polycontext.window.turn import Turn
 
-_THOUGHT = "[thinking, left out]"
+THOUGHT = "[thinking, left out]"
+"""What stands for a turn that was nothing but thinking."""
 
 
-def unbound(turn: Turn, counter: TokenCounter) -> Turn:
-    """Return `turn` without its bound parts, or `turn` itself where it has none.
+def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Turn:
+    """Return `turn` without its bound parts, `but` those of these providers, or `turn` itself where it has none.
 
     Ids that its provider ties to a bound part go with them: OpenAI refuses a call under the id that it had beside a
     reasoning item that is not there.
 
     Laws: words and calls stay; tokens never rise; doing it twice is doing it once.
     """
-    fallen = [part for part in turn.parts if part.is_bound]
+    fallen = [part for part in turn.parts if part.is_bound and part.provider not in but]
     if not fallen:
         return turn
     providers = {part.provider for part in fallen}
-    kept = tuple(_untied(part) if part.provider in providers else part for part in turn.parts if not part.is_bound)
+    kept = tuple(_untied(part) if part.provider in providers else part for part in turn.parts if part not in fallen)
     if turn.content is None and not turn.tool_calls and not kept:
-        return _recounted(turn, _THOUGHT, (), counter)
+        return _recounted(turn, THOUGHT, (), counter)
     return evolve(turn, parts=kept, tokens=_less(turn, fallen, counter))
 
 
@@ -46,7 +47,7 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
         return turn
     kept = tuple(role for part in turn.parts for role in _role_or_call(part))
     text = "\n".join([*([turn.content] if turn.content else []), *_lines(turn, blocks)])
-    cut = _recounted(turn, text or (None if turn.tool_calls else _THOUGHT), kept, counter)
+    cut = _recounted(turn, text or (None if turn.tool_calls else THOUGHT), kept, counter)
     least = unbound(turn, counter)
     return cut if _tokens(cut) < _tokens(least) else least
 

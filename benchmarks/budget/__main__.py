@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.budget.caching import cache_rows
 from benchmarks.budget.row import Measure, Row, Scale
+from benchmarks.budget.server import server_rows
 from benchmarks.budget.sizes import agent_rows, import_rows, projection_rows, session_rows, window_rows
 from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import peer_rows, served_rows, turn_rows
@@ -27,6 +28,7 @@ ROWS: dict[str, Measure] = {
     "bytes": session_rows,
     "agent": agent_rows,
     "journal": store_rows,
+    "server": server_rows,
 }
 
 

@@ -1,82 +1,163 @@
-"""What a provider's prompt cache keeps of successive requests, and the bill beside the best schedule known afterwards."""
+"""What a provider's prompt cache keeps of successive requests, and the bill beside the best schedule known afterwards and beside other libraries.
 
-from collections.abc import Iterator, Sequence
+Every list goes through the simulator of OpenAI's cache: from 1,024 tokens on, in steps of 128, a cached token at a tenth of the price. A
+request is sent wherever the model is asked: behind a question and behind a result. Writing a summary costs nothing here, whoever writes it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from statistics import mean
+from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
+from benchmarks.budget.caching_peers import PEERS, Trimmer, is_installed, tokens_of
 from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.conversation import RememberingCounter, turns
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
-from polycontext.window import ContextWindow, count_turn
+from polycontext.pressure.cache.blocks import Layout
+from polycontext.pressure.cache.prefix_cache import FLOOR, STEP, PrefixCache
+from polycontext.pressure.cache.prices import BY_ITSELF
+from polycontext.window.providers import Provider, Rendered, get_format
 
 HIGH, LOW = 0.95, 0.5
 LIMITS = {8_000: 0.90, 32_000: 0.97}
-MOST_TURNS = 6_000
+MOST_TURNS = 2_000
+
 CACHED = 0.1
 """What a cached token costs, in units of the input price."""
 
 
 @frozen
 class Sent:
-    """Hold what one request cost: its tokens, and those that stood at the head of the request before."""
+    """Hold what one request cost: its tokens, those that stood at the head of the request before, and those of them that the cache served."""
 
     tokens: int
     kept: int
+    read: int | None = None
 
     @property
     def bill(self) -> float:
         """Return the price in input tokens."""
-        return self.tokens - self.kept + CACHED * self.kept
+        read = self.kept if self.read is None else self.read
+        return self.tokens - read + CACHED * read
+
+
+@define
+class Teller:
+    """Send lists of messages, and tell what each cost."""
+
+    _layout: Layout = field(factory=lambda: Layout(Provider.OPENAI, RememberingCounter()))
+    _cache: PrefixCache = field(factory=lambda: PrefixCache(lambda: 0.0))
+    _last: list[dict[str, Any]] = field(factory=list)
+    sent: list[Sent] = field(factory=list)
+
+    def send(self, messages: list[dict[str, Any]]) -> None:
+        """Take one request in."""
+        begin = max(0, len(self._last) - 1)
+        laid = self._layout.lay(Rendered(messages), (), b"", grown=messages[:begin] == self._last[:begin])
+        self._last = messages
+        use = self._cache.automatic(laid.digests, laid.sums)
+        self.sent.append(Sent(laid.tokens, laid.up_to(laid.common), use.read))
+        self._layout.take(laid)
+
+
+@frozen
+class Told:
+    """Hold what a run sent, and the tokens that each request had more to say than the one before."""
+
+    sent: Sequence[Sent]
+    new: Sequence[int]
+
+    @property
+    def kept(self) -> float:
+        """Return the mean share of a request that is a prefix of the one before."""
+        return mean(each.kept / each.tokens for each in self.sent[1:])
+
+    @property
+    def bill(self) -> float:
+        """Return the price of all requests."""
+        return sum(each.bill for each in self.sent)
 
 
 def cache_rows(scale: Scale) -> Iterator[Row]:
-    """Yield the share of each request that is a prefix of the one before, and the bill, at thresholds .95/.5."""
+    """Yield the share of each request that is a prefix of the one before, and the bill, at thresholds .95/.5; then those of others."""
     found: list[Found] = []
+    notes: list[str] = []
+    ours: dict[int, Told] = {}
     for max_tokens, limit in LIMITS.items():
+        count, size = min(scale.turns, MOST_TURNS), f"{max_tokens // 1_000}k"
         scale.tell(f"prefixes at {max_tokens:,} tokens")
-        sent, new = _sent(max_tokens, min(scale.turns, MOST_TURNS * max_tokens // 8_000))
-        kept = mean(each.kept / each.tokens for each in sent[1:])
-        found.append(Found(f"prefix kept, {max_tokens // 1_000}k", kept, limit, most=False))
-        found.append(Found(f"bill, {max_tokens // 1_000}k", sum(each.bill for each in sent) / best_bill(sent, new, max_tokens), 1.05, " x"))
+        ours[max_tokens] = told = _told(_Ours(max_tokens, paying=True), count)
+        found.append(Found(f"prefix kept, {size}", told.kept, limit, most=False))
+        found.append(Found(f"bill, {size}", told.bill / best_bill(told.sent, told.new, max_tokens, STEP), 1.05, " x"))
+        late = _told(_Ours(max_tokens, paying=False), count)
+        dearer = late.bill / best_bill(late.sent, late.new, max_tokens, STEP)
+        notes.append(f"{size}: compressing at the high mark alone keeps {late.kept:.3f} and costs {dearer:.3g} x the best schedule")
     yield Row(
-        "prefix kept between successive requests; bill beside the best schedule, thresholds .95/.5",
+        "prefix kept between successive requests; bill beside the best schedule, thresholds .95/.5, compressing where `pays` says so",
         tuple(found),
-        (f"cached tokens at {CACHED:g} of the price; the best schedule compresses to what this session does, when that is cheapest",),
+        (*notes, "the best schedule compresses to what this session does, when that is cheapest"),
     )
+    yield Row("what others keep and pay, in the same run", (), tuple(_beside(scale, ours)))
 
 
-def _sent(max_tokens: int, count: int) -> tuple[list[Sent], list[int]]:
-    """Return what each turn's request cost, and the tokens that each turn added."""
-    session = ContextSession(max_tokens, counter=RememberingCounter(), threshold=FixedThreshold(HIGH, LOW))
-    sent: list[Sent] = []
-    new: list[int] = []
+def _beside(scale: Scale, ours: Mapping[int, Told]) -> Iterator[str]:
+    for max_tokens, own in ours.items():
+        yield f"{max_tokens // 1_000}k: polycontext keeps {own.kept:.3f}, {own.bill / len(own.sent):,.0f} tokens a request"
+        count = min(scale.turns, MOST_TURNS)
+        for name, make in PEERS.items():
+            if not is_installed(name):
+                yield f"{max_tokens // 1_000}k: {name} is not installed here (just cache-peers)"
+                continue
+            scale.tell(f"prefixes of {name} at {max_tokens:,} tokens")
+            told = _told(make(max_tokens, HIGH, LOW), count)
+            price = told.bill / len(told.sent)
+            yield f"{max_tokens // 1_000}k: {name} keeps {told.kept:.3f}, {price:,.0f} tokens a request, {told.bill / own.bill:.2f} x ours"
+
+
+@define
+class _Ours:
+    """Stand where another library's trimmer stands."""
+
+    max_tokens: int
+    paying: bool
+    _session: ContextSession = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        prices = BY_ITSELF if self.paying else None
+        self._session = ContextSession(self.max_tokens, counter=RememberingCounter(), threshold=FixedThreshold(HIGH, LOW), prices=prices)
+
+    def add(self, message: dict[str, Any]) -> None:
+        """Take one message in."""
+        self._session.add_message(message, Provider.OPENAI)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return what is sent."""
+        return self._session.messages(Provider.OPENAI)
+
+
+def _told(trimmer: Trimmer, count: int) -> Told:
+    """Let a conversation of so many turns run through `trimmer`."""
+    teller, new, added = Teller(), list[int](), 0
+    render = get_format(Provider.OPENAI).render
     for turn in turns(count):
-        before, epoch = session.window, session.epoch.number
-        session.add(turn)
-        after = session.window
-        kept = before.total_tokens if session.epoch.number == epoch else _common(before, after)
-        sent.append(Sent(after.total_tokens, kept))
-        new.append(count_turn(after.counter, turn))
-    return sent, new
+        (message,) = render([turn]).messages
+        trimmer.add(message)
+        added += tokens_of(message)
+        if message["role"] != "assistant":
+            teller.send(trimmer.messages())
+            new.append(added)
+            added = 0
+    return Told(teller.sent, new)
 
 
-def _common(before: ContextWindow, after: ContextWindow) -> int:
-    """Return the tokens of the turns at the head of both."""
-    tokens = 0
-    for one, other in zip(before.all_turns(), after.all_turns(), strict=False):
-        if one != other:
-            break
-        tokens += count_turn(after.counter, one)
-    return tokens
-
-
-def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int) -> float:
+def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int, step: int = 1) -> float:
     """Return the least bill of any choice of moments to compress, each down to what the session's own compressions left and kept.
 
-    Dynamic programming over the turns: the best bill up to a compression, and the requests from there to the next.
+    Dynamic programming over the requests: the best bill up to a compression, and the requests from there to the next. `step` is in how many
+    tokens the cache goes on.
     """
     compressed = [each for before, each in pairwise(sent) if each.kept < before.tokens]
     if not compressed:
@@ -94,7 +175,11 @@ def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int) -> floa
             if tokens > max_tokens and place > start:
                 break
             first = place == start and start > 0
-            cached = kept if first else tokens - new[place]
-            bill += tokens - cached + CACHED * cached
+            read = _served(kept if first else tokens - new[place], step)
+            bill += tokens - read + CACHED * read
             best[place + 1] = min(best[place + 1], bill)
     return best[-1]
+
+
+def _served(tokens: int, step: int) -> int:
+    return tokens if step == 1 else tokens // step * step if tokens >= FLOOR else 0

@@ -71,9 +71,9 @@ class _Kept:
         self._file.execute("CREATE TABLE words (id INTEGER PRIMARY KEY, content TEXT)")
         store = self._there._writer.store  # noqa: SLF001 - its share alone is wanted
         assert isinstance(store, SQLiteStore)
-        self._append = _Timed(store.append)
+        self._append = Timed(store.append)
         store.append = self._append  # type: ignore[method-assign]
-        self._timed = _Timed(self._commit), _Timed(self._there.add), _Timed(memory.add)
+        self._timed = Timed(self._commit), Timed(self._there.add), Timed(memory.add)
         self._timed_in_turn = list(self._timed)
 
     def go_on(self) -> None:
@@ -87,7 +87,7 @@ class _Kept:
 
     def _commit(self, turn: Turn) -> None:
         self._file.execute("BEGIN IMMEDIATE")
-        self._file.execute("INSERT INTO words (content) VALUES (?)", (_words(turn),))
+        self._file.execute("INSERT INTO words (content) VALUES (?)", (words_of(turn),))
         self._file.execute("COMMIT")
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class _Kept:
         return self.whole - (median(self._timed[0].cpu) + median(self._timed[2].cpu)) * 1e6
 
 
-class _Timed:
+class Timed:
     """Call a function, and note how long it takes by the clock and on the processor."""
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -127,6 +127,7 @@ class _Timed:
         self.cpu: list[float] = []
 
     def __call__(self, *args: object, **options: object) -> None:
+        """Call it."""
         began, worked = perf_counter(), process_time()
         self._function(*args, **options)
         self.cpu.append(process_time() - worked)
@@ -139,9 +140,10 @@ def _opening(path: Path, counter: RememberingCounter) -> float:
         return perf_counter() - began
 
 
-def _words(turn: Turn) -> str:
+def words_of(turn: Turn) -> str:
+    """Return what a bare commit stores of a turn."""
     return "\n".join([turn.content or "", *(call.arguments for call in turn.tool_calls)])
 
 
 def _bytes(turn: Turn) -> int:
-    return len(_words(turn).encode())
+    return len(words_of(turn).encode())

@@ -1,14 +1,16 @@
 """A patch as a JSON Patch (RFC 6902) of the serialised document, which leaves out what is empty."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
 from polycontext.nodes.agent_context.array_changes import Items, Run
 from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context.json_text import ABSENT, plain
+from polycontext.nodes.agent_context.json_text import ABSENT, canonical, plain
 from polycontext.nodes.agent_context.kinds import Kind
 from polycontext.nodes.agent_context.record_base import layout
 
+_DIFF = re.compile(r"/audit/diffs/([0-9]+)")
 Operation: TypeAlias = dict[str, Any]
 Shown: TypeAlias = Callable[[Any], bool]
 
@@ -76,3 +78,52 @@ def _is_present(value: Any) -> bool:
 
 def _below(pointer: str, key: str) -> str:
     return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+
+
+# --- finer than values ---------------------------------------------------------------
+
+
+def finer(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
+    """Yield operations that do to `document` what these do, with the diffs of its trail told by what changed of them.
+
+    Older diffs are joined into one that grows with all that was ever added: told as a whole it would be written anew by every run.
+
+    Law: both lead to one document.
+    """
+    for operation in operations:
+        place = _DIFF.fullmatch(operation["path"])
+        if operation["op"] == "replace" and place is not None:
+            # Operations come from the back: what stands there is what stood there.
+            yield from _between(document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"])
+        else:
+            yield operation
+
+
+def _between(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from ({"op": "remove", "path": _below(pointer, key)} for key in old if key not in new)
+        for key, value in new.items():
+            yield from _between(old.get(key, ABSENT), value, _below(pointer, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _between_lists(old, new, pointer)
+    elif old is ABSENT or canonical(old) != canonical(new):
+        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": new}
+
+
+def _between_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    both = min(len(gone), len(come))
+    yield from ({"op": "remove", "path": f"{pointer}/{start + index}"} for index in range(len(gone) - 1, both - 1, -1))
+    for index in range(both):
+        yield from _between(gone[index], come[index], f"{pointer}/{start + index}")
+    yield from ({"op": "add", "path": f"{pointer}/{start + index}", "value": come[index]} for index in range(both, len(come)))
+
+
+def _shared(old: list[Any], new: list[Any]) -> int:
+    """Return how many values are the same at the beginning."""
+    return next(
+        (index for index, pair in enumerate(zip(old, new, strict=False)) if canonical(pair[0]) != canonical(pair[1])),
+        min(len(old), len(new)),
+    )

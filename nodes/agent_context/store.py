@@ -3,10 +3,11 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.linearity import InvalidOptionError, PolycontextError
 from polycontext.nodes.agent_context.artifacts import (
     ArtifactExternalizer,
     large_artifacts,
@@ -31,6 +32,8 @@ from polycontext.nodes.agent_context.sizes import measure
 from polycontext.nodes.agent_context.trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
 from polycontext.nodes.agent_context.validator import LONGEST_NAME, ContextValidator, agent_name, extended
 
+T = TypeVar("T")
+
 _LONGEST_ERROR = 500
 _MILLISECOND = timedelta(milliseconds=1)
 _MEASURED = "diagnostics.performance"
@@ -45,6 +48,8 @@ class AgentContextRun:
         self.started = started
         self.snapshot = context
         self.calls: list[ModelCall] = []
+        self.options: Mapping[str, Any] = {}
+        """What the commit is given besides, where the context is kept somewhere."""
         self._context = context
         self._validator = validator
         self._ended = False
@@ -186,26 +191,32 @@ class AgentContextStore:
         with self._recording(agent) as run:
             yield run
             stubs: dict[str, ExternalContent] = {}
-            while leaving := self._commit(run, stubs):
+            while leaving := self._changing(run, lambda: self._commit(run, stubs)):  # noqa: B023 - called at once
                 assert self._artifacts is not None
                 # Not under the lock: a slow store keeps no writer waiting.
                 stubs |= stored_stubs(leaving, self._artifacts)
-        self._checker.warn(self._context)
+        self._checker.warn(self.context)
+
+    def _changing(self, run: AgentContextRun, change: Callable[[], T]) -> T:
+        """Do what changes the current context, one at a time."""
+        with self._lock:
+            return change()
 
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
-        """Make what a run wrote the current context, with stubs where there are some; or return the values that must leave first."""
-        with self._lock:
-            # Under the lock: what is merged with must still be current when the result takes its place.
-            merged = run.context if self._context is run.snapshot else merge(run.snapshot, self._context, run.context)
-            refuse_new_faults(self._context, merged)
-            before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
-            after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
-            patch = diff(before, changed(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
-            after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
-            leaving = self._leaving(after)
-            if not leaving:
-                self._conclude(run, after, base, patch.keys)
-            return leaving
+        """Make what a run wrote the current context, with stubs where there are some; or return the values that must leave first.
+
+        What is merged with must still be current when the result takes its place: see `_changing`.
+        """
+        merged = run.context if self._context is run.snapshot else merge(run.snapshot, self._context, run.context)
+        refuse_new_faults(self._context, merged)
+        before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
+        after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
+        patch = diff(before, changed(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
+        after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
+        leaving = self._leaving(after)
+        if not leaving:
+            self._conclude(run, after, base, patch.keys)
+        return leaving
 
     def _leaving(self, context: AgentContext) -> list[Any]:
         """Return the values that must leave before the context can be committed: large artifacts, and whatever is large if there is no room."""
@@ -229,15 +240,16 @@ class AgentContextStore:
 
     @contextmanager
     def _recording(self, agent: str) -> Generator[AgentContextRun]:
-        run = AgentContextRun(agent_name(agent), self._context, self._validator, self._clock())
+        run = AgentContextRun(agent_name(agent), self.context, self._validator, self._clock())
         try:
             yield run
         except BaseException as error:
-            with self._lock:
-                try:
-                    self._conclude_failed(run, error)
-                except ContextSizeError as full:
-                    error.add_note(f"the failed run is not on record: {full}")
+            # What came with the run does not come with its record.
+            run.options = {}
+            try:
+                self._changing(run, partial(self._conclude_failed, run, error))
+            except PolycontextError as full:
+                error.add_note(f"the failed run is not on record: {full}")
             raise
 
     def _conclude_failed(self, run: AgentContextRun, error: BaseException) -> None:
@@ -251,7 +263,8 @@ class AgentContextStore:
         Law: ``store.replay() == store.context``.
         """
         with self._lock:
-            told, current = replay(self._base, self._context.audit.diffs), self._context
+            current = self.context
+            told = replay(self._base, current.audit.diffs)
             diagnostics = changed(told.diagnostics, performance=current.diagnostics.performance)
             return changed(told, audit=current.audit, diagnostics=diagnostics)
 
@@ -276,12 +289,14 @@ class AgentContextStore:
             # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
             large = (artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits))
             stubs = stored_stubs((*large, *past), externalizer)
-            with self._lock:
-                moved, keys = with_stubs(self._context, stubs), diff(self._context, with_stubs(self._context, stubs)).keys
-                moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
-                # Else replaying would begin with content that the diffs hold no longer.
-                self._conclude(run, moved, with_stubs(self._base, stubs), keys)
+            self._changing(run, partial(self._move_out, run, stubs))
         return self.context
+
+    def _move_out(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> None:
+        moved, keys = with_stubs(self._context, stubs), diff(self._context, with_stubs(self._context, stubs)).keys
+        moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
+        # Else replaying would begin with content that the diffs hold no longer.
+        self._conclude(run, moved, with_stubs(self._base, stubs), keys)
 
     def _conclude(
         self, run: AgentContextRun, context: AgentContext, base: AgentContext, keys: tuple[str, ...], error: BaseException | None = None

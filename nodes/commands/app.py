@@ -1,12 +1,12 @@
-"""The command line: `polycontext replay`, `polycontext project`, `polycontext check`, `polycontext diagram`, `polycontext laws`, `polycontext pills`.
+"""The command line: `polycontext` with `replay`, `project`, `check`, `diagram`, `laws`, `pills`, `session`, `serve`.
 
-This module holds the options, the help (what a function's docstring says) and the exit codes; each
+This module holds the options, the help (what a function's docstring says) and the exit codes, those of `session` stand in its folder; each
 command's work is in a module of its own, loaded when it is asked for, so that `--help` is quick.
 
 Whatever is wrong with the input or the options is one line that ends on the command whose --help tells more.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (the budget cannot be
-met, `--strict` met a refused turn, a provider would refuse, a law is broken, a pill is refused); 2 the input or the options are at fault; 130
+met, `--strict` met a refused turn, a provider would refuse, a law is broken, a pill is refused, a session or its store refuses); 2 the input or the options are at fault; 130
 interrupted; 141 nobody reads the output any more.
 """
 
@@ -14,9 +14,7 @@ interrupted; 141 nobody reads the output any more.
 # ruff: noqa: FBT002, PLC0415, PLR0917
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import wraps
-from inspect import getdoc
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,8 +22,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import polycontext
-from polycontext.linearity import PolycontextError
 from polycontext.nodes.commands.output import USAGE, CommandError, complain
+from polycontext.nodes.commands.registering import AsJson, ModelOption, ProviderChoice, command
+from polycontext.nodes.commands.session import session
 
 INTERNAL, INTERRUPTED = 70, 130
 """Exit codes beside those of `output`: a fault of this program; stopped from outside."""
@@ -36,44 +35,15 @@ TRACEBACK = "POLYCONTEXT_TRACEBACK"
 if TYPE_CHECKING:
     from polycontext.window.providers import Provider
 
-ProviderChoice = Literal["auto", "openai", "anthropic"]
+_NAME = "polycontext"
 
-app = typer.Typer(name="polycontext", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(name=_NAME, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="rich")
 
 ProviderOption = Annotated[ProviderChoice, typer.Option(help="Whose message format the input is in; auto finds out.")]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Close calls in the middle that have no result by a marked one, instead of refusing.")
 ]
 KeepRecent = Annotated[int, typer.Option(min=0, metavar="TURNS", help="How many messages at the end are shortened last.")]
-ModelOption = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help="Who is asked, such as gpt-5 or claude-sonnet-4-5: sets window and counting.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
-
-
-_EXAMPLES = "[bold]Examples[/bold]"
-_NAME = "polycontext"
-
-
-def _command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Register a function as a command of `group`: its docstring is the help, the examples stand below."""
-
-    def register(function: Callable[..., int]) -> Callable[..., int]:
-        command = function.__name__ if group is app else f"{group.info.name} {function.__name__}"
-
-        @wraps(function)
-        def run(**options: Any) -> int:
-            try:
-                return function(**options)
-            except (CommandError, PolycontextError) as error:
-                code = error.code if isinstance(error, CommandError) else USAGE
-                raise CommandError(code, str(error), command) from error
-
-        # Typer keeps the line ends of every paragraph but the first.
-        paragraphs = (" ".join(paragraph.split()) for paragraph in (getdoc(function) or "").split("\n\n"))
-        return group.command(help="\n\n".join(paragraphs), epilog="\n\n".join([_EXAMPLES, *examples]))(run)
-
-    return register
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer passes it so
@@ -89,7 +59,7 @@ def _polycontext(
     """Keep LLM conversations within their window: see what stays, what is summarised or dropped, and what it costs."""
 
 
-@_command(
+@command(
     app,
     "polycontext replay chat.json --max-tokens 4000",
     "polycontext replay runs.jsonl --json | jq .summary",
@@ -144,7 +114,7 @@ def replay(
     return replay_files(files, settings, provider=_provider(provider), as_json=as_json, show_all=show_all, only=only, plot=plot)
 
 
-@_command(
+@command(
     app,
     "polycontext project chat.json --max-tokens 2000 > smaller.json",
     "polycontext project chat.json --model gpt-5 --query 'the invoice of March'",
@@ -175,7 +145,7 @@ def project(
     return project_file(file, room, _provider(provider), as_json=as_json, keep_recent=keep_recent, query=query, repair=repair)
 
 
-@_command(
+@command(
     app,
     "polycontext check request.json --provider anthropic",
     "polycontext check requests.jsonl --json | jq .findings",
@@ -201,7 +171,7 @@ def check(
     return check_file(file, None if provider == "auto" else provider, betas=beta or (), as_json=as_json)
 
 
-@_command(app, "polycontext diagram", "polycontext diagram --format dot --output machine.dot", "polycontext diagram --into README.md")
+@command(app, "polycontext diagram", "polycontext diagram --format dot --output machine.dot", "polycontext diagram --into README.md")
 def diagram(
     form: Annotated[Literal["mermaid", "dot"], typer.Option("--format", help="Text for Mermaid or for Graphviz.")] = "mermaid",
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")] = None,
@@ -216,7 +186,7 @@ def diagram(
     return draw(form, output) if into is None else draw_into(into)
 
 
-@_command(
+@command(
     app,
     "polycontext laws",
     "polycontext laws --room window --examples 1000 --json",
@@ -243,7 +213,7 @@ def laws(
     A law is a property such as "no call is parted from its result", as code. Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
     Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\[laws].
     """
-    from polycontext.nodes.extras import require
+    from polycontext.linearity.extras import require
 
     require("hypothesis", extra="laws", purpose="polycontext laws")
     from polycontext.nodes.commands.laws import check_laws
@@ -258,6 +228,7 @@ pills = typer.Typer(
     help="Name files and Python symbols in a message, as \\[@src/agent.py], and have their content attached: such a name is a pill.",
 )
 app.add_typer(pills)
+app.add_typer(session)
 
 Roots = Annotated[
     list[Path] | None,
@@ -265,7 +236,7 @@ Roots = Annotated[
 ]
 
 
-@_command(pills, "polycontext pills complete @src/ag", "polycontext pills complete Agent --type symbol --json")
+@command(pills, "polycontext pills complete @src/ag", "polycontext pills complete Agent --type symbol --json")
 def complete(
     prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="What was typed, with or without the @.")],
     root: Roots = None,
@@ -282,7 +253,7 @@ def complete(
     return complete_prefix(prefix, root or [Path()], kind=None if kind == "all" else kind, limit=limit, as_json=as_json)
 
 
-@_command(pills, "polycontext pills resolve 'explain \\[@src/agent.py]' --root .")
+@command(pills, "polycontext pills resolve 'explain \\[@src/agent.py]' --root .")
 def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The message, its pills written \\[@name].")],
     root: Roots = None,
@@ -306,6 +277,46 @@ def resolve(
 
     room: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     return resolve_message(text, root or [Path()], limit=limit, **room, provider=_provider(provider), as_json=as_json)
+
+
+@command(
+    app,
+    "polycontext serve",
+    "polycontext serve --store chats.db --model https://api.openai.com/v1 --name gpt-5",
+    "polycontext serve --host 0.0.0.0 --token $SECRET",
+)
+def serve(
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where chats are kept: a SQLite file, or postgresql://…; in memory unless said.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; anywhere but loopback a token is needed, and made unless one is said.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.")] = 8400,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="An endpoint that speaks OpenAI's chat or Anthropic's messages; a script answers unless one is said."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the endpoint calls its model.")] = None,
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have.")] = 8000,
+    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system prompt for every chat; no browser sees it.")] = None,
+    token: Annotated[
+        list[str] | None,
+        typer.Option(envvar="POLYCONTEXT_TOKENS", help="A token that is let in, each a user of its own; may be said several times."),
+    ] = None,
+    origin: Annotated[list[str] | None, typer.Option(help="A page elsewhere that may ask; may be said several times.")] = None,
+    a_minute: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests a user may make in a minute.")] = 600,
+) -> int:
+    r"""Serve conversations over HTTP: a browser sees what may be shown, and hears when it changes.
+
+    Needs polycontext\[server]. Stops on Ctrl+C, with what was said kept.
+    """
+    from polycontext.nodes.commands.serve import Served
+    from polycontext.nodes.commands.serve import serve as run
+
+    return run(Served(store, host, port, model, name, max_tokens, system, tuple(token or ()), tuple(origin or ()), a_minute))
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -7,9 +7,11 @@ them goes to standard error. A reader that goes away early (`| head`) is no faul
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
+from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
 """Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
+
+_PIECE = 1000
+"""Lines that are written at once."""
 
 PIPED_WIDTH = 110
 """Columns where nobody says how wide the paper is."""
@@ -49,6 +54,15 @@ def write_json(value: Any, *, indent: int | None = None) -> None:
     """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines for another program: in UTF-8 whatever the terminal knows, since no sign of them may be replaced, and without a second line end."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    left = iter(lines)
+    while piece := "".join(islice(left, _PIECE)):
+        write(piece)
 
 
 def paper_width() -> int:
@@ -103,6 +117,11 @@ def one_line(text: str) -> str:
     'a b \\x1b[31mred'
     """
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in " ".join(text.split()))
+
+
+def percent(share: float | None) -> str:
+    """Return a share as people write it."""
+    return "-" if share is None else f"{share * 100:.0f} %"
 
 
 def saved(path: Path, save: Callable[[Path], object]) -> None:

@@ -5,8 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycontext.linearity.extras import require
 from polycontext.nodes.commands.output import USAGE, CommandError
-from polycontext.nodes.extras import require
 from polycontext.nodes.recordings.report import Compressed, ReplayReport, TurnRefused
 from polycontext.polynomial import ContextState
 

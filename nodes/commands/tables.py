@@ -9,7 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.commands.output import one_line
+from polycontext.nodes.commands.output import one_line, percent
 from polycontext.nodes.commands.seen import excerpt, seen_table, tool_names
 from polycontext.nodes.recordings.report import Compressed, ReplayReport, ReplayStep, TurnRefused, TurnTaken, ranges
 from polycontext.polynomial import ContextState
@@ -109,11 +109,6 @@ def _counted(counts: Iterable[int]) -> tuple[Text, ...]:
 
 def _gap_for(width: int) -> int:
     return 2 if width >= WIDE else 1
-
-
-def percent(share: float | None) -> str:
-    """Return a share as people write it."""
-    return "-" if share is None else f"{share * 100:.0f} %"
 
 
 def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplayStep | int]:

@@ -21,6 +21,7 @@ from polycontext.nodes.memory.digest import Digest
 from polycontext.nodes.prompt_text import one_line
 from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.journal.events import ClearEvent, Event, TurnEvent
 from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
@@ -266,7 +267,7 @@ class ConversationContext(Stored):
 
 def _since_clear(events: Iterable[Event]) -> Iterable[Turn]:
     turns: list[Turn] = []
-    for event in events:
+    for _, event in standing(events):
         if isinstance(event, ClearEvent):
             turns.clear()
         elif isinstance(event, TurnEvent):

@@ -1,5 +1,6 @@
-"""What talks to a model, and the scripted one that answers offline."""
+"""What talks to a model: the summarisers that ask one, and the scripted one that answers offline."""
 
-from polycontext.nodes.models.scripted_model import ScriptedModel, ScriptEndedError
+import lazy_loader
 
-__all__ = ["ScriptEndedError", "ScriptedModel"]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -86,6 +86,22 @@ class ComponentRenderer:
             },
         }
 
+    def render_history(self, session: ContextSession, before: str | None = None, limit: int = 100) -> tuple[list[MessageProps], str | None]:
+        """Return `limit` messages of the log, oldest first: the newest, or those before the one of the id `before`; and before which one the next page is.
+
+        Raises:
+            UnknownResourceError: no message of the log has the id.
+        """
+        log = session.conversation.log
+        place = len(log) if before is None else log.place(before)
+        shown: list[MessageProps] = []
+        while place and len(shown) < limit:
+            place -= 1
+            turn = log[place]
+            if turn.role in self.shown and turn.text:
+                shown.append(self._message(session.window, turn))
+        return shown[::-1], shown[-1]["id"] if place and shown else None
+
     def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
         return {
             "id": turn.resource_id,

@@ -146,7 +146,7 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
         line = document.line_of((*path, "messages"))
-        raise unreadable(document.source, line, "messages", f"{_kind(messages)} is no list", "a list of messages")
+        raise unreadable(document.source, line, "messages", f"{kind_of(messages)} is no list", "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
     # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
     if system is not None:
@@ -155,7 +155,7 @@ def _conversation(document: Document, path: Place, value: Any, provider: Provide
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         line = document.line_of((*path, "tools"))
-        raise unreadable(document.source, line, "tools", f"{_kind(tools)} that holds no tools", "a list of objects")
+        raise unreadable(document.source, line, "tools", f"{kind_of(tools)} that holds no tools", "a list of objects")
     return Conversation(document, path, found, messages, has_system=system is not None, tools=tools or (), id=identity, body=value)
 
 
@@ -164,8 +164,9 @@ def _misshapen(value: object) -> str:
         return "a single message, not a conversation (one conversation a line, not one message)"
     if isinstance(value, dict):
         return f'an object without "messages", its keys: {", ".join(repr(key[:30]) for key in list(value)[:5]) or "none"}'
-    return f"{_kind(value)} is no conversation"
+    return f"{kind_of(value)} is no conversation"
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Return what a value that was read is called."""
     return _KINDS.get(type(value), "a number")

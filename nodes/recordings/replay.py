@@ -149,7 +149,9 @@ class _Run:
 
     def _compressed(self, event: CompressEvent, before: ContextWindow, after: ContextWindow) -> Compressed:
         turns, dropped = before.all_turns(), frozenset(event.edit.dropped)
-        gone = {turn.resource_id for splice in event.edit.splices for turn in turns[splice.start : splice.stop]}
+        gone = {turn.resource_id for splice in event.edit.splices for turn in turns[splice.start : splice.stop]}.difference(
+            event.edit.again
+        )
         written = [turn for splice in event.edit.splices for turn in splice.turns if turn.sources]
         lost = self._numbers_of(turn for turn in turns if turn.resource_id in gone & dropped)
         gisted = self._numbers_of(turn for turn in turns if turn.resource_id in gone - dropped)

@@ -12,7 +12,7 @@ multilingual text, budgets far too small, windows that were compressed many time
     def test_my_summary_never_grows(window): ...
 """
 
-from polycontext.nodes.extras import require
+from polycontext.linearity.extras import require
 
 # Before the imports below, so that who lacks Hypothesis is told what to install.
 require("hypothesis", extra="laws", purpose="polycontext.nodes.testing")

@@ -61,7 +61,8 @@ _WORDS = (
 )
 _PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
 """What the sentences of a constraint, and what looks like them, are made of."""
-_CONTENTS = talk.TEXTS | st.sampled_from([*talk.CONSTRAINTS, *talk.ACKNOWLEDGEMENTS]) | _PIECES.map(" ".join) | _PIECES.map("".join)
+_SAID = st.sampled_from(talk.CONSTRAINTS) | st.sampled_from(talk.ACKNOWLEDGEMENTS)
+_CONTENTS = _SAID | talk.TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
 
 
 def _known_ids(known: Known) -> st.SearchStrategy[str]:
@@ -220,7 +221,9 @@ _DRAWINGS: Final[Drawings] = {
     "agent": _agents,
     "choices": _always(machines.CHOICES),
     "inputs other_inputs": _always(machines.machine_inputs()),
-    "session": _always(machines.sessions()),
+    "join": _one_of(machines.join),
+    "session": lambda known: machines.sessions(max_atoms=3) if "join" in known else machines.sessions(),
+    "fork other_fork third_fork": lambda known: machines.forks(known["session"]),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),
 }

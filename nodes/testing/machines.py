@@ -6,11 +6,13 @@ everywhere, and so that what one puts out another often takes.
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.linearity import UNIX_EPOCH, PolycontextError, ResourceClass
 from polycontext.nodes.testing.shown import Named
 from polycontext.nodes.testing.talk import (
     BUDGETS,
@@ -40,11 +42,15 @@ from polycontext.polynomial import (
     product,
     sequential,
 )
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, ExtractiveSummariser, FixedThreshold, Signals
 from polycontext.window import ContextWindow, ToolCall, Turn
 
 NUMBERS = st.integers(0, 2)
 """Positions, inputs and outputs of finite agents."""
+
+_FORKED = datetime(2100, 1, 1, tzinfo=UTC)
+"""When forks begin: behind all that sessions say."""
 
 AnyAgent = PolyAgent[Any, Any, Any]
 AnyLens = Lens[Any, Any, Any, Any]
@@ -137,7 +143,7 @@ def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> ContextSession:
+def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
     budget, auto, cooldown = draw(st.sampled_from([200, 500, 2_000])), draw(st.booleans()), draw(st.integers(0, 3))
@@ -145,7 +151,7 @@ def sessions(draw: st.DrawFn) -> ContextSession:
     secrets = st.sampled_from(["Undisclosed instructions.", "Confidential."])
     head: list[Move] = [(Turn("system", draw(secrets)), None)] if draw(st.booleans()) else []
     task: list[Move] = [(Turn("user", draw(PROSE)), None)]
-    moves = [*head, *task, *draw(conversations(max_atoms=10))] if draw(st.integers(0, 9)) else head
+    moves = [*head, *task, *draw(conversations(max_atoms=max_atoms))] if draw(st.integers(0, 9)) else head
     for turn, resource_class in moves:
         with suppress(PolycontextError):
             session.add(turn, resource_class)
@@ -154,6 +160,28 @@ def sessions(draw: st.DrawFn) -> ContextSession:
             with suppress(PolycontextError):
                 act()
     return session
+
+
+def join(first: ContextSession, second: ContextSession) -> ContextSession:
+    """Merge two sessions into one that is kept nowhere else."""
+    return first.merge(second, "merged", store=InMemoryStore(), companions={"notes": lambda mine, yours: {**yours, **mine}})
+
+
+@st.composite
+def forks(draw: st.DrawFn, session: ContextSession) -> ContextSession:
+    """Draw a session that has gone on from another by itself, calls answered; two forks may say something at one moment."""
+    step, first = draw(st.integers(1, 2)), draw(st.integers(0, 5))
+    ticking = count(first, step)
+    fork = ContextSession.from_json(session.to_json(), counter=FAST, clock=lambda: _FORKED + timedelta(seconds=next(ticking)))
+    for turn, resource_class in draw(conversations(max_atoms=2)):
+        with suppress(PolycontextError):
+            fork.add(turn.stamped(UNIX_EPOCH), resource_class)
+        if draw(st.integers(0, 9)) == 0:
+            with suppress(PolycontextError):
+                draw(st.sampled_from(_whatever_else(fork)))()
+    with suppress(PolycontextError):
+        fork.close_open_calls("the fork was ended")
+    return fork
 
 
 def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
@@ -165,5 +193,11 @@ def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
         lambda: session.signal(Signals(progress=0.5, looping=True)),
+        lambda: session.patch("notes", lambda notes: _noting(notes, f"{len(ids)} turns")),
         session.clear,
     ]
+
+
+def _noting(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
+    begun: list[Mapping[str, Any]] = [{"op": "add", "path": "", "value": {}}] if notes is None else []
+    return [*begun, {"op": "add", "path": f"/{name}", "value": True}]

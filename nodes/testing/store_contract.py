@@ -15,47 +15,31 @@ import asyncio
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession, Event
+from polycontext.nodes.testing.store_lives import HOSTILE, lived_events, noted, say, session_of
+from polycontext.polynomial import Event
 from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore
-from polycontext.pressure import ConflictError, ExtractiveSummariser
-from polycontext.pressure.projector import ContextProjector
-from polycontext.window import ContextItem, Part, Turn
+from polycontext.polynomial.stores.session_store import (
+    AsyncSessionStore,
+    ErasingStore,
+    Rewritten,
+    SearchableStore,
+    SessionStore,
+    SnapshotStore,
+)
+from polycontext.pressure import ConflictError
+from polycontext.window import Role, Turn
 
 OpenStore = Callable[[], SessionStore]
-
-HOSTILE = (
-    "",
-    " ",
-    "naïve 日本語 🎉",
-    "a\0b",
-    "'; DROP TABLE events; --",
-    '{"event": 1}',
-    "line\r\nline\u2028line",
-    "%s {0} \\",
-    "x" * 70_000,
-)
-"""Texts that a store must bring back as they are."""
 
 SESSION_IDS = ("a", "A", "a/b", "../a", "'a'", "a%", "ä", "a\u0308", " a", "日本語", "x" * 200)
 """Ids that a store must tell from one another."""
 
 _WRITERS, _TURNS_EACH = 8, 12
 _MANY = 700
-
-
-class _Words:
-    """Count a token a word, so that no vocabulary is loaded."""
-
-    exact = False
-
-    def count(self, text: str) -> int:
-        return len(text.split())
+_SEARCHED = 60
 
 
 def a_new_store_is_empty(open_store: OpenStore) -> None:
@@ -162,7 +146,7 @@ def a_command_that_is_asked_again_happens_once(open_store: OpenStore) -> None:
     """A session that is asked again under the same key does nothing, also one that was opened since."""
     for _ in range(2):
         with _opened(open_store) as store:
-            session = _session(store)
+            session = session_of(store)
             for _ in range(2):
                 session.add_user_turn("Book it.", idempotency_key="booking")
             assert [turn.text for turn in session.log()] == ["Book it."]
@@ -170,13 +154,13 @@ def a_command_that_is_asked_again_happens_once(open_store: OpenStore) -> None:
 
 def a_session_is_what_it_was(open_store: OpenStore) -> None:
     """A session over the store, opened again after every few turns, is what the same session is in memory."""
-    other = _session(None)
+    other = session_of(None)
     for start in range(0, 60, 12):
         with _opened(open_store) as store:
-            session = _session(store)
+            session = session_of(store)
             for number in range(start, start + 12):
                 for each in (session, other):
-                    _say(each, number)
+                    say(each, number)
                 assert session.conversation == other.conversation, f"after {number + 1} steps"
             assert session.events() == other.events()
 
@@ -184,33 +168,139 @@ def a_session_is_what_it_was(open_store: OpenStore) -> None:
 def snapshots_change_nothing(open_store: OpenStore) -> None:
     """A long session of a store with snapshots opens as what replaying all of it gives; a store without has none."""
     with _opened(open_store) as store:
-        session = _session(store)
+        session = session_of(store)
         for number in range(_MANY):
-            _say(session, number)
+            say(session, number)
+            if number % 17 == 0:
+                session.patch("notes", partial(noted, number))
         conversation = session.conversation
     with _opened(open_store) as store:
-        again = _session(store)
+        again = session_of(store)
         assert again.conversation == conversation
         if isinstance(store, SnapshotStore):
             opened = store.opened("s")
             assert opened is not None, "there is no snapshot"
             assert len(opened.stored.events) < _MANY, "all events are read, whatever a snapshot says"
-        _say(again, _MANY)
-        _say(session := _session(store), _MANY + 1)
+        say(again, _MANY)
+        say(session := session_of(store), _MANY + 1)
         assert len(session.log()) == len(conversation.log) + 2
+
+
+def going_back_is_only_more(open_store: OpenStore) -> None:
+    """A session that went back, and then elsewhere, opens as it stood; what it left can be gone back to, under ids that came in twice too."""
+    with _opened(open_store) as store:
+        session = session_of(store)
+        for number in range(_MANY // 4):
+            say(session, number)
+            if number % 23 == 22:  # noqa: PLR2004 - now and then
+                session.rewind(session.revision - number % 9)
+                session.add(Turn("user", f"instead of {number}", resource_id=f"own{number % 4}" if number > 100 else ""))  # noqa: PLR2004 - late
+            if number % 40 == 39:  # noqa: PLR2004 - now and then
+                session.recall(session.log()[-1].resource_id)
+        left = session.revision
+        wanted = session.conversation
+        session.rewind(20)
+    with _opened(open_store) as store:
+        session = session_of(store)
+        assert [turn.text for turn in session.log()] == [turn.text for turn in session.at(20).log()]
+        session.rewind(left)
+        assert session.log() == tuple(wanted.log)
+        assert (session.state, session.window.all_turns()) == (wanted.state, wanted.window.all_turns())
+        assert session.window.linearity == wanted.window.linearity
+
+
+def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
+    """A fork is what the session was, at once and once opened again; what becomes of one, to deletion, changes nothing of the other."""
+    with _opened(open_store) as store:
+        session = session_of(store)
+        for number in range(_MANY // 2):
+            say(session, number)
+        store.append("s", session.revision, [], {"notes": '{"seen":1}'})
+        half = session.revision // 2
+        newest, middle = session.fork("newest"), session.fork("middle", half)
+        _refused(lambda: session.fork("middle"), ConflictError, "a fork took the id of another session")
+        assert newest.conversation.window == session.window
+        middle.add_user_turn("only in the fork")
+        session.add_user_turn("only in the first")
+    with _opened(open_store) as store:
+        first, again = session_of(store), session_of(store, "middle")
+        assert again.log()[-1].text == "only in the fork"
+        assert again.log()[:-1] == first.at(half).log()
+        store.delete("s")
+        assert session_of(store, "middle").log() == again.log()
+        assert len(session_of(store, "newest").log()) == len(first.log()) - 1
+
+
+def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
+    """A store that erases: the words of a turn are in no event of any session that has them, and all else is as it was; snapshots are made anew."""
+    with _opened(open_store) as store:
+        if not isinstance(store, ErasingStore):
+            return
+        session, secret = session_of(store), "the code is xyzzy-4711"
+        for number in range(_MANY // 2):
+            say(session, number)
+            if number == _MANY // 6:
+                session.add_user_turn(secret)
+        told = next(turn.resource_id for turn in session.log() if turn.text == secret)
+        fork, other = session.fork("fork"), session_of(store, "other")
+        other.add_user_turn("the code is another")
+        before = {name: session_of(store, name).log() for name in ("s", "fork", "other")}
+        stale = {"s": Rewritten(session.revision - 1, {}), "fork": Rewritten(fork.revision, {1: fork.events()[0]})}
+        _refused(partial(store.rewrite, stale), ConflictError, "a journal was rewritten that had gone on")
+        assert session.forget(told)
+        assert not session.forget(told)
+    with _opened(open_store) as store:
+        for name, log in before.items():
+            assert all("xyzzy" not in repr(event) for event in store.load(name).events), f"words are left in session {name!r}"
+            again = session_of(store, name)
+            assert [turn.text for turn in again.log()] == [turn.text if turn.text != secret else "[forgotten]" for turn in log]
+            again.add_user_turn("on")
+            assert session_of(store, name).conversation == again.conversation
+
+
+def a_search_finds_what_was_said(open_store: OpenStore) -> None:
+    """What `append` has returned from is found, in the session that says it and while it is there, whatever is asked."""
+    with _opened(open_store) as store:
+        if not isinstance(store, SearchableStore):
+            return
+        assert list(store.search("s", "step", 10)) == [], "something is found in a session that was never stored"
+        session = session_of(store)
+        for number in range(_SEARCHED):
+            say(session, number)
+        session_of(store, "other").add_user_turn("another session takes step 7 too, about quince")
+        found = store.search("s", "step 7", 3)
+        assert found[0].snippet.startswith("step 7 is about file7.py"), found
+        assert len(found) == 3, "there are more turns than the limit"  # noqa: PLR2004 - what was asked for
+        assert [each.score for each in found] == sorted((each.score for each in found), reverse=True), "the best is not first"
+        assert list(store.search("s", "quince", 10)) == [], "another session's words are found"
+        assert {each.role for each in store.search("s", "step", _SEARCHED)} == {Role.USER, Role.ASSISTANT}
+        assert [each.resource_id for each in store.search("s", '"7 step"', 10)] == [], (
+            "a phrase is found whose words stand in another order"
+        )
+        for text in (*HOSTILE, '"', '""', 'a"b', "AND", "NOT x", "a*", "NEAR(a b)", "said:step", "(", "^a", "-", "\ud800"):
+            for each in store.search("s", text, 1):
+                assert session.conversation.log.knows(each.resource_id), text
+        session.add_user_turn("我的快递在哪里? Où est mon café?")
+        for text in ("快递", "CAFÉ", "cafe"):
+            assert [each.resource_id for each in store.search("s", text, 10)] == [session.log()[-1].resource_id], text
+    with _opened(open_store) as store:
+        assert isinstance(store, SearchableStore)
+        assert len(store.search("s", "café", 10)) == 1
+        store.delete("s")
+        assert list(store.search("s", "café", 10)) == [], "a session that was deleted is found"
 
 
 def writers_lose_nothing(open_store: OpenStore) -> None:
     """Threads, each with a session of its own over one store, write as one: every turn is there once, those of each thread in order."""
 
     def write(writer: int) -> None:
-        session = _session(store)
+        session = session_of(store)
         for number in range(_TURNS_EACH):
             session.add_user_turn(f"{writer}/{number}", idempotency_key=f"{writer}/{number}")
 
     with _opened(open_store) as store, ThreadPoolExecutor(_WRITERS) as threads:
         list(threads.map(write, range(_WRITERS)))
-        said = [turn.text for turn in _session(store).log()]
+        said = [turn.text for turn in session_of(store).log()]
     assert sorted(said) == sorted(f"{writer}/{number}" for writer in range(_WRITERS) for number in range(_TURNS_EACH))
     for writer in range(_WRITERS):
         assert [text for text in said if text.startswith(f"{writer}/")] == [f"{writer}/{number}" for number in range(_TURNS_EACH)]
@@ -220,7 +310,7 @@ def tasks_lose_nothing(open_store: OpenStore) -> None:
     """The same with tasks of one event loop, through the twins of a store that has them."""
 
     async def write(store: SessionStore, writer: int) -> None:
-        session = _session(store)
+        session = session_of(store)
         for number in range(_TURNS_EACH):
             await session.aadd_user_turn(f"{writer}/{number}")
 
@@ -231,7 +321,7 @@ def tasks_lose_nothing(open_store: OpenStore) -> None:
 
     with _opened(open_store) as store:
         asyncio.run(all_write(store))
-        assert len({turn.text for turn in _session(store).log()}) == len(_session(store).log()) == _WRITERS * _TURNS_EACH
+        assert len({turn.text for turn in session_of(store).log()}) == len(session_of(store).log()) == _WRITERS * _TURNS_EACH
 
 
 def closing_twice_is_closing_once(open_store: OpenStore) -> None:
@@ -252,72 +342,17 @@ STORE_CHECKS: tuple[Callable[[OpenStore], None], ...] = (
     sessions_stay_apart,
     a_key_tells_where_its_command_led,
     a_command_that_is_asked_again_happens_once,
+    a_search_finds_what_was_said,
     a_session_is_what_it_was,
     snapshots_change_nothing,
+    going_back_is_only_more,
+    a_fork_goes_on_by_itself,
+    what_is_forgotten_is_gone,
     writers_lose_nothing,
     tasks_lose_nothing,
     closing_twice_is_closing_once,
 )
 """All that a store must do, from the plainest on."""
-
-
-def lived_events() -> tuple[Event, ...]:
-    """Return the journal of a session that has lived through everything: every kind of event, texts of many kinds."""
-    session = _session(None)
-    for number, text in enumerate(HOSTILE):
-        session.add_user_turn(f"{number}{text}", name="ann" if number else None)
-        session.add_assistant_turn(f"{text}.")
-    calls = [{"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": '{"at": "a b"}'}} for number in range(2)]
-    session.add_assistant_turn(None, calls)
-    for number in range(2):
-        session.add_tool_turn(f"result {number}", tool_call_id=f"c{number}")
-    session.attach(ContextItem("print(1)", "code", metadata={"filename": "a.py"}))
-    parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
-    session.add(Turn("assistant", "I think.", parts=parts, metadata={"deep": [1, {"a": None}]}, timestamp=datetime(1, 1, 2, tzinfo=UTC)))
-    session.promote("t2", ResourceClass.PRESERVED, rationale="it matters")
-    for number in range(3):
-        session.compress(0.1)
-        session.add_user_turn(f"and then {number}")
-    session.recall("t3")
-    session.compress(0.2)
-    session.clear()
-    session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
-    return session.events()
-
-
-def _session(store: SessionStore | None) -> ContextSession:
-    return ContextSession(
-        1_000,
-        counter=_Words(),
-        store=store,
-        session_id="s",
-        clock=lambda: datetime(2026, 1, 1, 12, 30, 59, 123_456, tzinfo=UTC),
-        projector=ContextProjector(ExtractiveSummariser()),
-    )
-
-
-def _say(session: ContextSession, number: int) -> None:
-    """Take the next step of a conversation in which everything happens now and then."""
-    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
-    session.add(
-        Turn(
-            "user" if number % 2 == 0 else "assistant",
-            f"step {number} is about file{number % 9}.py " + "word " * (number % 40),
-            timestamp=at,
-        )
-    )
-    match number % 25:
-        case 11:
-            session.compress(0.3)
-        case 17:
-            session.recall(session.log()[number // 2].resource_id)
-        case 23:
-            session.pin(session.window.all_turns()[-1].resource_id, "it matters")
-        case _:
-            pass
-    if number % 211 == 210:  # noqa: PLR2004 - now and then
-        session.clear()
-        session.add(Turn("user", f"anew, after step {number}", timestamp=at))
 
 
 @contextmanager
@@ -348,7 +383,7 @@ def _same_tail(store: SessionStore, events: Sequence[Event]) -> None:
         assert [event.state for event in found] == [event.state for event in events[after:]]
 
 
-def _refused(act: Callable[[], None], kind: type[Exception], what: str) -> Any:
+def _refused(act: Callable[[], object], kind: type[Exception], what: str) -> Any:
     try:
         act()
     except kind as error:

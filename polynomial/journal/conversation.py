@@ -4,14 +4,28 @@
 the machine's table has a transition for it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
 from polycontext.polynomial.errors import illegal
-from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent, input_of
+from polycontext.polynomial.journal.events import (
+    ClearEvent,
+    CompressEvent,
+    EraseEvent,
+    Event,
+    InputEvent,
+    PatchEvent,
+    PromoteEvent,
+    RecallEvent,
+    RewindEvent,
+    TurnEvent,
+    input_of,
+    is_erased,
+)
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.context_machine import TABLE
@@ -19,7 +33,7 @@ from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
 from polycontext.pressure.fulfilment import RememberingSummariser
-from polycontext.pressure.gist import source_ids
+from polycontext.pressure.gist import is_summary, source_ids
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
 
@@ -28,7 +42,9 @@ from polycontext.window.sources import Traces
 class Conversation:
     """Hold where a conversation stands: the machine's position with its window, the log, and how many events led here.
 
-    `companions` are JSON texts that belong to the conversation and are kept with it, by name. `past` follows from the events.
+    `companions` are JSON texts that belong to the conversation and are kept with it, by name. `past` follows from the events, and so
+    do `joints`: where it once went back, how many turns of the log stood then, after how many events, and how many there were; and the
+    `documents` that were patched, by name, as JSON data that nobody changes.
     """
 
     window: ContextWindow
@@ -37,8 +53,10 @@ class Conversation:
     revision: int = 0
     companions: Mapping[str, str] = field(factory=dict)
     past: Past = field(factory=Past, eq=False, repr=False)
+    joints: tuple[tuple[int, int, int], ...] = ()
+    documents: Mapping[str, Any] = field(factory=dict)
 
-    def after(self, event: Event, window: ContextWindow) -> Self:
+    def after(self, event: InputEvent, window: ContextWindow) -> Self:
         """Return the conversation after `event`, which has made `window`; O(1)."""
         log = self.log.append(event.turn) if type(event) is TurnEvent else self.log
         past = self.past
@@ -46,17 +64,55 @@ class Conversation:
             past = past.after(self.window, event.edit)
         elif type(event) is ClearEvent:
             past = Past()
-        return type(self)(window, event.state, log, self.revision + 1, self.companions, past)
+        return type(self)(window, event.state, log, self.revision + 1, self.companions, past, self.joints, self.documents)
+
+    def with_room(self, max_tokens: int) -> Self:
+        """Return the same conversation, whose window has room for `max_tokens`; O(1)."""
+        return self if self.window.max_tokens == max_tokens else evolved(self, window=self.window.with_room(max_tokens))
+
+    def patched(self, event: PatchEvent) -> "Conversation":
+        """Return the conversation one of whose documents was changed; raise `InvalidDataError` for what is no patch of it."""
+        from polycontext.polynomial.journal.json_patch import ABSENT, patched  # noqa: PLC0415 - for those who have such documents
+
+        document = patched(self.documents.get(event.name, ABSENT), event.patch)
+        return evolved(self, revision=self.revision + 1, documents={**self.documents, event.name: document})
+
+    def rewound(self, target: "Conversation") -> "Conversation":
+        """Return the conversation that stands where `target`, an earlier one, stood, in a new epoch; no id of a turn is given again."""
+        window = target.window.standing_again(self.window)
+        joint = len(target.log), target.revision, self.revision + 1
+        revision, companions = self.revision + 1, self.companions
+        return evolved(target, window=window, revision=revision, companions=companions, joints=(*target.joints, joint))
+
+    def erased(self, event: EraseEvent) -> "Conversation":
+        """Return the conversation in which the words of turns are gone, in a new epoch where the view showed any of them.
+
+        Of what has expired gists alone tell: those that stand are read from now on, in the place of the turns.
+        """
+        window, past, gone = self.window, self.past, event.resource_ids
+        first = next((place for place, turn in enumerate(window.all_turns()) if any(each in source_ids(turn) for each in gone)), None)
+        if first is not None:
+            # What is bound to words that are gone would be refused.
+            unbound = apply_edit(window, Edit(unbound_from=first), compressed=False)
+            epoch = window.epoch.next(first, "forget", unbound.epoch.fell, unbound.epoch.unbound)
+            window = unbound.in_epoch(epoch)
+        if event.why == "expired":
+            past = Past.told(turn for turn in window.all_turns() if is_summary(turn))
+        return evolved(self, window=window, revision=self.revision + 1, past=past)
+
+    def has_passed(self, revision: int) -> bool:
+        """Tell whether the conversation stood at `revision` on its way, and has not gone back to before that since."""
+        return all(to >= revision for _, to, number in self.joints if number > revision)
 
     def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
         """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
         return self.past.candidates(summariser, job.sources, self.log, self.window.counter, self.window.max_tokens)
 
 
-def evolve(conversation: Conversation, event: Event) -> Conversation:
+def evolve(conversation: Conversation, event: Event, target: Conversation | None = None) -> Conversation:
     """Return the conversation after `event`, as recorded.
 
-    What gists stand for may be told by ranges of places, as it is written down.
+    What gists stand for may be told by ranges of places, as it is written down. `target` is the conversation to which a `RewindEvent` goes back.
 
     Raises:
         InvalidDataError: no conversation could have taken `event` here; names its number, and what would be legal.
@@ -65,10 +121,17 @@ def evolve(conversation: Conversation, event: Event) -> Conversation:
     """
     place = f"$.events[{conversation.revision}]"
     try:
-        if type(event) is CompressEvent and event.is_told:
-            from polycontext.polynomial.journal.named_sources import retold  # noqa: PLC0415 - for what was read from a store
+        if type(event) is CompressEvent and event.names_ranges:
+            from polycontext.polynomial.journal.named_sources import compression_with_sources  # noqa: PLC0415 - for what was read from a store
 
-            event = retold(event, conversation.window)
+            event = compression_with_sources(event, conversation.window)
+        if isinstance(event, RewindEvent):
+            return conversation.rewound(_checked_target(conversation, event, target))
+        if isinstance(event, PatchEvent):
+            return conversation.patched(_checked_patch(conversation, event))
+        if isinstance(event, EraseEvent):
+            _check_erased(conversation, event)
+            return conversation.erased(event)
         _check_target(conversation.state, event)
         return conversation.after(event, _window_after(conversation, event))
     except InvalidDataError as unfit:
@@ -79,12 +142,74 @@ def evolve(conversation: Conversation, event: Event) -> Conversation:
 
 def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
     """Return the conversation that `events` lead to; an event that cannot have happened is refused with its number."""
+    after = conversation
+    for _, _, stands in replayed(events, conversation):
+        after = stands
+    return after
+
+
+def replayed(events: Iterable[Event], conversation: Conversation) -> Iterator[tuple[Conversation, Event, Conversation]]:
+    """Return each of `events` between the conversations before and after it.
+
+    Raises:
+        InvalidDataError: an event that cannot have happened, or goes back to before `conversation`; names its number.
+    """
+    events = tuple(events)
+    targets = {event.to for event in events if isinstance(event, RewindEvent)}
+    passed: dict[int, Conversation] = {}
     for event in events:
-        conversation = evolve(conversation, event)
-    return conversation
+        before = conversation
+        if before.revision in targets:
+            passed[before.revision] = before
+        conversation = evolve(before, event, passed.get(event.to) if isinstance(event, RewindEvent) else None)
+        yield before, event, conversation
 
 
-def _check_target(state: ContextState, event: Event) -> None:
+def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
+    """Return the inputs of a whole journal that were not taken back since, with their numbers, counted from 1.
+
+    >>> from polycontext.linearity import UNIX_EPOCH, ResourceClass
+    >>> again = RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)
+    >>> standing([TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED), again])
+    []
+    """
+    events = tuple(events)
+    targets = {event.to for event in events if isinstance(event, RewindEvent)}
+    passed, found = dict[int, list[tuple[int, InputEvent]]](), list[tuple[int, InputEvent]]()
+    for number, event in enumerate(events, 1):
+        if number - 1 in targets:
+            passed[number - 1] = [*found]
+        if isinstance(event, RewindEvent):
+            found = [*passed.get(event.to, ())]
+        elif isinstance(event, InputEvent):
+            found.append((number, event))
+    return found
+
+
+def _checked_target(conversation: Conversation, event: RewindEvent, target: Conversation | None) -> Conversation:
+    if target is None or event.to > conversation.revision:
+        raise InvalidDataError(".to", f"it goes back to revision {event.to}", "one that the events before have passed")
+    if event.state is not target.state:
+        raise InvalidDataError(".state", f"revision {event.to} stood in {target.state}, not in {event.state}", str(target.state))
+    return target
+
+
+def _checked_patch(conversation: Conversation, event: PatchEvent) -> PatchEvent:
+    if event.state is not conversation.state:
+        raise InvalidDataError(".state", f"a patch in {conversation.state} leads to {event.state}", str(conversation.state))
+    return event
+
+
+def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
+    if event.state is not conversation.state:
+        raise InvalidDataError(".state", f"erasing in {conversation.state} leads to {event.state}", str(conversation.state))
+    for place, resource_id in enumerate(event.resource_ids):
+        turn = _logged_as(conversation.log, resource_id)
+        if turn is not None and not is_erased(turn):
+            raise InvalidDataError(f".resource_ids[{place}]", f"turn {resource_id!r} has words still", "ids of turns whose words are gone")
+
+
+def _check_target(state: ContextState, event: InputEvent) -> None:
     kind = input_of(event).kind
     rows = TABLE[state].get(kind)
     if rows is None:
@@ -94,7 +219,7 @@ def _check_target(state: ContextState, event: Event) -> None:
         raise InvalidDataError(".state", f"{kind} in {state} leads to {event.state}", ", ".join(targets))
 
 
-def _window_after(conversation: Conversation, event: Event) -> ContextWindow:
+def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindow:
     window = conversation.window
     match event:
         case TurnEvent():
@@ -140,11 +265,16 @@ def _check_dropped(window: ContextWindow, edit: Edit) -> None:
 
 
 def _check_bared(window: ContextWindow, edit: Edit) -> None:
-    """Refuse to take parts of turns that do not stand afterwards, or from a place where no turn is."""
-    left = {turn.resource_id for turn in window.all_turns()}.difference(turn.resource_id for turn in _replaced(window, edit))
+    """Refuse to take parts of turns that do not stand afterwards, or from a place where no turn is; and to say again what was not taken out."""
+    gone = {turn.resource_id for turn in _replaced(window, edit)}
+    left = {turn.resource_id for turn in window.all_turns()} - gone
     for resource_id in edit.bared:
         if resource_id not in left:
             raise InvalidDataError(".edit.bared", f"turn {resource_id!r} does not stand", "ids of turns that stand before and after")
+    if not set(edit.again) <= gone or len(set(edit.again)) < len(edit.again) or (edit.again and not 0 <= edit.again_at <= len(window)):
+        raise InvalidDataError(
+            ".edit.again", f"{edit.again} at {edit.again_at}", "ids of turns that the edit takes out, and a place in the view"
+        )
     if edit.unbound_from is not None and not 0 <= edit.unbound_from < len(window):
         raise InvalidDataError(".edit.unbound_from", f"{edit.unbound_from} is no place in the view", f"0..{len(window) - 1}")
 
@@ -162,7 +292,7 @@ def _check_recalled(conversation: Conversation, edit: Edit) -> None:
             )
     standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(turn.resource_id for turn in replaced)
     for turn in recalled:
-        if _logged(conversation.log, turn) != turn:
+        if _logged_as(conversation.log, turn.resource_id) != turn:
             raise InvalidDataError(".edit", f"turn {turn.resource_id!r} is not in the log as it is here", "turns of the log, word for word")
         if turn.resource_id in standing:
             raise InvalidDataError(".edit", f"turn {turn.resource_id!r} stands in the view already", "turns that do not stand")
@@ -174,5 +304,5 @@ def _replaced(window: ContextWindow, edit: Edit) -> list[Turn]:
     return [turn for splice in edit.splices for turn in turns[splice.start : splice.stop]]
 
 
-def _logged(log: Log, turn: Turn) -> Turn | None:
-    return log[log.place(turn.resource_id)] if log.knows(turn.resource_id) else None
+def _logged_as(log: Log, resource_id: str) -> Turn | None:
+    return log[log.place(resource_id)] if log.knows(resource_id) else None

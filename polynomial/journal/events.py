@@ -5,7 +5,7 @@ conversation without asking a model, a clock or a classifier.
 """
 
 from datetime import datetime
-from typing import assert_never
+from typing import Literal, assert_never
 
 from attrs import evolve, frozen
 
@@ -38,12 +38,12 @@ class CompressEvent:
     at: datetime
 
     @property
-    def is_told(self) -> bool:
+    def names_ranges(self) -> bool:
         """Tell whether what a gist stands for is still the ranges that were read, see `named_sources`."""
-        return any(is_told(turn) for splice in self.edit.splices for turn in splice.turns)
+        return any(names_ranges(turn) for splice in self.edit.splices for turn in splice.turns)
 
 
-def is_told(turn: Turn) -> bool:
+def names_ranges(turn: Turn) -> bool:
     """Tell whether the sources of a gist are still the ranges that were read, see `named_sources`."""
     return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple
 
@@ -76,11 +76,53 @@ class ClearEvent:
     at: datetime
 
 
-Event = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent
+@frozen
+class RewindEvent:
+    """Record that the conversation went back to where it stood after its first `to` events; those behind stay in the journal."""
+
+    state: ContextState
+    to: int
+    at: datetime
+
+
+@frozen
+class PatchEvent:
+    """Record what was changed of a document that accompanies the conversation, as a JSON Patch (RFC 6902); the machine stands where it stood."""
+
+    state: ContextState
+    name: str
+    patch: str
+    at: datetime
+
+
+ErasedWhy = Literal["forgotten", "expired"]
+
+ERASED = "erased"
+"""The metadata key of a turn whose words are gone; its value says why."""
+
+
+def is_erased(turn: Turn) -> bool:
+    """Tell whether the words of `turn` are gone."""
+    return ERASED in turn.metadata
+
+
+@frozen
+class EraseEvent:
+    """Record that the words of turns are gone from all events before; of those that expired no ids are named."""
+
+    state: ContextState
+    resource_ids: tuple[str, ...]
+    why: ErasedWhy
+    at: datetime
+
+
+InputEvent = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent
+"""An accepted input of the machine."""
+Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
 """What stands in a journal; `state` is the state after it."""
 
 
-def event_of(step: Step, state: ContextState, at: datetime) -> Event:
+def event_of(step: Step, state: ContextState, at: datetime) -> InputEvent:
     """Return the event of a step that has led to `state`."""
     payload, after = step.input.payload, step.result
     assert after is not None
@@ -118,7 +160,7 @@ def _is_told_by(turn: Turn, ledger: LinearityMap) -> bool:
     return not isinstance(turn.sources, Sources) or ledger.ids.starts_with(turn.sources.ids)
 
 
-def input_of(event: Event) -> ContextInput:
+def input_of(event: InputEvent) -> ContextInput:
     """Return the input that an event records."""
     match event:
         case TurnEvent():

@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import check_text
-from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, is_told
+from polycontext.polynomial.journal.events import CompressEvent, Event, RewindEvent, TurnEvent, names_ranges
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 
@@ -44,15 +44,23 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
     Raises:
         InvalidDataError: names the first event with a range of places that it cannot know.
     """
-    places = _Places()
+    events = list(events)
+    targets = {event.to for event in events if isinstance(event, RewindEvent)}
+    places, passed = _Places(), dict[int, _Places]()
     for number, event in enumerate(events):
+        if number in targets:
+            passed[number] = evolve(places, sources={**places.sources})
         try:
+            if isinstance(event, RewindEvent):
+                # Places count on from where the conversation stands again; one that never stood is refused where it is replayed.
+                known = passed.get(event.to, places)
+                places = evolve(known, sources={**known.sources})
             yield places.read(event)
         except InvalidDataError as error:
             raise InvalidDataError(f"$.events[{number}]{error.path}", error.what, error.legal) from None
 
 
-def retold(event: CompressEvent, window: ContextWindow) -> CompressEvent:
+def compression_with_sources(event: CompressEvent, window: ContextWindow) -> CompressEvent:
     """Return the compression of `window` with what its gists stand for: they were made of what stands there.
 
     Raises:
@@ -70,7 +78,7 @@ class _Places:
 
     def read(self, event: Event) -> Event:
         if isinstance(event, TurnEvent):
-            if is_told(event.turn):
+            if names_ranges(event.turn):
                 raise InvalidDataError(".turn.sources", "ranges on a turn that came in", "ids")
             self._given(event.turn)
         elif isinstance(event, CompressEvent):
@@ -79,7 +87,7 @@ class _Places:
 
     def compressed(self, event: CompressEvent) -> CompressEvent:
         splices = event.edit.splices
-        if event.is_told:
+        if event.names_ranges:
             # What they stand for was there before this event: no gist of it can name another.
             splices = tuple(evolve(splice, turns=tuple(map(self._with_sources, splice.turns))) for splice in splices)
             event = evolve(event, edit=evolve(event.edit, splices=splices))
@@ -89,7 +97,7 @@ class _Places:
         return event
 
     def _with_sources(self, turn: Turn) -> Turn:
-        if not is_told(turn):
+        if not names_ranges(turn):
             return turn
         ids, done = self.ledger.ids, 0
         ranges = cast("tuple[tuple[int, int], ...]", turn.sources)

@@ -3,18 +3,20 @@
 It is derived: replaying the journal gives it again. What a summariser has read is only remembered, never kept.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.column import Column
+from polycontext.polynomial.journal.events import is_erased
 from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import is_summary, source_ids
 from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.window.turn import GIST
 from polycontext.window.yielding import bare
 
 if TYPE_CHECKING:
@@ -48,24 +50,34 @@ class _Memory:
 
 @frozen(eq=False)
 class Past:
-    """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1))."""
+    """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1)).
+
+    `tellers` are gists that are read themselves, by their ids: the turns that they stand for have expired.
+    """
 
     batches: Column[Batch] = field(factory=Column[Batch])
+    tellers: Mapping[str, Turn] = field(factory=dict)
     _memory: _Memory = field(factory=_Memory, repr=False)
 
     def after(self, window: ContextWindow, edit: Edit) -> "Past":
         """Return the past after a compression of `window` by `edit`."""
         ids = yielding(window, edit)
-        return Past(self.batches.appended((hash((self._key, ids)), ids)), self._memory) if ids else self
+        return Past(self.batches.appended((hash((self._key, ids)), ids)), self.tellers, self._memory) if ids else self
 
     @classmethod
-    def of(cls, batches: Iterable[tuple[str, ...]]) -> "Past":
+    def of(cls, batches: Iterable[tuple[str, ...]], tellers: Iterable[Turn] = ()) -> "Past":
         """Return the past in which these ids yielded together, batch by batch."""
         key, known = 0, list[Batch]()
         for ids in batches:
             key = hash((key, ids))
             known.append((key, ids))
-        return cls(Column.of(known))
+        return cls(Column.of(known), {turn.resource_id: turn for turn in tellers})
+
+    @classmethod
+    def told(cls, gists: Iterable[Turn]) -> "Past":
+        """Return the past of which these gists alone tell; their words are all that is left."""
+        tellers = [evolve(gist, sources=(), level=0, metadata={GIST: True}) for gist in gists]
+        return cls.of([tuple(turn.resource_id for turn in tellers)] if tellers else [], tellers)
 
     def remembered(self) -> "tuple[object, int, int, Candidates] | None":
         """Return what was read last: by which summariser, about how many tokens of it, the batches that it is behind, and what."""
@@ -101,7 +113,8 @@ class Past:
                 break
             unread.append(batch)
         for key, batch_ids in reversed(unread):
-            turns = [bare(log[log.place(each)], counter) for each in batch_ids if log.knows(each)]
+            found = (self.tellers.get(each) or (log[log.place(each)] if log.knows(each) else None) for each in batch_ids)
+            turns = [bare(turn, counter) for turn in found if turn is not None and not is_erased(turn)]
             known = summariser.read(turns, known, counter=counter, most=most)
             self._memory.keep((summariser, most, key), known)
         assert known is not None
@@ -109,14 +122,14 @@ class Past:
 
 
 def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
-    """Return the ids of the turns of the log that go into a gist by `edit`: neither dropped, nor cut where they stand, nor gone before."""
-    turns, dropped = window.all_turns(), set(edit.dropped)
+    """Return the ids of the turns of the log that go into a gist by `edit`: neither dropped, nor cut where they stand, nor said again, nor gone before."""
+    turns, stays = window.all_turns(), {*edit.dropped, *edit.again}
     return tuple(
         each
         for splice in edit.splices
         if all(_made_here(turn) for turn in splice.turns)
         for turn in turns[splice.start : splice.stop]
-        if not _made_here(turn) and turn.resource_id not in dropped
+        if not _made_here(turn) and turn.resource_id not in stays
         for each in source_ids(turn)
     )
 

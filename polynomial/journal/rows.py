@@ -13,7 +13,18 @@ import orjson
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
-from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, PromoteEvent, RecallEvent, TurnEvent
+from polycontext.polynomial.journal.events import (
+    ClearEvent,
+    CompressEvent,
+    ErasedWhy,
+    EraseEvent,
+    Event,
+    PatchEvent,
+    PromoteEvent,
+    RecallEvent,
+    RewindEvent,
+    TurnEvent,
+)
 from polycontext.polynomial.journal.named_sources import read_sources, written_sources
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, Reach, Signals
@@ -28,6 +39,7 @@ _COLUMNS = ("role", "content", "resource_id", "timestamp", "tokens")
 _ROLES: Mapping[str, Role] = {str(role): role for role in Role}
 _STATES: Mapping[str, ContextState] = {str(state.value): state for state in ContextState}
 _CLASSES = tuple(ResourceClass)
+_WHY: Mapping[str, ErasedWhy] = {"forgotten": "forgotten", "expired": "expired"}
 _LEGAL = "what was written"
 
 
@@ -55,7 +67,7 @@ Turns = Callable[[Sequence[int]], Mapping[int, Turn]]
 """Reads the turns that came in with some events, by the events' numbers."""
 
 
-def row_of(event: Event, numbers: Numbers) -> Row:
+def row_of(event: Event, numbers: Numbers) -> Row:  # noqa: PLR0911 - one return a kind
     """Return `event` as a row."""
     match event:
         case TurnEvent(state, turn, resource_class, pinned):
@@ -72,9 +84,15 @@ def row_of(event: Event, numbers: Numbers) -> Row:
             )
         case ClearEvent(state, at):
             return Row("clear", state.value, microseconds(at))
+        case RewindEvent(state, to, at):
+            return Row("rewind", state.value, microseconds(at), more=_json(to))
+        case PatchEvent(state, name, patch, at):
+            return Row("patch", state.value, microseconds(at), name, more=patch)
+        case EraseEvent(state, resource_ids, why, at):
+            return Row("erase", state.value, microseconds(at), more=_json([why, *resource_ids]))
 
 
-def event_of_row(row: Row, turns: Turns) -> Event:
+def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return a kind
     """Return the event that was written as `row`.
 
     Raises:
@@ -96,10 +114,16 @@ def event_of_row(row: Row, turns: Turns) -> Event:
             return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
         case "clear":
             return ClearEvent(state, at)
+        case "rewind":
+            return RewindEvent(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
+        case "patch":
+            return PatchEvent(state, _text(row.resource_id), _patch(row.more), at)
+        case "erase":
+            why, *resource_ids = structured(CONVERTER, _loaded(row.more), list[str], path="more", legal=_LEGAL) or ("",)
+            return EraseEvent(state, tuple(resource_ids), _why(why), at)
         case _:
-            raise InvalidDataError(
-                "kind", f"{row.kind!r:.60} is no kind of event", f"{', '.join(_ROLES)}, compress, recall, promote, clear"
-            )
+            legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch"
+            raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
 
 
 def turn_of_row(row: Row) -> Turn:
@@ -174,10 +198,21 @@ def _class(value: object) -> ResourceClass:
     return _CLASSES[value]
 
 
+def _why(value: str) -> ErasedWhy:
+    if value not in _WHY:
+        raise InvalidDataError("more", f"{value!r:.60} is no reason to erase", ", ".join(_WHY))
+    return _WHY[value]
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidDataError("resource_id", f"{value!r:.60} is no id", "a text")
     return value
+
+
+def _patch(value: object) -> str:
+    _loaded(value)
+    return str(value)
 
 
 def _json(data: Any) -> str:

@@ -77,6 +77,7 @@ class SavedSession:
     signals: Signals = NO_SIGNALS
     companions: dict[str, str] = field(factory=dict)
     provider: str = Provider.OPENAI
+    background: bool = False
 
     @classmethod
     def of(
@@ -104,6 +105,7 @@ class SavedSession:
             policy.signals,
             dict(conversation.companions),
             str(provider),
+            policy.background,
         )
 
     def to_text(self) -> str:

@@ -7,9 +7,9 @@ are derived from the events, and carry no word that the model does not see anywa
 
 import logging
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate, chain, groupby, repeat
+from itertools import accumulate, chain, groupby, pairwise, repeat
 from typing import Any
 from zlib import compress, decompress
 from zlib import error as ZlibError  # noqa: N812 - it is one
@@ -35,7 +35,8 @@ from polycontext.window.context_window import WindowFacts
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.sources import Sources
 
-SCHEMA = 1
+SCHEMA = 2
+_READABLE = (1, SCHEMA)
 EVERY = 256
 """Events from one snapshot to the next, at least."""
 
@@ -54,6 +55,15 @@ def due(last: Conversation, now: Conversation) -> bool:
 def snapshot_of(last: Conversation, now: Conversation) -> Snapshot:
     """Return the snapshot of `now`, which went on from `last`, the one before (or an empty conversation)."""
     return Snapshot(last.revision, orjson.dumps(_piece(last, now)), orjson.dumps(_head(now)))
+
+
+def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
+    """Return the snapshot of a whole journal at once, told in as many pieces as there are stages: the first is the empty conversation.
+
+    So the turns of each stage are read apart from the others.
+    """
+    pieces = [{**_piece(last, now), "revision": now.revision} for last, now in pairwise(stages)]
+    return Snapshot(0, orjson.dumps(pieces), orjson.dumps(_head(stages[-1])))
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:
@@ -84,6 +94,7 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "log": len(now.log),
+        "joints": now.joints[len(last.joints) :],
         "ids": list(_runs_of_ids(ids)),
         "others": list(_others(ids, turns)),
         "kinds": list(kinds),
@@ -189,13 +200,15 @@ def _head(now: Conversation) -> dict[str, Any]:
         "epoch": CONVERTER.unstructure(facts.epoch),
         "promotions": stats.promotions,
         "drops": stats.drops,
+        "tellers": [CONVERTER.unstructure(turn) for turn in now.past.tellers.values()],
         "read": _read(now.past),
+        "documents": now.documents,
     }
 
 
 def _read(past: Past) -> dict[str, Any] | None:
     """Return what our own summariser has read of the past: reading it again would take as long as the conversation."""
-    from polycontext.pressure.extractive.kept import candidates_to_json  # noqa: PLC0415 - for those who have compressed
+    from polycontext.pressure.extractive.codec import candidates_to_json  # noqa: PLC0415 - for those who have compressed
 
     remembered = past.remembered()
     if remembered is None:
@@ -223,22 +236,35 @@ def _own(turn: Turn) -> dict[str, Any]:
 
 
 def _restored(opened: Opened, empty: Conversation) -> Conversation:
-    head, pieces = orjson.loads(opened.head), [orjson.loads(body) for _, body in opened.pieces]
-    if any(each["schema"] != SCHEMA for each in [head, *pieces]):
-        raise InvalidDataError("schema", "a snapshot of another version", f"{SCHEMA}")
+    head, pieces = orjson.loads(opened.head), list(_pieces(opened))
+    if any(each["schema"] not in _READABLE for each in [head, *pieces]):
+        raise InvalidDataError("schema", "a snapshot of another version", " or ".join(map(str, _READABLE)))
     ids = [resource_id for piece in pieces for resource_id in _ids_of_runs(piece["ids"])]
     ledger = _ledger(ids, pieces, head)
-    log = _log(ids, pieces, opened)
+    log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
     serial, has_task, fixed_tokens, constraint_tokens, since = head["facts"]
     facts = WindowFacts(serial, has_task, fixed_tokens, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
-    past = _past(pieces, ids)
+    past = _past(pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())])
     if head["read"] is not None:
         _remember(past, head["read"])
-    revision = opened.pieces[-1][0]
     return evolve(
-        empty, window=empty.window.restored(turns, ledger, facts), state=ContextState(head["state"]), log=log, revision=revision, past=past
+        empty,
+        window=empty.window.restored(turns, ledger, facts),
+        state=ContextState(head["state"]),
+        log=log,
+        revision=pieces[-1]["revision"],
+        past=past,
+        documents=head.get("documents", {}),
+        joints=tuple((length, to, number) for piece in pieces for length, to, number in piece.get("joints", ())),
     )
+
+
+def _pieces(opened: Opened) -> Iterator[dict[str, Any]]:
+    """Iterate over the pieces, each with its revision; a body holds one, or several that were written together."""
+    for revision, body in opened.pieces:
+        read = orjson.loads(body)
+        yield from read if isinstance(read, list) else [{**read, "revision": revision}]
 
 
 def _ledger(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> LinearityMap:
@@ -267,20 +293,25 @@ def _tag(said: Sequence[Any], known: dict[tuple[Any, ...], Tag]) -> Tag:
     return known[key]
 
 
-def _log(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], opened: Opened) -> Log:
+def _log(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], turns: Callable[[int, int], tuple[Turn, ...]]) -> Log:
     others, items, parts = set[int](), dict[str, int](), list[Part]()
     place = length = event = 0
-    for piece, (revision, _) in zip(pieces, opened.pieces, strict=True):
+    for piece in pieces:
         others.update(place + other for other in piece["others"])
         items.update(piece["items"])
+        # What came in between going back and the place gone back to is in no part.
+        for joint, stop, start in piece.get("joints", ()):
+            if joint > length:
+                parts.append((length, event + 1, stop))
+            length, event = joint, start
         if piece["log"] > length:
-            parts.append((length, event + 1, revision))
+            parts.append((length, event + 1, piece["revision"]))
         place += sum(1 if isinstance(run, str) else run[2] for run in piece["ids"])
-        length, event = piece["log"], revision
+        length, event = piece["log"], piece["revision"]
     logged = [resource_id for place, resource_id in enumerate(ids) if place not in others]
     if len(logged) != length:
         raise InvalidDataError("log", f"{len(logged)} ids of {length} turns", "one for each")
-    return Log.stored(StoredTurns(parts, length, opened.turns), logged, items)
+    return Log.stored(StoredTurns(parts, length, turns), logged, items)
 
 
 def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]:
@@ -299,17 +330,17 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    from polycontext.pressure.extractive.kept import candidates_from_json  # noqa: PLC0415 - for those who have compressed
+    from polycontext.pressure.extractive.codec import candidates_from_json  # noqa: PLC0415 - for those who have compressed
 
     candidates = candidates_from_json(decompress(b64decode(read["candidates"])))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 
 
-def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str]) -> Past:
+def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str], tellers: Sequence[Turn]) -> Past:
     batches: list[tuple[str, ...]] = []
     for piece in pieces:
         if not piece["goes_on"]:
             batches.clear()
         for told in piece["past"]:
             batches += [tuple(chain.from_iterable([each] if isinstance(each, str) else ids[each[0] : each[1]] for each in told))]
-    return Past.of(batches)
+    return Past.of(batches, tellers)

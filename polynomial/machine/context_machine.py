@@ -249,6 +249,12 @@ class FollowingMachine(ContextMachine):
         if isinstance(self._engine, AsyncEngine):
             raise InvalidOptionError("listeners", options.get("listeners"), "listeners whose methods are plain functions, not coroutines")
 
+    def take(self, step: Step) -> ContextOutput:
+        """Take a step that the session has stored; its window may have been given other room since it was this machine's."""
+        if step.window.has_contents_of(self.model.window):
+            self.model.window = step.window
+        return super().take(step)
+
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Refuse to take what no session has stored."""
         raise _only_follows()

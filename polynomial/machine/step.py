@@ -6,6 +6,7 @@ has decided) hears the same and pays nothing. Nothing outside changes until some
 """
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
@@ -27,10 +28,13 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import NO_SIGNALS, effective_high, tokens_at
+from polycontext.pressure.threshold import NO_SIGNALS, aim, effective_high, tokens_at
 from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
+
+if TYPE_CHECKING:
+    from polycontext.pressure.cache.prices import Prices
 
 _TRIES = 16
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
@@ -41,7 +45,8 @@ class ContextPolicy:
     """Inject what the machine's guards and actions call.
 
     `projector` compresses, `threshold` says what is pressured (and is asked with `signals`), `cooldown` is for how
-    many turns after a compression the machine stays COMPRESSED. `auto` is the session's: make room by itself.
+    many turns after a compression the machine stays COMPRESSED. `auto` is the session's: make room by itself; `background` is its, too: let summaries
+    be written while the conversation goes on. With `prices` it makes room also where that is cheaper than going on.
     """
 
     projector: ContextProjector = field(factory=ContextProjector)
@@ -49,6 +54,8 @@ class ContextPolicy:
     cooldown: int = 2
     signals: Signals = NO_SIGNALS
     auto: bool = True
+    background: bool = False
+    prices: "Prices | None" = None
 
     def high(self, window: ContextWindow) -> float:
         """Return the high mark for `window`: a loop at its end is signalled whatever the caller knows of it."""
@@ -66,6 +73,15 @@ class ContextPolicy:
         high = self.high(window)
         # Who makes room by itself would do so at every turn where hardly anything can yield.
         return effective_high(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
+
+    def begins(self, window: ContextWindow, share: float) -> bool:
+        """Tell whether a summary is to be begun in the background: `share` of the way from where compressing aims to where `window` is pressured."""
+        pressure, low, high = pressure_of(window), self.threshold.low, self.high(window)
+        if pressure <= low + share * (high - low):
+            return False
+        floor = self.projector.floor(window) / window.max_tokens
+        start = aim(floor, low, high)
+        return pressure > start + share * (effective_high(floor, high) - start)
 
 
 @cache
@@ -129,9 +145,9 @@ class Step:
         self._fits = True
 
     def is_current(self) -> None:
-        """Raise `ConflictError` unless a fulfilment was planned on the window it meets."""
+        """Raise `ConflictError` unless a fulfilment was planned on the window it meets, or on what that has grown from."""
         payload = self.input.payload
-        if isinstance(payload, Fulfilment) and not self.window.has_contents_of(payload.plan.window):
+        if isinstance(payload, Fulfilment) and not payload.plan.fits(self.window):
             raise ConflictError("compression plan", payload.plan.window, self.window)
 
     def keeps_floors(self) -> None:

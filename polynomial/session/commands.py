@@ -1,24 +1,31 @@
 """What a caller asks of a session: one or more inputs of the machine that are one commit. A command carries its time and ids."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, Turn
 
+Change = Callable[[Any], Sequence[Mapping[str, Any]] | None]
 Oversize = Literal["error", "cut"]
 
 
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is an error, or cut in the view."""
+    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is an error, or cut in the view.
+
+    `pins` tells that a caller gives the class; one that was the classifier's elsewhere is its own here as well, if it gives the same.
+    """
 
     turn: Turn
     resource_class: ResourceClass | None = None
     oversize: Oversize = "error"
+    pins: bool = True
 
 
 @frozen
@@ -37,6 +44,14 @@ class Compress:
 
     target: float | None = None
     query: str | None = None
+
+
+@frozen
+class Commit:
+    """Put in what was made of a plan, written while the conversation went on; where an answer is no good nothing happens, or an extract stands with `fallback`."""
+
+    fulfilment: Fulfilment
+    fallback: bool = False
 
 
 @frozen
@@ -61,20 +76,44 @@ class Promote:
 
 
 @frozen
+class Rewind:
+    """Go back to where the conversation stood once."""
+
+    target: Conversation
+
+
+@frozen
+class Patch:
+    """Change a document that accompanies the conversation: `change` is told what it is, None where there is none, and returns a JSON Patch, or None.
+
+    It is asked again where another writer was first, of what that one has left.
+    """
+
+    name: str
+    change: Change
+
+
+@frozen
 class Together:
     """Do several things as one: all of them or none."""
 
     commands: tuple["Command", ...]
 
 
-Command = Add | Attach | Compress | Clear | Recall | Promote | Together
+Command = Add | Attach | Compress | Commit | Clear | Recall | Promote | Rewind | Patch | Together
 """What a session can be asked for."""
 
 
 @frozen
 class Asked:
-    """Hold a command with its moment (the core reads no clock), and the key under which it happens once, however often it is asked."""
+    """Hold a command with its moment (the core reads no clock), and the key under which it happens once, however often it is asked.
+
+    `sent` is the number of the epoch in which a model was last handed the conversation, if one was: what it answers is bound to that.
+    `ready` was written in the background: it is put in where room is needed.
+    """
 
     command: Command
     at: datetime
     key: str | None = None
+    sent: int | None = None
+    ready: Fulfilment | None = None

@@ -5,8 +5,9 @@ Reading never changes anything and never waits.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import orjson
 from attrs import evolve
@@ -17,32 +18,38 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Asked, Clear, Command, Compress, Oversize, Promote, Recall, Together
+from polycontext.polynomial.session.commands import Add, Change, Clear, Oversize, Patch, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
-from polycontext.polynomial.session.kept import KeptSession, When
+from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.options import (
+    Asking,
+    check_arguments,
     check_plugins,
     check_policy,
+    check_prices,
     check_rules,
     check_tools,
-    checked_key,
     require,
     room_of,
     whole_number,
 )
+from polycontext.polynomial.session.syncing import SyncingSession
 from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
-from polycontext.window.providers import Provider, Rendered
+from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import AUTO
-from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.exchange import Lines
     from polycontext.polynomial.session.invoking import AsyncInvoke, Invoke
+    from polycontext.pressure.cache.prices import Prices
     from polycontext.window.model_profiles import ModelProfile
+
+Auto = Literal["background"] | bool
 
 DEFAULT_ROOM = 8000
 """Tokens of a session where neither a model nor a number is said."""
@@ -57,7 +64,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ContextSession(KeptSession):
+class ContextSession(SyncingSession):
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
@@ -65,12 +72,14 @@ class ContextSession(KeptSession):
             profile (docs/models.md). A number stands for `max_tokens`.
         max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is named.
         auto: compress when PRESSURED before the next turn goes in, and at once when a
-            turn alone takes the window over its budget. ``False`` leaves it to the caller.
+            turn alone takes the window over its budget. ``"background"`` has a summary written before that, while the conversation goes
+            on (docs/background.md). ``False`` leaves it to the caller.
         reserve: tokens kept free for the reply; 0 unless a model is named.
         tools: tool definitions sent with every request; their tokens are taken off the window.
         projector, threshold, cooldown: how and when it yields; for how many turns behind a compression the state stays COMPRESSED.
         counter, classifier, preserved_share: how turns are counted and classified.
         provider: in whose format requests go out where none is said; ``"openai"`` unless a model is named.
+        prices: what tokens cost: room is then also made where that is cheaper than carrying on (docs/cache.md). It is not saved.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
         listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
@@ -98,7 +107,7 @@ class ContextSession(KeptSession):
         model: "int | str | ModelProfile | None" = None,
         *,
         max_tokens: int | None = None,
-        auto: bool = True,
+        auto: Auto = True,
         reserve: int | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         projector: ContextProjector | None = None,
@@ -113,13 +122,15 @@ class ContextSession(KeptSession):
         store: SessionStore | None = None,
         session_id: str = "session",
         provider: Provider | str | None = None,
+        prices: "Prices | None" = None,
     ) -> None:
         room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
         check_tools(tools)
         check_policy(projector, threshold)
         check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
-        taken = room.reserve + (count_tools(room.counter, tools) if tools else 0)
+        self._told_tools = count_tools(room.counter, tools) if tools else 0
+        taken = room.reserve + self._told_tools
         if taken and not 0 <= taken < room.max_tokens:
             raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
         projector = projector or ContextProjector()
@@ -127,9 +138,17 @@ class ContextSession(KeptSession):
             projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled)))
         classifier = classified_by(projector.reach.rules, classifier)
         window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
-        policy = ContextPolicy(projector, threshold or AdaptiveThreshold(), cooldown, auto=auto)
-        self._taken = taken
+        policy = ContextPolicy(
+            projector,
+            threshold or AdaptiveThreshold(),
+            cooldown,
+            auto=bool(auto),
+            background=auto == "background",
+            prices=check_prices(prices),
+        )
+        self._taken, self._given, self._reports = taken, window.max_tokens, {}
         self._provider = room.provider
+        self._asking = Asking(room.model, tuple(tools), room.reserve)
         self._clock = clock
         self._delivery = Delivery()
         self._writer = Writer(Conversation(window), policy, store or InMemoryStore(), session_id, listeners)
@@ -154,6 +173,23 @@ class ContextSession(KeptSession):
         """
         session = cls(model, **options)
         session.extend(messages, provider, oversize=oversize)
+        return session
+
+    @classmethod
+    def from_log(cls, lines: "Lines", model: "int | str | ModelProfile | None" = None, **options: Any) -> "ContextSession":
+        """Return a new session that has taken the turns of `export_log` in, under their ids, classified and counted anew.
+
+        What the user says and does not fit is cut in the view. Calls that were open when the view was cleared get a marked result.
+
+        Raises:
+            InvalidDataError: a line is no turn; names it, and the place of its first fault.
+            Whatever a session or `add` raises.
+        """
+        from polycontext.polynomial.session.exchange import as_told_anew, turns_of_lines  # noqa: PLC0415 - the codec is for those who import
+
+        turns = as_told_anew(turns_of_lines(lines))
+        session = cls(model, **options)
+        session._write(Together(tuple(added(turn, None, "cut") for turn in turns)))
         return session
 
     # --- writing -----------------------------------------------------------------
@@ -251,15 +287,6 @@ class ContextSession(KeptSession):
         """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
         return self._write(self._message(content, items), **when)
 
-    def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
-        """Compress to a target pressure (default: the threshold's low mark); the output reports what it did.
-
-        Raises:
-            FloorError: the projector's fulfilment would take an atom below the floor of its class.
-            InvalidOptionError: `target` is no number from 0 to 1.
-        """
-        return self._write(Compress(target, query), **when)
-
     def close_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
         """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
 
@@ -288,6 +315,7 @@ class ContextSession(KeptSession):
             UnknownResourceError: no such id. DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
+        check_arguments(resource_id=resource_id, rationale=rationale)
         return self._write(Promote(resource_id, class_of(resource_class), rationale), **when)
 
     def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
@@ -296,6 +324,7 @@ class ContextSession(KeptSession):
         Raises:
             UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
         """
+        check_arguments(resource_id=resource_id)
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
             return self.output
         return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
@@ -306,13 +335,40 @@ class ContextSession(KeptSession):
         self._writer.policy = evolve(self.policy, signals=signals)
 
     def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`."""
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
+
+        Raises:
+            InvalidOptionError: under that name something is kept by `patch`.
+        """
+        require("name", name, name not in self.conversation.documents, "a name under which nothing is kept by `patch`")
         self._writer.companions[name] = companion
 
     def companion(self, name: str) -> Any:
         """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
-        saved = self.conversation.companions.get(name)
+        conversation = self.conversation
+        if name in conversation.documents:
+            # Nobody changes what the conversation holds.
+            return deepcopy(conversation.documents[name])
+        saved = conversation.companions.get(name)
         return None if saved is None else orjson.loads(saved)
+
+    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
+        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `companion` reads them.
+
+        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
+        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
+
+        Raises:
+            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
+            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
+
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
+        >>> _ = session.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
+        >>> session.companion("order")
+        {'seats': 2}
+        """
+        return self._write(self._patching(name, change, turns), **when)
 
     def save(self) -> None:
         """Save the companions as they are now, without an input."""
@@ -382,10 +438,6 @@ class ContextSession(KeptSession):
         """Attach items and add what the user says of them; see `send_message`."""
         return await self._awrite(self._message(content, items), **when)
 
-    async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
-        """Compress without blocking on the summariser; see `compress`."""
-        return await self._awrite(Compress(target, query), **when)
-
     async def aclose_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
         """End every call that waits for its result; see `close_open_calls`."""
         return await self._awrite(closing(self.conversation, reason), **when)
@@ -402,39 +454,25 @@ class ContextSession(KeptSession):
         self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
     ) -> ContextOutput:
         """Raise the class of a turn; see `promote`."""
+        check_arguments(resource_id=resource_id, rationale=rationale)
         return await self._awrite(Promote(resource_id, class_of(resource_class), rationale), **when)
 
     async def apin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
         """Keep a turn word for word; see `pin`."""
+        check_arguments(resource_id=resource_id)
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
             return self.output
         return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
+
+    async def apatch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
+        """Change the data that are kept under `name`; see `patch`."""
+        return await self._awrite(self._patching(name, change, turns), **when)
 
     async def asave(self) -> None:
         """Save the companions as they are now; see `save`."""
         await self._awrite(Together(()))
 
-    # --- handing out -----------------------------------------------------------------
-
-    @property
-    def provider(self) -> Provider:
-        """Return in whose format requests go out where none is said."""
-        return self._provider
-
-    def messages(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> list[dict[str, Any]]:
-        """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
-
-        For Anthropic the system turns travel outside of the list: see `request`.
-
-        Raises:
-            InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
-            ContextOverflowError: the view is over its budget (``auto=False`` and not compressed).
-        """
-        return self.request(provider, allow_open=allow_open).messages
-
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
-        """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own."""
-        return self._delivery.deliver(self.window, self._provider if provider is None else as_provider(provider), allow_open=allow_open)
+    # --- by name ---------------------------------------------------------------------
 
     @property
     def invoke(self) -> "Invoke":
@@ -456,7 +494,8 @@ class ContextSession(KeptSession):
         """Return the session as JSON text, with a schema version; `from_json` restores the identical session (docs/saving.md)."""
         from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
 
-        return SavedSession.of(self.events(), self.conversation, self.policy, taken=self._taken, provider=self._provider).to_text()
+        as_given = self.conversation.with_room(self._given)
+        return SavedSession.of(self.events(), as_given, self.policy, taken=self._taken, provider=self._provider).to_text()
 
     @classmethod
     def from_json(
@@ -488,7 +527,7 @@ class ContextSession(KeptSession):
         with saved.settings_checked():
             session = cls(
                 saved.max_tokens,
-                auto=saved.auto,
+                auto="background" if saved.background else saved.auto,
                 reserve=saved.taken,
                 projector=projector or ContextProjector(reach=saved.reach),
                 threshold=threshold or saved.threshold.loaded(),
@@ -511,7 +550,8 @@ class ContextSession(KeptSession):
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_delivery"}
+        own = ("_delivery", "_log_index", "_background", "_billing", "_handles")
+        return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _delivery=Delivery())
@@ -521,12 +561,9 @@ class ContextSession(KeptSession):
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
+    def _patching(self, name: str, change: Change, turns: Messages) -> Together:
+        check_arguments(name=name, change=change)
+        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO, "error").commands))
+
     def _message(self, content: str, items: Items) -> Together:
         return Together((*all_attached(items), Add(self._turn(Role.USER, content))))
-
-    # Both name what a write may be given: whoever passes on a word that is none hears of it here.
-    def _write(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
-        return self._writer.write(Asked(command, self._clock(), checked_key(idempotency_key)), expected_revision)
-
-    async def _awrite(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
-        return await self._writer.awrite(Asked(command, self._clock(), checked_key(idempotency_key)), expected_revision)

@@ -15,18 +15,32 @@ from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError, illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event, TurnEvent, event_of
+from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
 from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
-from polycontext.polynomial.session.commands import Add, Asked, Attach, Clear, Command, Compress, Promote, Recall, Together
+from polycontext.polynomial.session.commands import (
+    Add,
+    Asked,
+    Attach,
+    Clear,
+    Command,
+    Commit,
+    Compress,
+    Patch,
+    Promote,
+    Recall,
+    Rewind,
+    Together,
+)
+from polycontext.polynomial.session.options import require, written
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.fulfilment import Reading
+from polycontext.pressure import ConflictError, Fulfilment, Plan
+from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
-from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Epoch, Role, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Role, Turn, count_turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
@@ -34,28 +48,34 @@ from polycontext.window.opening import is_opening
 
 @frozen
 class Wanted:
-    """Ask for the words of a plan; `reading` is what was read of the conversation so far."""
+    """Ask for the words of a plan; `reading` is what was read of the conversation so far. Room that is needed `at_once` waits for no model."""
 
     plan: Plan
     reading: Reading | None = None
+    at_once: bool = False
+
+
+Made = Step | Conversation
+"""What made an event: a step of the machine, or the conversation that stands again."""
 
 
 @define
 class Decision:
-    """Hold what a command comes to: the events to store, the steps that made them, and the conversation afterwards."""
+    """Hold what a command comes to: the events to store, what made each, and the conversation afterwards."""
 
     base: int
     events: tuple[Event, ...]
-    steps: tuple[Step, ...]
+    made: tuple[Made, ...]
     after: Conversation
+    refused: tuple[Rejection, ...] = ()
 
     @property
     def output(self) -> ContextOutput:
         """Return what goes out; a command that came to nothing shows the conversation as it is."""
-        made = [step.compression for step in self.steps if step.compression is not None]
+        made = [step.compression for step in self.made if isinstance(step, Step) and step.compression is not None]
         # Of several, the one that took something: where bound parts fell alone, nothing was gisted.
         told = next((each for each in reversed(made) if each.gisted or each.dropped), made[-1] if made else None)
-        return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()))
+        return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()), self.refused)
 
     def _repaired(self) -> Iterator[str]:
         came = (event.turn for event in self.events if isinstance(event, TurnEvent))
@@ -72,24 +92,29 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> G
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
-    draft = yield from _done(Draft(conversation, policy, asked.at, conversation.window.epoch), asked.command)
+    epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
+    draft = yield from _done(Draft(conversation, policy, asked.at, epoch, ready=asked.ready), asked.command)
     taken = draft.taken()
-    return Decision(conversation.revision, tuple(event for event, _ in taken), tuple(step for _, step in taken), draft.conversation)
+    events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
+    return Decision(conversation.revision, events, made, draft.conversation, draft.refused)
 
 
 @define
 class Draft:
     """Hold a decision in the making, behind the one it was made from: dropping one costs nothing, however much was decided before.
 
-    Never changed, but made at every turn, and a frozen class takes twice as long to make.
+    `epoch` is the number of the one in which models were last told of the conversation. Never changed, but made at every turn, and a
+    frozen class takes twice as long to make.
     """
 
     conversation: Conversation
     policy: ContextPolicy
     at: datetime
-    epoch: Epoch
+    epoch: int
     before: "Draft | None" = None
-    last: tuple[Event, Step] | None = None
+    last: tuple[Event, Made] | None = None
+    refused: tuple[Rejection, ...] = ()
+    ready: Fulfilment | None = None
 
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft with one more input, taken through the table."""
@@ -98,7 +123,25 @@ class Draft:
         state = run(TABLE, conversation.state, step)
         event = event_of(step, state, self.at)
         assert step.result is not None
-        return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step))
+        return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+
+    def rewound(self, target: Conversation) -> "Draft":
+        """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
+        if target.revision == self.conversation.revision:
+            return self
+        event, stands = RewindEvent(target.state, target.revision, self.at), self.conversation.rewound(target)
+        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, stands))
+
+    def patched(self, command: Patch) -> "Draft":
+        """Return the draft with a document changed; nothing happens where nothing is to be changed."""
+        conversation = self.conversation
+        require("name", command.name, command.name not in conversation.companions, "a name that no other companion has")
+        change = command.change(conversation.documents.get(command.name))
+        if not change:
+            return self
+        event = PatchEvent(conversation.state, command.name, written(change, command.name), self.at)
+        after = conversation.patched(event)
+        return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
     def cutting(self) -> "Draft":
         """Return the draft under a policy by which what the user said last may be cut in the view."""
@@ -106,9 +149,9 @@ class Draft:
         cutting = evolve(projector, reach=evolve(projector.reach, cuts_question=True))
         return evolve(self, policy=evolve(self.policy, projector=cutting))
 
-    def taken(self) -> list[tuple[Event, Step]]:
-        """Return the events and steps so far, in their order."""
-        found: list[tuple[Event, Step]] = []
+    def taken(self) -> list[tuple[Event, Made]]:
+        """Return the events so far and what made them, in their order."""
+        found: list[tuple[Event, Made]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
             found.append(draft.last)
@@ -122,23 +165,28 @@ class Draft:
             raise illegal(self.conversation.state, kind, legal)
 
     def plan(self, target: float | None = None, query: str | None = None) -> Plan:
-        """Plan down to `target`; without one, as automatic compression does. What speaks most of `query` stands whole."""
-        window, policy = self.conversation.window, self.policy
-        if target is not None:
-            return policy.projector.plan_to(window, target, query)
-        return policy.projector.plan_between(window, policy.threshold.low, policy.high(window), query)
+        """Plan the view as it is; see `planned`."""
+        return planned(self.conversation.window, self.policy, target, query)
 
 
-def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one return a command
+def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None) -> Plan:
+    """Plan `window` down to `target`; without one, as automatic compression does. What speaks most of `query` stands whole."""
+    if target is not None:
+        return policy.projector.plan_to(window, target, query)
+    return policy.projector.plan_between(window, policy.threshold.low, policy.high(window), query)
+
+
+def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
     match command:
         case Add():
-            turn = ContextInput.of_turn(_stamped(command.turn, draft.at), command.resource_class)
-            return (yield from _added(draft, turn, cut=command.oversize == "cut"))
+            return (yield from _added(draft, _turn_input(draft, command), cut=command.oversize == "cut"))
         case Attach():
             return (yield from _attached(draft, command))
         case Compress():
             draft.check_direction(InputKind.COMPRESS)
             return (yield from _compressed(draft, command.target, command.query))
+        case Commit():
+            return _committed(draft, command)
         case Clear():
             return draft.take(ContextInput.clear())
         case Recall():
@@ -149,6 +197,10 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
             return draft.take(ContextInput.recall(edit)) if edit.splices else draft
         case Promote():
             return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
+        case Rewind():
+            return draft.rewound(command.target)
+        case Patch():
+            return draft.patched(command)
         case Together():
             for each in command.commands:
                 draft = yield from _done(draft, each)
@@ -157,16 +209,22 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: PLR0911 - one re
             assert_never(command)
 
 
+def _turn_input(draft: Draft, command: Add) -> ContextInput:
+    turn, given = _stamped(command.turn, draft.at), command.resource_class
+    own = not command.pins and draft.conversation.window.classify(turn) is given
+    return ContextInput.of_turn(turn, None if own else given)
+
+
 def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> Deciding:
     """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
 
     Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
     """
     conversation, auto = draft.conversation, draft.policy.auto
-    if auto and conversation.state is ContextState.PRESSURED:
+    if auto and (conversation.state is ContextState.PRESSURED or _pays(draft, context_input.turn)):
         # A turn that may not come now is refused before a summariser is asked for anything.
         conversation.window.check_order(context_input.turn)
-        draft = yield from _compressed(draft)
+        draft = yield from _made_room(draft)
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
@@ -178,8 +236,21 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
         auto = auto or asked
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
-        return (yield from _compressed(draft))
+        return (yield from _made_room(draft))
     return draft
+
+
+def _pays(draft: Draft, turn: Turn) -> bool:
+    """Tell whether room is made before `turn` because carrying what there is has cost as much; where prices are known, and no model is asked just now."""
+    conversation, policy = draft.conversation, draft.policy
+    window = conversation.window
+    if policy.prices is None or window.open_calls or InputKind.COMPRESS not in VALID_DIRECTIONS[conversation.state]:
+        return False
+    if turn.role is Role.ASSISTANT and is_answering(conversation):
+        return False
+    from polycontext.pressure.cache.schedule import pays  # noqa: PLC0415 - for those who say what tokens cost
+
+    return pays(window, policy.threshold.low, policy.high(window), policy.prices)
 
 
 def _may_be_cut(draft: Draft, context_input: ContextInput, *, wanted: bool) -> bool:
@@ -194,12 +265,15 @@ def _may_be_cut(draft: Draft, context_input: ContextInput, *, wanted: bool) -> b
 
 def _wants_room(conversation: Conversation) -> bool:
     """Tell whether what came in is to be followed by a compression: over budget, or the model is asked next and what it has thought binds it."""
+    return is_over_budget(conversation.window) or (conversation.state is ContextState.PRESSURED and is_answering(conversation))
+
+
+def is_answering(conversation: Conversation) -> bool:
+    """Tell whether a model that thinks is asked next, or being asked: what it thinks is bound to what it was handed."""
     window = conversation.window
-    if is_over_budget(window):
-        return True
     last = window.peek(len(window))
     asks = last is not None and last.role in (Role.USER, Role.TOOL) and not window.open_calls
-    return asks and conversation.state is ContextState.PRESSURED and _thinks(window)
+    return asks and _thinks(window)
 
 
 def _thinks(window: ContextWindow) -> bool:
@@ -207,10 +281,10 @@ def _thinks(window: ContextWindow) -> bool:
 
 
 def _without_foreign_thoughts(draft: Draft) -> Draft:
-    """Let bound parts of the last turn fall if a compression of this very command came between: they were made on another prefix."""
+    """Let bound parts of the last turn fall if a compression came between what a model was handed and its answer: they are bound to what it was handed."""
     window = draft.conversation.window
     last = window.peek(len(window))
-    if last is None or draft.epoch is window.epoch or not any(part.is_bound for part in last.parts):
+    if last is None or draft.epoch == window.epoch.number or not any(part.is_bound for part in last.parts):
         return draft
     return draft.take(ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ())))
 
@@ -218,6 +292,36 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
     fulfilment = yield Wanted(draft.plan(target, query), draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
+
+
+def _made_room(draft: Draft) -> Deciding:
+    """Compress because a turn needs the room now; where models write in the background, nobody waits for one: what is ready is put in, or an extract."""
+    ready = draft.ready
+    if ready is not None and ready.plan.fits(draft.conversation.window):
+        done = _committed(draft, Commit(ready))
+        if not done.refused and not is_over_budget(done.conversation.window):
+            return done
+    fulfilment = yield Wanted(draft.plan(), draft.conversation.reading, draft.policy.background)
+    return draft.take(ContextInput.compress(fulfilment))
+
+
+def _committed(draft: Draft, command: Commit) -> Draft:
+    """Take in what was made of a plan, if the conversation only went on since; nothing happens for an empty plan, or where an answer is refused."""
+    plan, window = command.fulfilment.plan, draft.conversation.window
+    if not plan.fits(window):
+        raise ConflictError("compression plan", plan.window, window)
+    if plan.is_empty:
+        return draft
+    draft.check_direction(InputKind.COMPRESS)
+    done = draft.take(ContextInput.compress(command.fulfilment))
+    assert done.last is not None
+    step = done.last[1]
+    assert isinstance(step, Step)
+    assert step.compression is not None
+    refused = step.compression.rejections
+    # No extract stands in for what a provider was to write itself.
+    taken = not refused or (command.fallback and not step.compression.edit.is_empty)
+    return done if taken else evolve(draft, refused=refused)
 
 
 def _attached(draft: Draft, command: Attach) -> Deciding:

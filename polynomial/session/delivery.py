@@ -1,6 +1,8 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
+from collections.abc import Mapping
 from threading import Lock
+from typing import Any, NamedTuple
 
 from attrs import Factory, define
 
@@ -24,6 +26,13 @@ def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *
     return Delivery().deliver(window, provider, allow_open=allow_open)
 
 
+class Delivered(NamedTuple):
+    """Say which request was handed out: of which epoch, and the tokens that were counted of it."""
+
+    epoch: int
+    tokens: int
+
+
 @define
 class _Written:
     """Hold what was written for one provider, and for which window."""
@@ -32,6 +41,8 @@ class _Written:
     judge: Judge
     window: ContextWindow | None = None
     left_behind: list[tuple[str, str]] = Factory(list)
+    ends: list[int] = Factory(list)
+    """How many blocks stand behind each turn."""
 
 
 class Delivery:
@@ -40,10 +51,12 @@ class Delivery:
     Law: the same as rendering every turn anew. What is handed out is the caller's own.
     """
 
-    __slots__ = ("_lock", "_written")
+    __slots__ = ("_lock", "_written", "delivered")
 
     def __init__(self) -> None:
         self._written: dict[Provider, _Written] = {}
+        self.delivered: Delivered | None = None
+        """What was last delivered to be sent: a list that ends on open calls is to be looked at."""
         self._lock = Lock()
 
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
@@ -51,6 +64,23 @@ class Delivery:
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
         return self._rendered(window, wire, allow_open=allow_open)
+
+    def handed_out(self, window: ContextWindow, besides: int) -> None:
+        """Take it that somebody else writes a window's turns for a model, with `besides` tokens sent beside them."""
+        with self._lock:
+            self._remember(window, window.total_tokens + besides)
+
+    def _remember(self, window: ContextWindow, tokens: int) -> None:
+        if not window.open_calls:
+            self.delivered = Delivered(window.epoch.number, tokens)
+
+    def ends(self, window: ContextWindow, provider: Provider) -> tuple[int, ...]:
+        """Return how many blocks stand behind each turn of a window that was the last to be delivered in this format; empty for another one."""
+        with self._lock:
+            written = self._written.get(provider)
+            return (
+                tuple(written.ends) if written is not None and written.window is not None and window.has_contents_of(written.window) else ()
+            )
 
     def _rendered(self, window: ContextWindow, wire: WireFormat, *, allow_open: bool) -> Rendered:
         with self._lock:
@@ -60,19 +90,27 @@ class Delivery:
                 written = _Written(wire.writer(), wire.judge())
             for turn in window.turns_from(0 if written.window is None else len(written.window)):
                 written.writer.add(turn)
+                written.ends.append(written.writer.size)
                 written.left_behind += ((turn.resource_id, kind) for kind in left_behind(wire.provider, turn))
             rendered = written.writer.finished()
             written.judge(rendered.messages, allow_open_tail=allow_open)
-            _check_budget(window, rendered.introduced, f"the view as {wire.provider} takes it")
+            tokens = _check_budget(window, rendered.introduced, f"the view as {wire.provider} takes it")
             written.window = window
+            self._remember(window, tokens)
             self._written[wire.provider] = written
             return Rendered(
                 fresh(rendered.messages),
                 tuple(map(fresh, rendered.system)),
                 tuple(map(fresh, rendered.leading)),
-                wire.options(window.epoch),
+                joined_options(wire.options(window.epoch), rendered.options),
                 tuple(written.left_behind),
             )
+
+
+def joined_options(*options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a request as one; what several want of the header for betas goes there together."""
+    betas = dict.fromkeys(beta for each in options for beta in each.get("betas", ()))
+    return {name: value for each in options for name, value in each.items()} | ({"betas": [*betas]} if betas else {})
 
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:
@@ -84,7 +122,8 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
     _check_budget(window, (), "the view")
 
 
-def _check_budget(window: ContextWindow, introduced: tuple[str, ...], what: str) -> None:
+def _check_budget(window: ContextWindow, introduced: tuple[str, ...], what: str) -> int:
     tokens = window.total_tokens + REQUEST_OVERHEAD + count_introduced(window.counter, introduced)
     if tokens > window.max_tokens:
         raise ContextOverflowError(tokens, window.max_tokens, what)
+    return tokens

@@ -12,9 +12,10 @@ from warnings import warn
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, LinearityStats
+from polycontext.linearity import InvalidDataError, LinearityStats
 from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.session.options import check_arguments
 from polycontext.polynomial.session.paths import ContextPath, found, renamed
 from polycontext.window import ContextWindow, Store, Turn
 
@@ -25,26 +26,6 @@ Write = Literal["self.context.pressure.compress", "self.context.linearity.tag", 
 Prompt = Literal["self.context.prompt.system", "self.context.prompt.render"]
 Space = Literal["self.context", "self.context.window", "self.context.pressure", "self.context.linearity", "self.context.prompt"]
 
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "function": (callable, "a function of a ContextWindow"),
-    "position": (_is_whole, "a whole number, 0 to the number of turns"),
-    "query": (lambda value: value is None or isinstance(value, str), "a text, or None"),
-    "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.revision gives it, or None"),
-    "idempotency_key": (lambda value: value is None or isinstance(value, str), "a text of printable characters, or None"),
-    "resource_id": (lambda value: isinstance(value, str), "the id of a turn, such as 't5'"),
-    "rationale": (lambda value: isinstance(value, str), "a text"),
-    "agent_type": (lambda value: isinstance(value, str), "the name of a template, such as 'default'"),
-    "eigenvectors": (lambda value: value is None or isinstance(value, Mapping), "names and shares from 0 to 1, or None"),
-    "constraints": (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list of texts"),
-    "task": (lambda value: value is None or isinstance(value, str), "a text, or None"),
-    "prompts": (lambda value: value is None or callable(getattr(value, "build_prompt", None)), "a PromptBuilder, or None"),
-}
-"""What an argument of that name may be; it means the same wherever it stands. What else may be wrong, the session says."""
 
 _TAKEN = ("self", "system_only")
 """What no value of a template can be called: `build_prompt` has these names for itself."""
@@ -167,7 +148,7 @@ def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, A
     given |= options
     for name, each in named.items():
         if name in given:
-            _check_value(name, given[name])
+            check_arguments(**{name: given[name]})
         elif each.default is Parameter.empty:
             raise _misfit(path, name, "is missing")
     return path
@@ -175,9 +156,3 @@ def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, A
 
 def _misfit(path: ContextPath, argument: str, problem: str) -> InvalidDataError:
     return InvalidDataError(f"{path.name}, {argument}", problem, str(path))
-
-
-def _check_value(name: str, value: object) -> None:
-    fits, legal = _FITS.get(name, (None, ""))
-    if fits is not None and not fits(value):
-        raise InvalidOptionError(name, value, legal)

@@ -1,15 +1,22 @@
 """Open sessions where they are kept, and let go of them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.session.commands import Asked, Command
+from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.stores.session_store import SessionStore
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.exchange import Lines
+    from polycontext.polynomial.session.measuring import Measured
     from polycontext.window.model_profiles import ModelProfile
 
 Place = str | Path | SessionStore
@@ -27,6 +34,15 @@ class KeptSession(ReadableSession):
     """Open a session of a store, list and delete those that are there; a session is a context manager that closes itself."""
 
     _opened: SessionStore | None = None
+    _place: tuple[Place, float] | None = None
+    _clock: Callable[[], datetime]
+    _taken: int
+    _given: int
+    """Tokens of the window as it was asked for, whatever was measured since."""
+    _told_tools: int
+    """Tokens of the tool definitions among what is taken off it."""
+    _reports: Mapping[str, Any]
+    """What was reported, by the name of the model; replaced as a whole."""
 
     @classmethod
     def open(
@@ -66,7 +82,8 @@ class KeptSession(ReadableSession):
         except BaseException:
             _let_go(url, store)
             raise
-        session._opened = None if store is url else store
+        if store is not url:
+            session._opened, session._place = store, (url, timeout)
         return session
 
     @classmethod
@@ -83,9 +100,72 @@ class KeptSession(ReadableSession):
         return await asyncio.to_thread(cls.open, url, session_id, model, timeout=timeout, **options)
 
     @classmethod
-    def list_sessions(cls, url: Place, *, timeout: float = 5.0) -> Sequence[str]:
-        """Return the ids of all sessions at `url`, in alphabetical order; raises what `open` raises of stores."""
+    def import_lines(
+        cls,
+        lines: "Lines",
+        url: Place,
+        session_id: str | None = None,
+        model: "int | str | ModelProfile | None" = None,
+        *,
+        timeout: float = 5.0,
+        **options: Any,
+    ) -> Self:
+        """Keep the session that `export_lines` wrote at `url`, all or nothing, and return it as `open` does, with whose options it goes on.
+
+        `lines` are those of an open file, or a text. Its id is that of the first line, unless another is said. Every event is replayed
+        before anything is stored; no model is asked.
+
+        Raises:
+            InvalidDataError: a line is damaged, or an event that cannot have happened there; names the line.
+            InvalidOptionError: there is a session of that id. Whatever else `open` raises.
+
+        >>> from polycontext import ContextSession
+        >>> from polycontext.polynomial.stores import InMemoryStore
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> again = ContextSession.import_lines(session.export_lines(), InMemoryStore(), "a-copy", max_tokens=8000)
+        >>> again.conversation == session.conversation
+        True
+        >>> ContextSession.import_lines(["[]"], InMemoryStore())
+        Traceback (most recent call last):
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object; legal: the first line that export_lines wrote
+        """
+        from polycontext.polynomial.session.exchange import Imported, check_free, store_whole  # noqa: PLC0415 - for those who import
+
+        imported = Imported(lines)
+        name = imported.header.session_id if session_id is None else session_id
+        # What cannot come in is refused before a file is made for it.
+        journal = imported.replayed(cls(model, session_id=name, **options).conversation)  # type: ignore[call-arg]  # those of a ContextSession
         store = _store_at(url, timeout)
+        try:
+            check_free(store, name)
+            store_whole(store, name, imported.header.companions, *journal)
+            session = cls.open(store, name, model, **options)
+        except BaseException:
+            _let_go(url, store)
+            raise
+        if store is not url:
+            session._opened, session._place = store, (url, timeout)  # noqa: SLF001 - it is one of ours
+        return session
+
+    @classmethod
+    async def aimport_lines(
+        cls,
+        lines: "Lines",
+        url: Place,
+        session_id: str | None = None,
+        model: "int | str | ModelProfile | None" = None,
+        *,
+        timeout: float = 5.0,  # noqa: ASYNC109 - as in `aopen`
+        **options: Any,
+    ) -> Self:
+        """Import a session without blocking the event loop; see `import_lines`."""
+        return await asyncio.to_thread(cls.import_lines, lines, url, session_id, model, timeout=timeout, **options)
+
+    @classmethod
+    def list_sessions(cls, url: Place, *, timeout: float = 5.0) -> Sequence[str]:
+        """Return the ids of all sessions at `url`, in alphabetical order; raises what `open` raises of stores, and makes no file."""
+        store = _store_with("list_sessions", url, timeout)
         try:
             return store.list_sessions()
         finally:
@@ -94,11 +174,96 @@ class KeptSession(ReadableSession):
     @classmethod
     def delete(cls, url: Place, session_id: str, *, timeout: float = 5.0) -> bool:
         """Forget a session with all its words, for ever; tell whether there was one. Raises what `open` raises of stores."""
-        store = _store_at(url, timeout)
+        store = _store_with("delete", url, timeout)
         try:
             return store.delete(session_id)
         finally:
             _let_go(url, store)
+
+    def refresh(self) -> Self:
+        """Take in what other writers of this session have stored meanwhile, and return it; a write does so by itself where it has to."""
+        self._writer.caught_up()
+        return self
+
+    async def arefresh(self) -> Self:
+        """Take in what others have stored without blocking the event loop; see `refresh`."""
+        return await asyncio.to_thread(self.refresh)
+
+    def forget(self, resource_id: str) -> bool:
+        """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/erasing.md).
+
+        The turn keeps its place, as ``[forgotten]``. Gists in the view are written anew, without a model, from what is left. Sessions that are
+        open elsewhere see it at their next write. Companions are their owners' to change. Tells whether there was anything left to erase.
+
+        Raises:
+            UnknownResourceError: no turn of the journal has the id. InvalidOptionError: the store erases nothing.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("My number is 555-0199.")
+        >>> session.forget("t1"), session.log()[0].text
+        (True, '[forgotten]')
+        """
+        from polycontext.polynomial.session.forgetting import forget  # noqa: PLC0415 - for those who forget
+
+        check_arguments(resource_id=resource_id)
+        return forget(self, self._writer, resource_id, self._clock())
+
+    async def aforget(self, resource_id: str) -> bool:
+        """Erase the words of one turn for ever without blocking; see `forget`."""
+        return await asyncio.to_thread(self.forget, resource_id)
+
+    def retain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
+        """Keep of the log what is younger than so many days, or its newest `max_bytes` of words (UTF-8), and return how many turns expired by it.
+
+        Nothing that the view needs expires: turns that stand there keep their words whatever their age, and so do its gists. Of expired turns the
+        place is left, as ``[expired]``: they can neither be recalled nor found any more.
+
+        Raises:
+            InvalidOptionError: neither limit is said, or one is out of its range; or the store erases nothing.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Red or blue?")
+        >>> _ = session.clear()
+        >>> session.retain(max_bytes=0), session.log()[0].text
+        (1, '[expired]')
+        """
+        from polycontext.polynomial.session.forgetting import retain  # noqa: PLC0415 - for those who keep little
+
+        return retain(self._writer, days, max_bytes, self._clock())
+
+    async def aretain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
+        """Keep of the log what is young enough without blocking; see `retain`."""
+        return await asyncio.to_thread(lambda: self.retain(days=days, max_bytes=max_bytes))
+
+    def reported(self, usage: object, *, model: str | None = None) -> "Measured | None":
+        """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
+
+        `usage` is a response, or its `usage`: of OpenAI's chat or Responses, or of Anthropic's messages, JSON data or the SDK's object. The counts of turns
+        stay as they are; what changes is how many of them fit (docs/window.md, "Counting that learns"). Returns what is known by now of the model, None where
+        the provider has cut the request before reading it, so that nothing can be learned of it. `model` is who answered, where the response does not say.
+
+        Law: where a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no request is over the budget by its count once one of
+        1,000 tokens or more was reported.
+
+        Raises:
+            InvalidDataError: no usage; names what is missing. InvalidOptionError: nothing was handed out yet.
+            ContextOverflowError: what is sent beside the turns leaves them no room. Then nothing has changed.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?"), session.messages()
+        >>> session.reported({"prompt_tokens": 2012, "completion_tokens": 20}).besides  # tools that the session was not told of, say
+        2000
+        """
+        from polycontext.polynomial.session.measuring import Sizes, give_room, measured  # noqa: PLC0415 - for those who report
+
+        sizes = Sizes(self._given, self._told_tools, self.window.max_tokens)
+        told, self._reports = measured(self._reports, self._delivery.delivered, usage, model or self._asking.model or "", sizes)
+        if told is not None:
+            give_room(self._writer, told.room)
+        return told
 
     def close(self) -> None:
         """Let go of the store if this session has opened it; closing it twice is closing it once. What was read stays readable."""
@@ -108,6 +273,33 @@ class KeptSession(ReadableSession):
     async def aclose(self) -> None:
         """Let go of the store without blocking the event loop; see `close`."""
         await asyncio.to_thread(self.close)
+
+    def _beside(self, session_id: str) -> Self:
+        """Return the session of that id in the same store, with the options of this one."""
+        session: Self = copy(self)
+        if self._place is not None:
+            session._opened = _store_at(*self._place)
+        session._writer = self._writer.beside(session_id, session._opened)
+        return session
+
+    def _keep_in(self, store: SessionStore, *, beside: bool) -> None:
+        """Go on in `store`: that of the session that this one is a copy of, if `beside`, which it then opens for itself as well."""
+        self._place = self._place if beside else None
+        self._opened = None if self._place is None else _store_at(*self._place)
+        self._writer.keep_in(self._opened or store)
+
+    def _asked(self, command: Command, key: str | None = None) -> Asked:
+        delivered = self._delivery.delivered
+        return Asked(command, self._clock(), key, None if delivered is None else delivered.epoch)
+
+    # Both name what a write may be given: whoever passes on a word that is none hears of it here.
+    def _write(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
+        check_arguments(expected_revision=expected_revision, idempotency_key=idempotency_key)
+        return self._writer.write(self._asked(command, idempotency_key), expected_revision)
+
+    async def _awrite(self, command: Command, *, expected_revision: int | None = None, idempotency_key: str | None = None) -> ContextOutput:
+        check_arguments(expected_revision=expected_revision, idempotency_key=idempotency_key)
+        return await self._writer.awrite(self._asked(command, idempotency_key), expected_revision)
 
     def __enter__(self) -> Self:
         return self
@@ -122,10 +314,16 @@ class KeptSession(ReadableSession):
         await self.aclose()
 
 
-def _store_at(url: Place, timeout: float) -> SessionStore:
+def _store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
     from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - for those who keep sessions somewhere
 
-    return store_at(url, timeout)
+    return store_at(url, timeout, create=create)
+
+
+def _store_with(method: str, url: Place, timeout: float) -> SessionStore:
+    store = _store_at(url, timeout, create=False)
+    require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
+    return store
 
 
 def _let_go(url: Place, store: SessionStore) -> None:

@@ -1,4 +1,4 @@
-"""Look at a conversation: what of the log speaks of something, and what became of one turn."""
+"""Look at a conversation: who said a line of a gist, and what became of one turn."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,31 +8,13 @@ from attrs import frozen
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.linearity.classifying.classifier import default_classifier
 from polycontext.linearity.tag import Tag
-from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.conversation import Conversation, standing
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.log import Log
 from polycontext.pressure.extractive.tracing import traced
 from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
-from polycontext.window.text.relevance import by_relevance
-from polycontext.window.text.terms import plain_terms
-
-
-def searched(log: Log, text: str, limit: int) -> tuple[Turn, ...]:
-    """Return the turns that share a term with `text`, ranked by BM25, best first.
-
-    Raises:
-        InvalidOptionError: `text` is no text, `limit` no number of turns.
-    """
-    if not isinstance(text, str):
-        raise InvalidOptionError("text", text, "the words to look for")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidOptionError("limit", limit, "a whole number of turns, at least 1")
-    terms = {term.casefold() for term in plain_terms(text)}
-    # Most turns share nothing: looking for a part of a text is far cheaper than reading its terms.
-    found = [turn for turn in log if any(map(_said(turn).casefold().__contains__, terms))]
-    return tuple(found[place] for place in by_relevance(list(map(_said, found)), text)[:limit])
 
 
 def traced_ids(log: Log, line: str) -> tuple[str, ...]:
@@ -46,8 +28,30 @@ def traced_ids(log: Log, line: str) -> tuple[str, ...]:
     return tuple(turn.resource_id for turn in traced(line, log))
 
 
-def _said(turn: Turn) -> str:
-    return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
+HANDED_BACK = "handed_back"
+"""The metadata key of a turn that is the result of a child."""
+
+
+@frozen
+class HandedBack:
+    """Say of which session a turn is the result, and of which of its turns: from `first` to `last`, so many of them."""
+
+    session_id: str
+    first: str
+    last: str
+    turns: int
+
+    def __str__(self) -> str:
+        return f"handed back by session {self.session_id!r}, {self.turns} turns from {self.first} to {self.last}"
+
+
+def handed_back_in(turn: Turn) -> HandedBack | None:
+    """Return of which session `turn` is the result, None where it is none."""
+    match turn.metadata.get(HANDED_BACK):
+        case {"session_id": str(session_id), "first": str(first), "last": str(last), "turns": int(turns)}:
+            return HandedBack(session_id, first, last, turns)
+        case _:
+            return None
 
 
 @frozen
@@ -56,7 +60,8 @@ class Explained:
 
     `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``, ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is its index in the view, None where it is not
     there word for word; then `stands_for_it` is the id of the gist that stands for it, None where nothing does, and `since` the
-    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``.
+    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``. `handed_back` tells of which session, and of which of its turns, it is
+    the result (docs/child-sessions.md).
     """
 
     resource_id: str
@@ -68,8 +73,13 @@ class Explained:
     stands_for_it: str | None = None
     left: str | None = None
     since: int | None = None
+    handed_back: "HandedBack | None" = None
 
     def __str__(self) -> str:
+        return self._stands + (f"; {self.handed_back}" if self.handed_back is not None else "")
+
+    @property
+    def _stands(self) -> str:
         given = f"{self.resource_id}: {self.resource_class.name}, by {self.by or 'nobody named'} at {self.at:%Y-%m-%d %H:%M:%S} UTC"
         why = f" ({self.why})" if self.why else ""
         if self.place is not None:
@@ -85,10 +95,12 @@ def explained(conversation: Conversation, events: Sequence[Event], resource_id: 
     place = next((place for place, turn in enumerate(turns) if turn.resource_id == resource_id), None)
     by, why = _given(conversation, resource_id, tag) if tag.provenance == "append" else (tag.provenance, tag.rationale)
     known = (resource_id, tag.resource_class, by, why, tag.when, place)
+    log = conversation.log
+    handed_back = handed_back_in(log[log.place(resource_id)]) if log.knows(resource_id) else None
     if place is not None:
-        return Explained(*known)
+        return Explained(*known, handed_back=handed_back)
     gist = next((turn.resource_id for turn in turns if resource_id in turn.sources), None)
-    return Explained(*known, gist, *_left(events, resource_id))
+    return Explained(*known, gist, *_left(events, resource_id), handed_back)
 
 
 def _given(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str, str]:
@@ -120,7 +132,7 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
     """Return by what, and at which revision, a turn left the view for the last time."""
     there = False
     left: tuple[str | None, int | None] = None, None
-    for revision, event in enumerate(events, 1):
+    for revision, event in standing(events):
         match event:
             case TurnEvent():
                 there = there or event.turn.resource_id == resource_id
@@ -137,4 +149,6 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
 
 def _takes(event: CompressEvent, resource_id: str) -> bool:
     """Tell whether a compression took the turn out of the view: dropped, or into a gist that no gist before had it in."""
-    return resource_id in event.edit.dropped or any(resource_id in turn.sources for splice in event.edit.splices for turn in splice.turns)
+    edit = event.edit
+    taken = resource_id in edit.dropped or any(resource_id in turn.sources for splice in edit.splices for turn in splice.turns)
+    return taken and resource_id not in edit.again

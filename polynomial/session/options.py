@@ -1,9 +1,12 @@
 """What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polycontext.linearity import InvalidOptionError
+import orjson
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
@@ -15,15 +18,59 @@ if TYPE_CHECKING:
     from polycontext.window.model_profiles import ModelProfile
 
 _LONGEST_KEY = 200
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "function": (callable, "a function of a ContextWindow"),
+    "position": (_is_whole, "a whole number, 0 to the number of turns"),
+    "query": (lambda value: value is None or isinstance(value, str), "a text, or None"),
+    "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.revision gives it, or None"),
+    "idempotency_key": (
+        lambda value: value is None or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY),
+        f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command",
+    ),
+    "session_id": (
+        lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
+        "a text that is not empty and encodes as UTF-8",
+    ),
+    "name": (
+        lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
+        "a text that is not empty and encodes as UTF-8",
+    ),
+    "change": (callable, "a function of the data that returns a JSON Patch, or None"),
+    "content": (lambda value: isinstance(value, str), "a text"),
+    "resource_id": (lambda value: isinstance(value, str), "the id of a turn, such as 't5'"),
+    "rationale": (lambda value: isinstance(value, str), "a text"),
+    "agent_type": (lambda value: isinstance(value, str), "the name of a template, such as 'default'"),
+    "eigenvectors": (lambda value: value is None or isinstance(value, Mapping), "names and shares from 0 to 1, or None"),
+    "constraints": (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list of texts"),
+    "task": (lambda value: value is None or isinstance(value, str), "a text, or None"),
+    "prompts": (lambda value: value is None or callable(getattr(value, "build_prompt", None)), "a PromptBuilder, or None"),
+}
+"""What an argument of that name may be; it means the same wherever it stands."""
+
+
+class Asking(NamedTuple):
+    """Who is asked with every request: the model, if it is named, the definitions of tools, the tokens kept free for its answer."""
+
+    model: str | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
+    reserve: int = 0
 
 
 class Room(NamedTuple):
-    """Where requests have room: the budget, what of it the reply needs, who counts, in whose format they go out."""
+    """Where requests have room: the budget, what of it the reply needs, who counts, in whose format they go out, which model is asked."""
 
     max_tokens: int
     reserve: int
     counter: TokenCounter
     provider: Provider
+    model: str | None = None
 
 
 def room_of(
@@ -56,7 +103,7 @@ def room_of(
         counter = default_counter()
     if provider is None:
         provider = Provider.OPENAI if profile is None else profile.provider
-    return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider))
+    return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider), None if profile is None else profile.name)
 
 
 def _profile(model: object) -> "ModelProfile | None":
@@ -115,6 +162,15 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
     return tuple(rules)
 
 
+def check_prices(prices: Any) -> Any:
+    """Return `prices`; raise `InvalidOptionError` for what are none, or have no price of the input."""
+    if prices is not None:
+        from polycontext.pressure.cache.prices import Prices  # noqa: PLC0415 - for those who say what tokens cost
+
+        require("prices", prices, isinstance(prices, Prices) and prices.input > 0, "Prices with a price of the input, or None")
+    return prices
+
+
 def check_policy(projector: object, threshold: object) -> None:
     """Raise `InvalidOptionError` for what cannot say how and when to yield."""
     legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
@@ -132,12 +188,20 @@ def check_plugins(*, classifier: object, clock: object, store: object, listeners
     require("store", store, keeps, "a store with load and append, for example InMemoryStore()")
     fits = isinstance(listeners, Sequence) and not isinstance(listeners, str | bytes)
     require("listeners", listeners, fits, "a list of objects that the live machine calls")
-    require("session_id", session_id, isinstance(session_id, str) and bool(session_id), "a text that is not empty")
-    require("auto", auto, isinstance(auto, bool), "True or False")
+    check_arguments(session_id=session_id)
+    require("auto", auto, isinstance(auto, bool) or auto == "background", 'True, "background" or False')
 
 
-def checked_key(key: object) -> str | None:
-    """Return the key of a command, None where it has none; raise `InvalidOptionError` for what is no key."""
-    fits = key is None or (isinstance(key, str) and key.isprintable() and 0 < len(key) <= _LONGEST_KEY)
-    require("idempotency_key", key, fits, f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command")
-    return key if isinstance(key, str) else None
+def check_arguments(**given: object) -> None:
+    """Raise `InvalidOptionError` for the first argument that cannot be what arguments of its name are."""
+    for name, value in given.items():
+        fits, legal = _FITS.get(name, (None, ""))
+        require(name, value, fits is None or fits(value), legal)
+
+
+def written(data: object, name: str) -> str:
+    """Return a companion's data as JSON text, which nobody can change; raise `InvalidDataError` for what is no JSON."""
+    try:
+        return orjson.dumps(data).decode()
+    except TypeError as error:
+        raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None

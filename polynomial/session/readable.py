@@ -1,6 +1,8 @@
 """What anybody may ask of a session: reading never changes anything and never waits."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from polycontext.polynomial.inputs import ContextOutput
@@ -9,21 +11,39 @@ from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.decide import held_attachment
+from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.session.options import Asking, check_arguments
 from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.stores.session_store import Found, SearchableStore
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextItem, ContextWindow, Epoch, ToolCall, Turn
+from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.billing import Billing
     from polycontext.polynomial.session.looking import Explained
     from polycontext.polynomial.session.paths import ContextPath
     from polycontext.polynomial.session.plugins import PromptMaker
+    from polycontext.polynomial.session.searching import LogIndex
+    from polycontext.pressure.cache.bill import Bill
+    from polycontext.pressure.cache.cache_plan import CachePlan
+    from polycontext.pressure.cache.prices import Prices
 
 
 class ReadableSession:
     """Answer what readers ask, from the value that the session is now."""
 
     _writer: Writer
+    _delivery: Delivery
+    _provider: Provider
+    _clock: Callable[[], datetime]
+    _asking: Asking = Asking()
+    _billing: "Billing | None" = None
+    """Made for whoever asks what requests cost."""
+    _log_index: "LogIndex | None" = None
+    """Made at the first search of what no store searches; without it the next search makes another."""
 
     def __repr__(self) -> str:
         conversation, window = self.conversation, self.window
@@ -101,7 +121,7 @@ class ReadableSession:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
         revision = self.revision
         events = self._writer.store.load(self._writer.session_id, after).events
-        if any(isinstance(event, CompressEvent) and event.is_told for event in events):
+        if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
             from polycontext.polynomial.journal.named_sources import with_sources  # noqa: PLC0415 - for what was read from a file
 
             events = tuple(with_sources(self._writer.store.load(self._writer.session_id).events))[after:]
@@ -111,11 +131,101 @@ class ReadableSession:
         """Return every turn ever accepted, in order, whatever became of it in the view."""
         return tuple(self.conversation.log)
 
-    def search(self, text: str, limit: int = 10) -> tuple[Turn, ...]:
-        """Return the turns of the log that speak most of `text`, best first, at most `limit`; `recall` takes their ids. O(log)."""
-        from polycontext.polynomial.session.looking import searched  # noqa: PLC0415 - for those who ask
+    def search(self, text: str, limit: int = 10) -> tuple[Found, ...]:
+        """Return the turns of the log that speak most of `text`, best first, of equals the newest, at most `limit`; `recall` takes their ids.
 
-        return searched(self.conversation.log, text, limit)
+        A turn is found that says one of the words, and all phrases that stand in double quotes; any text is a search. See docs/search.md.
+
+        Raises:
+            InvalidOptionError: `text` is no text, `limit` not 1..1000.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> session.search("parcel 4711")[0].snippet
+        'Where is my parcel?'
+        """
+        from polycontext.polynomial.session.searching import LogIndex, check_search, found_in_store  # noqa: PLC0415 - for those who ask
+
+        check_search(text, limit)
+        store, conversation = self._writer.store, self.conversation
+        if isinstance(store, SearchableStore):
+            return found_in_store(store, self._writer.session_id, conversation, text, limit)
+        if self._log_index is None:
+            self._log_index = LogIndex()
+        return self._log_index.search(conversation.log, text, limit)
+
+    async def asearch(self, text: str, limit: int = 10) -> tuple[Found, ...]:
+        """Search the log without blocking the event loop; see `search`."""
+        return await asyncio.to_thread(self.search, text, limit)
+
+    def tools(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
+        """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
+
+        Send them with a request, and give each call of them to `call_tool` (docs/context-tools.md).
+
+        Raises:
+            UnknownNameError: no such provider.
+        """
+        from polycontext.polynomial.session.context_tools import context_tools  # noqa: PLC0415 - for models that may look back
+
+        return context_tools(self._provider if provider is None else provider)
+
+    def call_tool(self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None) -> str:
+        """Return what a call of one of `tools` answers, to be added as its result; the view stays as it is.
+
+        `arguments` are JSON text or a mapping, as the model gave them. The answer has at most `max_tokens` by the session's counter: 2,000 where nothing
+        is said, and no more than a quarter of the window. What the model got wrong is answered too, beginning with ``"Error: "``.
+
+        Raises:
+            InvalidOptionError: `name` is no text, `arguments` neither, `max_tokens` no whole number of at least 50.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("The code of the east door is 4711.")
+        >>> _ = session.clear()
+        >>> print(session.call_tool("context_search", '{"query": "east door"}'))
+        Turns that say it and that you do not see whole, best first (context_recall reads them):
+        t1 user: The code of the east door is 4711.
+        """
+        from polycontext.polynomial.session.context_tools import answered  # noqa: PLC0415 - for models that may look back
+
+        return answered(self.conversation, self.search, name, arguments, max_tokens)
+
+    async def acall_tool(
+        self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None
+    ) -> str:
+        """Return what a call answers without blocking the event loop; see `call_tool`."""
+        return await asyncio.to_thread(self.call_tool, name, arguments, max_tokens=max_tokens)
+
+    def export_lines(self) -> Iterator[str]:
+        """Iterate over the whole session as lines of JSON: what it is, then an event a line; `import_lines` reads them, into any store.
+
+        It is the session as it is at the call. Idempotency keys stay where they are.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> print(next(session.export_lines()), end="")
+        {"format":"polycontext session","schema":4,"session_id":"session","events":1,"companions":{}}
+        """
+        from polycontext.polynomial.session.exchange import session_lines  # noqa: PLC0415 - the codec is for those who export
+
+        events = self._writer.store.load(self._writer.session_id).events[: self.revision]
+        return session_lines(self._writer.session_id, events, self.conversation.companions)
+
+    def export_log(self) -> Iterator[str]:
+        """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON; `from_log` begins a new conversation with them.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession.from_messages([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+        >>> import json
+        >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in map(json.loads, session.export_log())]
+        [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
+        """
+        from polycontext.polynomial.session.exchange import log_lines  # noqa: PLC0415 - the codec is for those who export
+
+        return log_lines(self.conversation.log)
 
     def explain(self, resource_id: str) -> "Explained":
         """Return what became of a turn: its class, who gave it, why and when; where it is, and what stands for it. O(journal).
@@ -153,6 +263,91 @@ class ReadableSession:
 
         return paths(under)
 
+    @property
+    def provider(self) -> Provider:
+        """Return in whose format requests go out where none is said."""
+        return self._provider
+
+    def messages(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> list[dict[str, Any]]:
+        """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
+
+        For Anthropic the system turns travel outside of the list: see `request`.
+
+        Raises:
+            InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
+            ContextOverflowError: the view is over its budget (``auto=False`` and not compressed).
+        """
+        return self.request(provider, allow_open=allow_open).messages
+
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, cache: "bool | CachePlan" = False) -> Rendered:
+        """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
+
+        With `cache` the request has breakpoints and a key for the provider's prompt cache, and it and what follows stand on the `bill` (docs/cache.md).
+
+        Raises:
+            SpendingError: with it the `limit` would be crossed. Whatever `messages` raises.
+        """
+        wire = self._provider if provider is None else as_provider(provider)
+        if cache is False and self._billing is None:
+            return self._delivery.deliver(self.window, wire, allow_open=allow_open)
+        from polycontext.polynomial.session.billing import as_plan  # noqa: PLC0415 - for those who ask what requests cost
+
+        plan = as_plan(cache)
+        return self._billed().request(self.conversation, wire, plan, allow_open=allow_open)
+
+    def bill(self, prices: "Prices | None" = None, provider: Provider | str | None = None) -> "Bill":
+        """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.
+
+        It begins with the first request with `cache`, the first `limit` or the first bill, whichever comes first. Of several requests in one state of the
+        conversation the last one counts. Money is told at `prices`, or the list prices of the session's model. O(requests).
+
+        Raises:
+            UnknownNameError: no such provider. InvalidOptionError: `prices` are none.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> _ = session.request(cache=True)
+        >>> print(session.bill().missed[0])
+        12 tokens: first request
+        """
+        return self._billed().bill(self.conversation, prices, None if provider is None else as_provider(provider))
+
+    def limit(
+        self, *, tokens: int | None = None, money: float | None = None, prices: "Prices | None" = None, answer: int | None = None
+    ) -> None:
+        """Let no request be handed out with which more would be spent: in tokens, sent and answered, or in money at `prices`.
+
+        What is on the bill already counts. An answer counts as `answer` tokens until it is there, the session's reserve unless said. Both None take
+        the limit away. Copies and forks of the session have neither its bill nor its limit.
+
+        Raises:
+            InvalidOptionError: a limit that is no number, or money where neither prices nor the model's are known.
+        """
+        self._billed().limit(tokens, money, prices, answer)
+
+    def _billed(self) -> "Billing":
+        if self._billing is None:
+            from polycontext.polynomial.session.billing import Billing  # noqa: PLC0415 - for those who ask what requests cost
+
+            self._billing = Billing.of(
+                self.conversation, self._delivery, session_id=self._writer.session_id, clock=self._clock, asked=self._asking
+            )
+        return self._billing
+
+    def export_messages(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
+        """Return the whole log, whatever the view has of it, as a provider's message list, to be kept or read; `from_messages` takes it.
+
+        It may be over any budget and end on open calls: what is sent is `messages`. Without a provider, in the format of the session's own.
+
+        Raises:
+            UnknownNameError: no such provider.
+        """
+        from polycontext.polynomial.session.exchange import as_told_anew  # noqa: PLC0415 - for those who export
+
+        wire = get_format(self._provider if provider is None else provider)
+        return wire.render(as_told_anew(self.conversation.log), readable=True).inline()
+
     def render(self) -> dict[str, Any]:
         """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
         from polycontext.polynomial.session.plugins import load_renderer  # noqa: PLC0415 - what is above is found when it is asked for
@@ -180,9 +375,11 @@ class ReadableSession:
         Raises:
             InvalidMessagesError: calls are open.
             ContextOverflowError: over budget even after everything yielded that may.
+            InvalidOptionError: an argument cannot be what it has to be.
             PluginError: no prompt builder is announced, and none was given.
         """
         from polycontext.polynomial.session.plugins import load_prompt_maker  # noqa: PLC0415 - what is above is found when it is asked for
 
+        check_arguments(agent_type=agent_type, eigenvectors=eigenvectors, constraints=constraints, task=task, prompts=prompts)
         maker = load_prompt_maker()() if prompts is None else prompts
         return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)

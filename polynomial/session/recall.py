@@ -11,6 +11,7 @@ from attrs import frozen
 from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
+from polycontext.window.part import native_providers
 from polycontext.window.yielding import unbound
 
 
@@ -66,7 +67,10 @@ def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
     if first is not None:
         return Splice(first, first + len(atom), atom)
     at = bisect_right(view.keys, log.place(atom[0].resource_id))
-    lead = next((i for i, turn in enumerate(view.turns) if turn.role is not Role.SYSTEM), len(view.turns))
+    # A provider's own summary stands first, and nothing before it but the system's word.
+    lead = next(
+        (i for i, turn in enumerate(view.turns) if turn.role is not Role.SYSTEM and not native_providers(turn.parts)), len(view.turns)
+    )
     at = max(at, lead)
     stands_for_it = at > 0 and view.turns[at - 1].sources == tuple(turn.resource_id for turn in atom)
     return Splice(at - 1 if stands_for_it else at, at, atom)

@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import AsyncSessionStore, Opened, SessionStore, Snapshot, SnapshotStore, Stored
+from polycontext.polynomial.stores.session_store import (
+    AsyncSessionStore,
+    Found,
+    Opened,
+    SearchableStore,
+    SessionStore,
+    Snapshot,
+    SnapshotStore,
+    Stored,
+)
 
 if TYPE_CHECKING:
     from polycontext.polynomial.journal.rows import event_from_json, event_to_json
@@ -11,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncSessionStore",
+    "Found",
     "InMemoryStore",
     "Opened",
     "SQLiteStore",
+    "SearchableStore",
     "SessionStore",
     "Snapshot",
     "SnapshotStore",

@@ -1,12 +1,12 @@
 """The store that lives as long as its process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
 
 from attrs import define, field
 
 from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.stores.session_store import Stored
+from polycontext.polynomial.stores.session_store import Rewritten, Stored, check_fork
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
@@ -30,6 +30,13 @@ class _Kept:
         else:
             self.said.append(event)
             self.turns.append(None)
+
+    def ids_of(self, sought: Sequence[Turn]) -> set[str]:
+        """Return the ids of the turns of the moment of one of `sought` that have its words, or its id."""
+        words = {(turn.timestamp, turn.content) for turn in sought}
+        ids = {(turn.timestamp, turn.resource_id) for turn in sought}
+        own = (turn for turn in self.turns if turn is not None)
+        return {turn.resource_id for turn in own if (turn.timestamp, turn.content) in words or (turn.timestamp, turn.resource_id) in ids}
 
     def since(self, place: int) -> tuple[Event, ...]:
         """Return the events from `place` on."""
@@ -75,6 +82,44 @@ class InMemoryStore:
             kept.companions.update(companions)
             if key is not None:
                 kept.keys[key] = len(kept.said)
+
+    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+        """Store a session of the first `revision` events of another one, with these companions.
+
+        Raises:
+            ConflictError: there is a session of that id, or the other one has not so many events.
+        """
+        with self._lock:
+            there, kept = self._sessions.get(new_id), self._sessions.get(session_id) or _Kept()
+            check_fork(new_id, None if there is None else len(there.said), revision, len(kept.said))
+            self._sessions[new_id] = _Kept(kept.said[:revision], kept.turns[:revision], {**kept.kinds}, {**companions})
+
+    def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
+        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        with self._lock:
+            own = self._sessions.get(session_id) or _Kept()
+            sought = [turn for turn in own.turns if turn is not None and turn.resource_id in resource_ids]
+            found = {name: kept.ids_of(sought) for name, kept in self._sessions.items()}
+        return {name: ids for name, ids in found.items() if ids}
+
+    def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
+        """Rewrite the journals of some sessions, all or none.
+
+        Raises:
+            ConflictError: one of the sessions has not as many events as its `base` says.
+        """
+        with self._lock:
+            for name, journal in journals.items():
+                kept = self._sessions.get(name) or _Kept()
+                if len(kept.said) != journal.base:
+                    raise ConflictError("session revision", journal.base, len(kept.said))
+            for name, journal in journals.items():
+                before = self._sessions[name]
+                kept = self._sessions[name] = _Kept(companions=before.companions, keys=before.keys)
+                for number, event in enumerate(before.since(0), 1):
+                    kept.add(journal.events.get(number, event))
+                for event in journal.added:
+                    kept.add(event)
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command of that key led, None where there was none."""

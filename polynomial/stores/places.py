@@ -9,24 +9,33 @@ from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 
 _SQLITE = "sqlite:///"
-_LEGAL = 'the path of a SQLite file, "sqlite:///" with a path behind it, or a store with load and append'
+_POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
+_LEGAL = (
+    'the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, '
+    "or a store with load and append"
+)
 
 
-def store_at(url: Any, timeout: float = 5.0) -> SessionStore:
-    """Return the store at `url`: opened, or the store itself where it is one.
+def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionStore:
+    """Return the store at `url`: opened, or the store itself where it is one. Without `create`, a file has to be there.
 
     Raises:
         InvalidOptionError: no store can be there; shows no secret of the URL.
         StoreError: it cannot be opened.
+        MissingExtraError: it is on a PostgreSQL server, and the extra `postgresql` is missing.
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'; legal: the path of a SQLite file, "sqlite:///" with a path behind it, or a store with load and append
+    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'; legal: the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, or a store with load and append
     """
     if isinstance(url, Path):
-        return SQLiteStore(url, timeout=timeout)
+        return SQLiteStore(url, timeout=timeout, create=create)
+    if isinstance(url, str) and url.startswith(_POSTGRESQL):
+        from polycontext.polynomial.stores.postgresql import PostgreSQLStore  # noqa: PLC0415 - needs an extra
+
+        return PostgreSQLStore(url, timeout=timeout)
     if isinstance(url, str):
-        return SQLiteStore(_path_in(url), timeout=timeout)
+        return SQLiteStore(_path_in(url), timeout=timeout, create=create)
     if callable(getattr(url, "load", None)) and callable(getattr(url, "append", None)):
         store: SessionStore = url
         return store
@@ -42,9 +51,10 @@ def shown(url: str) -> str:
     scheme, mark, rest = url.partition("://")
     if not mark:
         return url
-    place, options, _ = rest.partition("?")
-    user, at, host = place.rpartition("@")
-    return scheme + mark + ("***@" if user or at else "") + host + ("?***" if options else "")
+    # The last one: a password that nobody has quoted may hold any sign.
+    _, at, place = rest.rpartition("@")
+    host, options, _ = place.partition("?")
+    return scheme + mark + ("***@" if at else "") + host + ("?***" if options else "")
 
 
 def _path_in(url: str) -> str:

@@ -1,12 +1,13 @@
 """What a session asks of the place where it is kept (docs/stores.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
 from polycontext.polynomial.journal.events import Event
-from polycontext.window import Turn
+from polycontext.pressure import ConflictError
+from polycontext.window import Role, Turn
 
 
 @frozen
@@ -121,3 +122,76 @@ class SnapshotStore(SessionStore, Protocol):
     def opened(self, session_id: str) -> Opened | None:
         """Return a session as its newest snapshot has it and what came since; None where there is no snapshot."""
         ...
+
+
+@runtime_checkable
+class ForkingStore(SessionStore, Protocol):
+    """Keep sessions that share what they have in common; where a store does not, a fork is a copy."""
+
+    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+        """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
+
+        Raises:
+            ConflictError: there is a session of that id, or the other one has not so many events.
+        """
+        ...
+
+
+@frozen
+class Rewritten:
+    """Hold what becomes of a journal of `base` events: those that take the place of others, by their numbers from 1, and those that come behind."""
+
+    base: int
+    events: Mapping[int, Event]
+    added: Sequence[Event] = ()
+
+
+@runtime_checkable
+class ErasingStore(SessionStore, Protocol):
+    """Keep sessions of which words can be erased: the one exception to a journal that is only added to."""
+
+    def holders(self, session_id: str, resource_ids: Collection[str]) -> Mapping[str, Collection[str]]:
+        """Return by session the ids of all turns of the moment of one of these that have its words, or its id: in forks, copies, and the session itself."""
+        ...
+
+    def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
+        """Rewrite the journals of some sessions, all or none; snapshots go, and what was replaced cannot be read anywhere in the store then.
+
+        Raises:
+            ConflictError: one of the sessions has not as many events as its `base` says.
+        """
+        ...
+
+
+@frozen
+class Found:
+    """Hold a turn that was found: `recall` takes its id, `snippet` is a line of what it says.
+
+    The higher the `score` the better; scores of one search can be compared, and no others.
+    """
+
+    resource_id: str
+    role: Role
+    snippet: str
+    score: float
+
+
+@runtime_checkable
+class SearchableStore(SessionStore, Protocol):
+    """Search the journals of sessions where they are; sessions of other stores are searched in memory."""
+
+    def search(self, session_id: str, query: str, limit: int) -> Sequence[Found]:
+        """Return at most `limit` turns of a session that say what `query` asks for, best first; none for a session that is not there.
+
+        All that `append` has returned from is searched: turns, and no gists. Any text is a query: it is words, of which a turn says one
+        at least, and phrases in double quotes, all of which it must say.
+        """
+        ...
+
+
+def check_fork(new_id: str, there: int | None, revision: int, found: int) -> None:
+    """Raise `ConflictError` where a session has `new_id` already, or the one to fork has fewer events than `revision`."""
+    if there is not None:
+        raise ConflictError(f"session {new_id!r}", "an id that no session has", f"one of {there} events")
+    if found < revision:
+        raise ConflictError("session revision", revision, found)

@@ -3,18 +3,21 @@
 import asyncio
 import sqlite3
 import weakref
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import compress, crc32, decompress
 from zlib import error as ZlibError  # noqa: N812 - it is one
 
+import orjson
+
 from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
-from polycontext.polynomial.stores.session_store import Opened, Snapshot, Stored
+from polycontext.polynomial.stores.session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
 from polycontext.polynomial.stores.sqlite_file import SQLiteFile
 from polycontext.polynomial.stores.sqlite_schema import OF_A_SESSION
 from polycontext.pressure import ConflictError
@@ -24,6 +27,18 @@ _FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = se
 _COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
 _EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
 _ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FORK_EVENTS = """
+INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens, text, checksum FROM events WHERE session = ? AND number <= ?
+"""
+_HOLDERS = """
+SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at = own.at AND other.kind = own.kind
+JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT JOIN texts its ON its.id = other.text
+WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND own.kind <> 'promote'
+AND (own.resource_id = other.resource_id OR said.content IS its.content)
+"""
+_DELETE_TEXTS = """
+DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM events WHERE text IS NOT NULL)
+"""
 _LARGE = 1_000
 """Characters from which on what is no turn is kept compressed."""
 _TURNS = "('system', 'user', 'assistant', 'tool')"
@@ -33,11 +48,11 @@ class SQLiteStore:
     """Keep sessions in a SQLite file; any number of them, from any thread and event loop of one process.
 
     What `append` has returned from is on the disk, whatever happens then. Stores of one path share one connection; another process
-    waits `timeout` seconds for it.
+    waits `timeout` seconds for it. Without `create`, a file that is not there is not made.
 
     Raises:
         StoreBusyError: another process has the file open; names it.
-        StoreError: the file cannot be opened, or is no store; says what to do.
+        StoreError: the file cannot be opened, is no store, or not there; says what to do.
 
     >>> from tempfile import mkdtemp
     >>> store = SQLiteStore(Path(mkdtemp()) / "sessions.db")
@@ -47,11 +62,13 @@ class SQLiteStore:
     >>> store.close()
     """
 
-    def __init__(self, path: str | Path, *, timeout: float = 5.0) -> None:
+    def __init__(self, path: str | Path, *, timeout: float = 5.0, create: bool = True) -> None:
         if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
             raise InvalidOptionError("path", path, 'the path of a file, such as "sessions.db"')
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
+        if not create and not _may_exist(Path(path)):
+            raise StoreError(f"store {str(path)!r}", "no such file", "the path of a file in which sessions are kept")
         self._file = SQLiteFile.shared(Path(path), timeout)
         self._closing = weakref.finalize(self, self._file.release)
 
@@ -83,6 +100,36 @@ class SQLiteStore:
             stored = self._stored(db, session, head[0], revision)
         read = [(revision, body) for revision, body, _ in pieces]
         return Opened(read, head[1], stored, lambda first, last: self._turns_between(session_id, first, last))
+
+    def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
+        """Return the turns of a session that say what `query` asks for, best first; what is new is indexed before (docs/search.md).
+
+        Raises:
+            StoreError: what is new could not be indexed; says what to do.
+        """
+        from polycontext.polynomial.stores.asked_words import AskedWords, found_in  # noqa: PLC0415 - for those who search
+        from polycontext.polynomial.stores.sqlite_search import drop_index, next_index  # noqa: PLC0415
+
+        asked, made_anew = AskedWords.of(query), False
+        while True:
+            try:
+                # Others write between two batches.
+                with self._understood(self._open.transaction()) as db:
+                    session, revision = self._found(db, session_id)
+                    if session is None:
+                        return ()
+                    index = next_index(db, session, revision, partial(self._turns_in, db, session))
+                    if index is not None:
+                        hits = index.find(asked, limit)
+                        turns = self._turns_at(db, session, [number for number, _ in hits])
+                        return tuple(found_in(turns[number], asked, score) for number, score in hits if number in turns)
+            except StoreError as error:
+                if made_anew or getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT_VTAB:
+                    raise
+                made_anew = True
+                # What is derived and damaged is made anew: the words are there.
+                with self._open.transaction() as db:
+                    drop_index(db, self._found(db, session_id)[0])
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command of that key led, None where there was none."""
@@ -124,15 +171,66 @@ class SQLiteStore:
             assert session is not None
             self._file.known[session_id] = session, base + len(events)
             _add_events(db, session, base, events)
-            for name, body in companions.items():
-                db.execute("INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)", (session, name, body, crc32(body.encode())))
+            _add_companions(db, session, companions)
             if key is not None:
                 db.execute("INSERT INTO commands VALUES (?, ?, ?)", (session, key, base + len(events)))
             if snapshot is not None:
                 _add_snapshot(db, session, base + len(events), snapshot)
 
+    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+        """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
+
+        Raises:
+            ConflictError: there is a session of that id, or the other one has not so many events.
+        """
+        with self._open.transaction() as db:
+            there, events = self._found(db, new_id)
+            session, found = self._found(db, session_id)
+            check_fork(new_id, None if there is None else events, revision, found)
+            fork = db.execute("INSERT INTO sessions (name, revision) VALUES (?, ?)", (new_id, revision)).lastrowid
+            assert fork is not None
+            self._file.known[new_id] = fork, revision
+            db.execute(_FORK_EVENTS, (fork, session, revision))
+            _add_companions(db, fork, companions)
+            # A snapshot of later than the fork is none of it.
+            if db.execute("SELECT 1 FROM heads WHERE session = ? AND revision <= ?", (session, revision)).fetchone():
+                db.execute("INSERT INTO pieces SELECT ?, revision, body, checksum FROM pieces WHERE session = ?", (fork, session))
+                db.execute("INSERT INTO heads SELECT ?, revision, body, checksum FROM heads WHERE session = ?", (fork, session))
+
+    def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
+        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        found: dict[str, set[str]] = {}
+        with self._reading() as db:
+            for resource_id in resource_ids:
+                for name, its_id in db.execute(_HOLDERS, (session_id, resource_id)):
+                    found.setdefault(name, set()).add(its_id)
+        return found
+
+    def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
+        """Rewrite the journals of some sessions, all or none; what was replaced is nowhere in the store's files then.
+
+        Raises:
+            ConflictError: one of the sessions has not as many events as its `base` says.
+        """
+        from polycontext.polynomial.stores.sqlite_search import drop_index  # noqa: PLC0415 - for those who erase
+
+        with self._open.transaction() as db:
+            for name, journal in journals.items():
+                session, revision = self._found(db, name)
+                if session is None or revision != journal.base:
+                    raise ConflictError("session revision", journal.base, revision)
+                self._file.known[name] = session, revision + len(journal.added)
+                _replace_events(db, session, journal.events)
+                _add_events(db, session, revision, journal.added)
+                drop_index(db, session)
+                for table in ("pieces", "heads"):
+                    db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - names of our own
+        self._file.checkpoint()
+
     def delete(self, session_id: str) -> bool:
         """Forget a session with all that belongs to it; tell whether there was one. Its words are nowhere in the store's files then."""
+        from polycontext.polynomial.stores.sqlite_search import drop_index  # noqa: PLC0415 - for those who delete
+
         with self._open.transaction() as db:
             session, _ = self._found(db, session_id)
             if session is None:
@@ -140,6 +238,7 @@ class SQLiteStore:
             # Words that another session shares stay.
             own = "SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?"
             db.execute(f"DELETE FROM texts WHERE id IN ({own})", (session, session))  # noqa: S608 - as above
+            drop_index(db, session)
             for table in OF_A_SESSION:
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
@@ -166,10 +265,14 @@ class SQLiteStore:
 
     # --- inside ---------------------------------------------------------------------
 
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Hand out the connection to read from."""
+        return self._understood(self._open.reading())
+
     @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
+    def _understood(self, used: AbstractContextManager[sqlite3.Connection]) -> Generator[sqlite3.Connection]:
         """Hand out the connection; whatever cannot be read is damage."""
-        with self._open.reading() as db:
+        with used as db:
             try:
                 yield db
             except PolycontextError:
@@ -215,8 +318,11 @@ class SQLiteStore:
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
         with self._reading() as db:
             session, _ = self._found(db, session_id)
-            where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
-            return tuple(turn for _, turn in self._turns(db.execute(where, (session, first, last)).fetchall()))
+            return tuple(turn for _, turn in self._turns_in(db, session, first, last))
+
+    def _turns_in(self, db: sqlite3.Connection, session: int | None, first: int, last: int) -> Iterator[tuple[int, Turn]]:
+        where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
+        return self._turns(db.execute(where, (session, first, last)).fetchall())
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[tuple[int, Turn]]:
         for number, row in self._rows(rows):
@@ -241,6 +347,14 @@ class SQLiteStore:
         return self._file.damaged(f"event {number}: {error}")
 
 
+def _may_exist(path: Path) -> bool:
+    """Tell whether a file is there; where that cannot be told, opening it will say why."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequence[Event]) -> None:
     fresh: dict[str, int] | None = None
 
@@ -248,18 +362,45 @@ def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequenc
         nonlocal fresh
         fresh = ids_of(events, base + 1) if fresh is None else fresh
         missing = [each for each in resource_ids if each not in fresh]
-        marks = ", ".join("?" * len(missing))
-        known = f"SELECT resource_id, number FROM events WHERE session = ? AND kind IN {_TURNS} AND resource_id IN ({marks})"  # noqa: S608
-        return {**fresh, **dict(db.execute(known, (session, *missing)).fetchall())} if missing else fresh
+        return {**fresh, **_numbers_of(db, session, missing)} if missing else fresh
 
     for number, event in enumerate(events, base + 1):
         row = row_of(event, numbers)
-        columns, content, more = row[:-2], row.content, _packed(row)
-        text = None
-        if content is not None or more is not None:
-            words = (content, more, _words_checksum(content, more))
-            text = db.execute("INSERT INTO texts (content, more, checksum) VALUES (?, ?, ?)", words).lastrowid
-        db.execute(_ADD_EVENT, (session, number, *columns, text, _checksum(number, *columns)))
+        columns = row[:-2]
+        db.execute(_ADD_EVENT, (session, number, *columns, _add_text(db, row), _checksum(number, *columns)))
+
+
+def _replace_events(db: sqlite3.Connection, session: int, events: Mapping[int, Event]) -> None:
+    """Put events into the places of others; words that no event has any more are gone."""
+    replaced = []
+    for number, event in events.items():
+        row = row_of(event, partial(_numbers_of, db, session))
+        columns = row[:-2]
+        place = (session, number)
+        replaced += db.execute("SELECT text FROM events WHERE session = ? AND number = ?", place).fetchone()
+        db.execute("DELETE FROM events WHERE session = ? AND number = ?", place)
+        db.execute(_ADD_EVENT, (*place, *columns, _add_text(db, row), _checksum(number, *columns)))
+    db.execute(_DELETE_TEXTS, (orjson.dumps(replaced).decode(),))
+
+
+def _numbers_of(db: sqlite3.Connection, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
+    """Return the numbers of the events with which turns came in; of an id that came in twice (the conversation went back between) the turn itself says which."""
+    marks = ", ".join("?" * len(resource_ids))
+    where = f"session = ? AND kind IN {_TURNS} AND resource_id IN ({marks}) GROUP BY resource_id HAVING count(*) = 1"
+    return dict(db.execute(f"SELECT resource_id, min(number) FROM events WHERE {where}", (session, *resource_ids)).fetchall())  # noqa: S608
+
+
+def _add_text(db: sqlite3.Connection, row: Row) -> int | None:
+    more = _packed(row)
+    if row.content is None and more is None:
+        return None
+    words = (row.content, more, _words_checksum(row.content, more))
+    return db.execute("INSERT INTO texts (content, more, checksum) VALUES (?, ?, ?)", words).lastrowid
+
+
+def _add_companions(db: sqlite3.Connection, session: int, companions: Mapping[str, str]) -> None:
+    for name, body in companions.items():
+        db.execute("INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)", (session, name, body, crc32(body.encode())))
 
 
 def _add_snapshot(db: sqlite3.Connection, session: int, revision: int, snapshot: Snapshot) -> None:

@@ -1,7 +1,8 @@
 """The tables of a SQLite store, as numbered steps from one version to the next.
 
 Words stand in `texts`, once, however many events and sessions refer to them; events are small and tell everything else. `pieces` and
-`heads` are derived (snapshots): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
+`heads` are derived (snapshots), and so are `indexes`, which tell up to which event the words of a session are indexed in a table of
+their own, made at its first search (`word_index`): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
 says how many events it had when the file was closed or a snapshot made, since SQLite would not notice what is missing or changed.
 
 A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-by-hand.md).
@@ -30,6 +31,9 @@ STEPS = (
     );
     CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL);
     """,
+    """
+    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
+    """,
 )
 """Step n leads from version n - 1 to version n."""
 
@@ -37,7 +41,7 @@ DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` bring
 """What is legal where a file is not what was written."""
 
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
-"""The tables whose rows belong to one session."""
+"""The tables whose rows belong to one session, besides its index."""
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:

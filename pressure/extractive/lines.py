@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -20,6 +21,9 @@ from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.pairs import CUT, Pair, pairs_of
 from polycontext.window.text.segments import MIN_CHARS, Span, normalise
 from polycontext.window.text.terms import is_told
+
+if TYPE_CHECKING:
+    from polycontext.window.text.claims.files import FileText
 
 GAP = " … "
 """Stands where something between two segments was left out."""
@@ -56,7 +60,8 @@ class Line:
 
     `role` is the speaker's, `answers` tells that the turn before ended with a
     question, `standing` says where in the text standing constraints are. A later line of the same `key` has the current text.
-    `id` is the turn's where it is to be shown; `pairs` are those of a call's arguments; `pasted` tells that a user's text reads as output.
+    `id` is the turn's where it is to be shown; `pairs` are those of a call's arguments; `pasted` tells that a user's text reads as output;
+    `file` is what a call tells of a file.
     """
 
     kind: LineKind
@@ -71,6 +76,7 @@ class Line:
     id: str = ""
     pairs: tuple[Pair, ...] = ()
     pasted: bool = False
+    file: "FileText | None" = None
 
     @property
     def prefix(self) -> str:
@@ -182,7 +188,16 @@ def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index
         lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
     else:
         line = lines[place]
-        lines[place] = evolve(line, turn=index, body=body, key=f"{line.label}({line.call})")
+        told = _file_text(line, unframed(turn.text), failed=turn.metadata.get("is_error") is True, whole=not turn.is_gist)
+        lines[place] = evolve(line, turn=index, body=body, key=f"{line.label}({line.call})", file=told)
+
+
+def _file_text(line: Line, result: str, *, failed: bool = False, whole: bool = True) -> "FileText | None":
+    if "{" not in line.call:
+        return None
+    from polycontext.window.text.claims.files import file_text  # noqa: PLC0415 - for those who call something
+
+    return file_text(line.label, line.call, result, failed=failed, whole=whole)
 
 
 def _unlabelled(line: Line) -> Line:
@@ -216,7 +231,8 @@ def _read_back(block: str, index: int) -> Line:
         body = block[spoken.end() :]
         return _spoken(role, spoken[1], index, body, body)
     if call := _CALL_LINE.match(block):
-        return Line(LineKind.CALL, call[1], index, block[call.end() :], call=call[2] or "")
+        line = Line(LineKind.CALL, call[1], index, block[call.end() :], call=call[2] or "")
+        return evolve(line, file=_file_text(line, line.body, whole=False))
     return Line(LineKind.PLAIN, "", index, block, role=Role.ASSISTANT)
 
 

@@ -7,18 +7,22 @@ yields to the user alone.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.extractive.changes import MOST_SENTENCES, Sentence, Sentences, changes, sentences_of
 from polycontext.pressure.extractive.choice import Segment
 from polycontext.pressure.extractive.claims import claims_of
 from polycontext.pressure.extractive.lines import BODY, Line
 from polycontext.window import Role
+from polycontext.window.text.claims.changes import MOST_SENTENCES, Sentence, Sentences, changes, sentences_of
 from polycontext.window.text.claims.claim import Claim, Key, Trust, Value, differ_in_a_word, first_difference, is_plain, may_be_newer
 from polycontext.window.text.claims.wording import SCOPE_KEYS, STATE_KEYS
 from polycontext.window.text.segments import Span
 from polycontext.window.text.terms import TermBook
+
+if TYPE_CHECKING:
+    from polycontext.window.text.claims.files import FileText
 
 MOST_TELLINGS = 8
 """How many tellings of one claim are remembered."""
@@ -66,6 +70,31 @@ class Update:
     """Where the user says that something changed, whether or not it was found."""
 
 
+def replaced(lines: Mapping[int, Line], before: Mapping[int, int] | None = None) -> set[int]:
+    """Return the lines of which a later one has the current text: of the same key, or of the same file or part of it with other words.
+
+    What failed takes the place of nothing. Where lines stand between others, `before` says for each before which of them.
+    """
+    gone: set[int] = set()
+    latest: dict[object, str] = {}
+    place = before or {}
+    for number in sorted(lines, key=lambda number: (place.get(number, number), number not in place, number), reverse=True):
+        line, file = lines[number], lines[number].file
+        failed = file is not None and file.failed
+        if line.key in latest or (file and not failed and any(latest.get(key, file.mark) != file.mark for key in _keys(file))):
+            gone.add(number)
+        if line.key and not failed:
+            latest[line.key] = ""
+        if file and file.mark:
+            latest.setdefault((file.path, file.part), file.mark)
+    return gone
+
+
+def _keys(file: "FileText") -> tuple[object, ...]:
+    """Return what has the current text of a file, or of a part of it: all of it, or the same part."""
+    return (file.path, ""), (file.path, file.part)
+
+
 def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | None = None) -> Update:
     """Return what `lines` make out of date of what is `known`, which they follow, and of one another; none does so to itself.
 
@@ -89,14 +118,14 @@ def updated(known: Known, lines: Mapping[int, Line], until: Mapping[int, int] | 
             kept = [old for old in kept if old.claim.fields]
             claims[claim.key] = (*kept[1 - MOST_TELLINGS :], telling)
         if line.role in (Role.USER, Role.ASSISTANT):
-            for change in changes(line):
+            for change in changes(line.body):
                 if line.role is Role.USER:
                     changed.setdefault(number, []).append(change.span)
                 for sentence, span in sentences.outdated(change):
                     if sentence.line < before:
                         stale.setdefault(sentence.line, []).append((span, line.role is Role.USER))
                         newest.setdefault(number, []).append(change.span)
-            sentences.all += sentences_of(number, line)
+            sentences.all += sentences_of(number, line.body)
     return Update(Known(claims, tuple(sentences.all[-MOST_SENTENCES:])), stale, newest, changed)
 
 

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from polycontext.pressure.extractive.choice import Chooser, Segment
 from polycontext.pressure.extractive.heads import Head
 from polycontext.pressure.extractive.lines import BODY, CALL, LAWGIVERS, Line, LineKind, lines_of
-from polycontext.pressure.extractive.newest import Known, Update, cut, updated
+from polycontext.pressure.extractive.newest import Known, Update, cut, replaced, updated
 from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.text.claims.retelling import retold
 from polycontext.window.text.cues import decision_spans, failures, work_lists
@@ -112,9 +112,9 @@ class Candidates:
         segments = tuple(evolve(segment, terms=tuple(numbers[term] for term in segment.terms)) for segment in kept)
         return self._of(segments, self.book.of(terms))
 
-    def without(self, keys: Container[str]) -> "Candidates":
-        """Return all but the segments of lines that a later line of the same key makes out of date."""
-        segments = tuple(segment for segment in self.segments if self.lines[segment.line].key not in keys)
+    def without(self, lines: Container[int]) -> "Candidates":
+        """Return all but the segments of `lines`."""
+        segments = tuple(segment for segment in self.segments if segment.line not in lines)
         return self if len(segments) == len(self.segments) else self._of(segments, self.book)
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
@@ -122,7 +122,12 @@ class Candidates:
         lines = dict(enumerate(lines_of([turn for turn, _ in standing]), self.read))
         first = {number: self.turns - standing[line.turn][1] for number, line in lines.items()}
         numbers, turns = [*self.lines, self.read], list(accumulate((line.turn for line in self.lines.values()), max))
-        update = updated(self.claimed, lines, {number: numbers[bisect_left(turns, turn)] for number, turn in first.items()})
+        before = {number: numbers[bisect_left(turns, turn)] for number, turn in first.items()}
+        kept = self.without(replaced({**self.lines, **lines}, before))
+        return kept.since(updated(self.claimed, lines, before), counter)
+
+    def since(self, update: Update, counter: TokenCounter) -> "Candidates":
+        """Return those of which nothing is out of date since `update`."""
         if not update.stale:
             return self
         roles = {number: line.role for number, line in self.lines.items()}
@@ -141,8 +146,10 @@ class Candidates:
 
 def read(known: Candidates, turns: Sequence[Turn], bonuses: Bonuses, counter: TokenCounter, *, ids: bool = False) -> Candidates:
     """Return `known` and the segments of `turns`, each counted once; what is said again later, or anew, is not there twice."""
-    lines = _newest([evolve(line, turn=known.turns + line.turn) for line in lines_of(turns, ids=ids)])
-    known = known.without({line.key for line in lines if line.key})
+    found = dict(enumerate((evolve(line, turn=known.turns + line.turn) for line in lines_of(turns, ids=ids)), known.read))
+    gone = replaced({**known.lines, **found})
+    known = known.without(gone)
+    lines = [line for number, line in found.items() if number not in gone]
     book = known.book.copy()
     fresh = [segment for number, line in enumerate(lines, known.read) for segment in _segments(number, line, bonuses, book)]
     numbered = dict(enumerate(lines, known.read))
@@ -181,12 +188,6 @@ def _raised(segment: Segment, update: Update, bonus: float) -> Segment:
 
 def _touch(spans: Sequence[Span], segment: Segment) -> bool:
     return any(start < segment.end and segment.start < end for start, end in spans)
-
-
-def _newest(lines: Sequence[Line]) -> list[Line]:
-    """Return `lines` without those that a later one of the same key makes out of date."""
-    latest = {line.key: place for place, line in enumerate(lines) if line.key}
-    return [line for place, line in enumerate(lines) if latest.get(line.key, place) == place]
 
 
 def raised(candidates: Candidates, query: str, bonus: float) -> list[float]:

@@ -3,17 +3,25 @@
 import doctest
 import json
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from benchmarks import store_peers
+from benchmarks.budget import caching_peers
 from benchmarks.budget.__main__ import ROWS, main
 from benchmarks.budget.caching import CACHED, Sent, best_bill, cache_rows
 from benchmarks.budget.row import Found, Row, Scale
+from benchmarks.budget.server import server_rows
 from benchmarks.budget.sizes import import_rows
 from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import exponent
+from benchmarks.conversation import turns
+from polycontext.window.providers import get_format
 from tests.house import ROOT
+
+pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -75,11 +83,25 @@ def test_the_best_schedule_is_found_among_all() -> None:
 
 
 def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None:
-    """Shares are shares; a session pays at least what the best schedule pays."""
-    (row,) = cache_rows(Scale(turns=600))
+    """Shares are shares; a session pays about what the best schedule pays; of other libraries those that are installed are measured."""
+    row, others = cache_rows(Scale(turns=400))
     kept, bill, *_ = (found.value for found in row.found)
     assert 0.5 < kept <= 1.0
-    assert bill >= 0.99
+    assert 0.95 < bill < 1.1
+    assert all(any(name in note for note in others.notes) for name in caching_peers.PEERS)
+
+
+def test_a_sliding_window_stays_within_its_marks_and_begins_with_the_user() -> None:
+    """It drops down to the low mark once it is over the high one, and never parts a call from its result."""
+    window = caching_peers.Sliding(500, 0.95, 0.5)
+    sizes = []
+    for turn in turns(200):
+        window.add(get_format("openai").render([turn]).messages[0])
+        messages = window.messages()
+        assert messages[0]["role"] == "user"
+        sizes.append(sum(map(caching_peers.tokens_of, messages)))
+    assert max(sizes) <= 475
+    assert any(later < 300 < earlier for earlier, later in pairwise(sizes))
 
 
 def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +113,23 @@ def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     rows = list(store_rows(Scale(300)))
     assert [row.work for row in rows] == ["journal append, SQLite WAL", "opening 300 turns", "the file of a session"]
     assert all(found.value > 0 for row in rows for found in row.found if not found.name.startswith("CPU beyond"))
+
+
+def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An append on a server is more than nothing, or it is said why there is none; of other libraries those that are installed are measured."""
+    monkeypatch.setattr("benchmarks.budget.server.MEASURED", 10)
+    (row,) = server_rows(Scale(200))
+    assert row.notes
+    assert all(found.value > 0 for found in row.found)
+    monkeypatch.setattr(store_peers, "MEASURED", 10)
+    assert store_peers.main(["--turns", "20"]) == 0
+    printed = capsys.readouterr().out
+    assert "polycontext" in printed
+    assert all(peer.__name__ in printed for peer in store_peers.PEERS)
+    with pytest.raises(SystemExit):
+        store_peers.main(["--turns", "5"])
 
 
 def test_the_command_prints_rows_and_tells_by_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ from polycontext.window import REQUEST_OVERHEAD, count_turn
 from polycontext.window.providers import check, get_format
 from tests.benchmarks.recorded import agent, agent_messages, conversation, monologue, monologue_messages, write
 
+pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+
 
 def said(*texts: str) -> list[Message]:
     """Return messages of a user."""

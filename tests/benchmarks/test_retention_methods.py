@@ -14,6 +14,8 @@ from benchmarks.retention.recordings import Message, Probe, request_tokens
 from polycontext.polynomial import ContextOverflowError
 from tests.benchmarks.recorded import agent, agent_messages, conversation, monologue, monologue_messages
 
+pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+
 AGENT, MONOLOGUE = agent(), monologue()
 BESIDES = sorted(set(METHODS) - {"project"})
 

@@ -14,6 +14,8 @@ from benchmarks.retention.recordings import Conversation
 from polycontext.window.providers import get_format
 from tests.benchmarks.recorded import agent, monologue, write
 
+pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+
 
 def hosts() -> list[Conversation]:
     """Return three conversations to put things into."""
@@ -108,13 +110,16 @@ def test_the_command_prints_the_notes(tmp_path: Path, capsys: pytest.CaptureFixt
     """A table with every figure, and the ids of what was missed in the results."""
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     results = tmp_path / "results.json"
-    arguments = ["notes", "--data", str(tmp_path), "--set", "tau", "--half", "all", "--budgets", "25", "--window", "1000", "--quiet"]
+    arguments = ["notes", "--data", str(tmp_path), "--set", "tau", "--half", "tuning", "--budgets", "25", "--window", "1000", "--quiet"]
     assert main([*arguments, "--json", str(results)]) == 0
     assert "constraint seen" in capsys.readouterr().out
     figures = json.loads(results.read_text())["notes"][str(Way())]
     assert {"the rule", "ordinary talk", "constraints, 25 %", "updates, 25 %", "next steps, 25 %", "constraints of one session"} <= set(
         figures
     )
-    assert figures["constraints, 25 %"]["shares"]["constraints"]["of"] == 200
+    put_in = len(noted.written("constraints", "tuning"))
+    assert figures["constraints, 25 %"]["shares"]["constraints"]["of"] == put_in
     ages = figures["constraints of one session"]["shares"]
-    assert {name: each["of"] for name, each in ages.items() if ":" not in name} == {f"after {age:02}": 200 for age in noted.AGES}
+    assert {name: each["of"] for name, each in ages.items() if ":" not in name} == {
+        f"after {age:02}": put_in // noted.STANDING * noted.STANDING for age in noted.AGES
+    }

@@ -2,11 +2,8 @@
 
 import os
 import resource
-import signal
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -15,55 +12,23 @@ from time import sleep
 from polycontext.linearity import PolycontextError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.faults.talking import BUDGET, COUNTED, SESSION, Tally, judge, opened, say
+from tests.faults.crowds import crowd_of_tasks, crowd_of_threads
+from tests.faults.processes import in_a_child, joined, kill_writers, started
+from tests.faults.talking import BUDGET, SESSION, Tally, judge, opened, say
 from tests.polynomial.conversations import WORDS
 
 NOBODY = 65534
-LONGEST_LIFE = 0.5
-"""Seconds a writer lives once it has opened the file: some dozens of commits."""
-
-LONGEST_OPENING = 0.02
-"""Seconds after which it is killed while it opens the file, in one round of four."""
+LONGEST = (0.02, 0.5)
+"""Seconds that a writer lives while it opens the file, and then: some dozens of commits."""
 
 
 def killed(folder: Path, rounds: int, random: Random) -> Tally:
-    """Kill the writer at any moment, with a signal that nobody can catch; the next one says again what was not acknowledged."""
-    tally, path, last = Tally("kill -9"), folder / "killed.db", -1
+    """Kill the writer at any moment."""
     with opened(folder / "before.db") as session:
         # So that what a writer needs is loaded before there is one.
         for number in range(20):
             say(session, number)
-    for number in range(rounds):
-        acknowledged = _until_killed(path, last + 1, random.random(), opening=number % 4 == 0)
-        last = acknowledged[-1] if acknowledged else last
-        tally.rounds += 1
-        tally.acknowledged += len(acknowledged)
-        with opened(path) as session:
-            judge(session, last, tally)
-    return tally
-
-
-def _until_killed(path: Path, first: int, moment: float, *, opening: bool) -> list[int]:
-    """Let a process of its own talk from command `first` on, and kill it while it opens the file or writes; return what it acknowledged."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with _ending():
-            os.close(reader)
-            with opened(path) as session:
-                os.write(writer, b"open\n")
-                for number in count(first):
-                    say(session, number)
-                    os.write(writer, f"{number}\n".encode())
-    os.close(writer)
-    with os.fdopen(reader) as lines:
-        if not opening:
-            lines.readline()
-        sleep(moment * (LONGEST_OPENING if opening else LONGEST_LIFE))
-        os.kill(child, signal.SIGKILL)
-        told = [int(line) for line in lines if line.strip().isdigit() and line.endswith("\n")]
-    os.waitpid(child, 0)
-    return told
+    return kill_writers(Tally("kill -9"), folder / "killed.db", rounds, random, LONGEST)
 
 
 def filled(folder: Path, rounds: int, random: Random) -> Tally:
@@ -92,7 +57,7 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
             with opened(path) as session:
                 judge(session, last, tally)
 
-    return _in_a_child(Tally("disk full"), fill)
+    return in_a_child(Tally("disk full"), fill)
 
 
 def read_only(folder: Path, rounds: int, random: Random) -> Tally:
@@ -127,7 +92,7 @@ def _read_only(folder: Path, rounds: int) -> Tally:
         path.chmod(file)
         path.with_name(f"{path.name}.lock").chmod(0o666)
         path.parent.chmod(room)
-        tally = _in_a_child(tally, refuse)
+        tally = in_a_child(tally, refuse)
     path.parent.chmod(0o755)
     path.chmod(0o644)
     tally.lost += path.read_bytes() != before
@@ -207,9 +172,9 @@ def crowded(folder: Path, rounds: int, random: Random) -> Tally:
                 own.told += "legal: " in str(error)
                 sleep(0.01)
 
-    children = [_started(Tally("", rounds=writer), write) for writer in range(4)]
+    children = [started(Tally("", rounds=writer), write) for writer in range(4)]
     for child in children:
-        own = _joined(*child)
+        own = joined(*child)
         tally.acknowledged += own.acknowledged
         tally.told += own.told
     with opened(path) as session:
@@ -222,6 +187,16 @@ def crowded(folder: Path, rounds: int, random: Random) -> Tally:
     return tally
 
 
+def threads(folder: Path, rounds: int, random: Random) -> Tally:
+    """Let eight threads write one session."""
+    return crowd_of_threads(Tally("8 threads"), folder / "threads.db", rounds)
+
+
+def tasks(folder: Path, rounds: int, random: Random) -> Tally:
+    """Let eight tasks write one session."""
+    return crowd_of_tasks(Tally("8 tasks"), folder / "tasks.db", rounds)
+
+
 FAULTS: tuple[tuple[Callable[[Path, int, Random], Tally], int], ...] = (
     (killed, 200),
     (filled, 20),
@@ -229,45 +204,7 @@ FAULTS: tuple[tuple[Callable[[Path, int, Random], Tally], int], ...] = (
     (damaged, 200),
     (backwards, 20),
     (crowded, 25),
+    (threads, 500),
+    (tasks, 500),
 )
 """What is done, and how often in a full run."""
-
-
-# --- in a process of its own -----------------------------------------------------------
-
-
-def _in_a_child(tally: Tally, act: Callable[[Tally], None]) -> Tally:
-    return _joined(*_started(tally, act))
-
-
-def _started(tally: Tally, act: Callable[[Tally], None]) -> tuple[Tally, int, int]:
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with _ending():
-            act(tally)
-            os.write(writer, ",".join(str(getattr(tally, name)) for name in COUNTED).encode())
-    os.close(writer)
-    return tally, child, reader
-
-
-def _joined(tally: Tally, child: int, reader: int) -> Tally:
-    with os.fdopen(reader) as told:
-        text = told.read()
-    os.waitpid(child, 0)
-    if not text:
-        raise RuntimeError(f"{tally.fault}: the process broke off; what it raised stands above")
-    return Tally(tally.fault, *map(int, text.split(",")))
-
-
-@contextmanager
-def _ending() -> Generator[None]:
-    """End the process behind the block, without anything that the one it was forked from would do at its end."""
-    try:
-        yield
-    except BaseException:  # noqa: BLE001 - it is the end of a process
-        import traceback  # noqa: PLC0415 - for what goes wrong
-
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)

@@ -37,9 +37,9 @@ class Tally:
         return not (self.lost or self.duplicated or self.half or self.silent)
 
 
-def opened(path: Path) -> ContextSession:
+def opened(place: Path | str, timeout: float = 60) -> ContextSession:
     """Open the session."""
-    return ContextSession.open(path, SESSION, max_tokens=BUDGET, counter=WORDS, timeout=60)
+    return ContextSession.open(place, SESSION, max_tokens=BUDGET, counter=WORDS, timeout=timeout)
 
 
 def say(session: ContextSession, number: int) -> None:

@@ -1,17 +1,23 @@
 """No acknowledged turn is lost, none is there twice, none in part, and every error says what to do: a few rounds of `just faults`."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.faults.__main__ import row
+from tests.faults.postgresql import FAULTS as SERVER_FAULTS
+from tests.faults.postgresql import MISSING, Act, done
+from tests.faults.postgresql import killed as killed_there
 from tests.faults.sqlite import FAULTS, damaged, killed
 from tests.faults.talking import COUNTED, Tally, judge, opened, say
+from tests.postgresql import Server, running
 
 FEW = 0.08
+FEWER = 0.02
+"""On a server, which takes longer to be stopped and started again."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
 
@@ -24,7 +30,25 @@ def test_nothing_is_lost(act: Callable[[Path, int, Random], Tally], rounds: int,
     assert tally.rounds > 0
     assert tally.acknowledged > 0
     if act is not killed and act is not damaged:
-        assert tally.told or act.__name__ in ("backwards", "crowded")
+        assert tally.told or act.__name__ in ("backwards", "crowded", "threads", "tasks")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Return a server that may be harmed."""
+    if MISSING is not None:
+        pytest.skip(MISSING)
+    with running() as server:
+        yield server
+
+
+@pytest.mark.parametrize(("act", "rounds"), SERVER_FAULTS, ids=[act.__name__ for act, _ in SERVER_FAULTS])
+def test_nothing_is_lost_on_a_server(act: Act, rounds: int, server: Server) -> None:
+    """Nor where the server is killed, or there are many writers."""
+    tally = done(act, server, max(1, round(rounds * FEWER)), Random(act.__name__))  # noqa: S311 - as above
+    assert tally.ok, f"{COUNTED}\n{row(tally)}"
+    assert tally.acknowledged > 0 or act is killed_there, "only who is killed may have said nothing"
+    assert tally.told or act.__name__ != "gone"
 
 
 def test_the_judge_sees_what_is_lost_doubled_or_half(tmp_path: Path) -> None:

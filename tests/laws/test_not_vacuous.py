@@ -27,7 +27,7 @@ from polycontext.window.tokens.counting import TURN_OVERHEAD
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 
 Inputs = Mapping[str, Any]
-EXAMPLES = 100
+EXAMPLES = 50
 LAWS = {law.name: law for law in all_laws()}
 
 
@@ -118,6 +118,10 @@ SEEN: list[tuple[str, str, Callable[[Inputs], bool]]] = [
     ("chain_falls_strictly", "rungs", lambda given: len(given["ladder"].tokens) > 2),
     ("parallel_is_associative", "moves", lambda given: any(given["agent"].directions(position) for position in given["agent"].positions)),
     ("merging_keeps_every_turn", "two that say something", lambda given: len(given["window"]) > 0 < len(given["other_window"])),
+    ("merging_forks_is_associative", "forks that both say something", lambda given: len(given["fork"].log()) > len(given["session"].log()) < len(given["other_fork"].log())),
+    ("merging_forks_is_associative", "a merge that is made", lambda given: accepts(lambda: given["join"](given["fork"], given["other_fork"]))),
+    ("merging_forks_is_associative", "a call", lambda given: any(turn.tool_calls for turn in given["fork"].log())),
+    ("merging_forks_is_associative", "gists", lambda given: has_gist(given["fork"].window)),
     ("the_state_is_what_the_guards_say", "pressure", lambda given: ContextState.PRESSURED in states(given)),
     ("the_state_is_what_the_guards_say", "a compression", lambda given: ContextState.COMPRESSED in states(given)),
     ("a_refused_input_changes_nothing", "a refusal", refused),

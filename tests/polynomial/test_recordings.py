@@ -9,6 +9,7 @@ from attrs import evolve
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, project, replay
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
+from tests.house import IS_DEEP
 from tests.polynomial.conversations import (
     RECORDINGS,
     Engine,
@@ -26,7 +27,8 @@ pytestmark = needs_recordings
 
 COUNTER = Remembering(TiktokenCounter())
 OPENAI = get_format(Provider.OPENAI)
-budgets = pytest.mark.parametrize("budget", [2000, 4000, 8000])
+BUDGETS = (2000, 4000, 8000)
+budgets = pytest.mark.parametrize("budget", BUDGETS)
 recordings = pytest.mark.parametrize("name", RECORDINGS)
 
 
@@ -34,6 +36,11 @@ recordings = pytest.mark.parametrize("name", RECORDINGS)
 def conversations(name: str) -> list[list[Message]]:
     """Return all message lists of one recording."""
     return list(recorded(name))
+
+
+def share(name: str, budget: int) -> list[list[Message]]:
+    """Return the lists of one recording that are tried at `budget`: with the profile `deep` all, otherwise each at one of the budgets."""
+    return conversations(name) if IS_DEEP else conversations(name)[BUDGETS.index(budget) :: len(BUDGETS)]
 
 
 def turns_of(messages: list[Message]) -> list[Turn]:
@@ -83,7 +90,7 @@ def check_refusal(session: ContextSession, turn: Turn, error: ContextOverflowErr
 @recordings
 def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
     """By the table: nothing but typed refusals with right numbers, every view checked, all preserved turns at the end, journal included."""
-    for messages in conversations(name):
+    for messages in share(name, budget):
         session = ContextSession(budget, counter=COUNTER)
         drive(session, messages, budget)
         check_preserved(session, messages)
@@ -133,7 +140,7 @@ STAMP = Turn("user", "").timestamp.replace(year=2026)
 @recordings
 def test_every_recorded_conversation_is_projected(name: str, budget: int) -> None:
     """`project` of the whole list: valid, within budget, the system message and the task word for word, the input untouched."""
-    for messages in conversations(name):
+    for messages in share(name, budget):
         before = json.dumps(messages)
         try:
             projection = project(messages, budget, counter=COUNTER)

@@ -188,7 +188,7 @@ def test_a_summariser_reads_what_was_attached() -> None:
             return "talk"
 
     window = extended(opened(3_000), [*talk(2), attached(MODULE * 4), user("well?")])
-    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).endswith("\ntalk")
+    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).startswith("[Summary of earlier messages]\ntalk\n")
     assert [[turn.resource_id for turn in turns] for turns in asked] == [["t3", "t4", "t5"]]
 
 

@@ -69,6 +69,7 @@ def test_there_is_one_gist_at_a_time(summariser: Summariser, max_tokens: int) ->
     assert compressions >= 4
 
 
+@pytest.mark.no_cover
 def test_how_often_is_compressed_does_not_grow() -> None:
     """A compression serves as many turns late in a life as early, between pinned turns too."""
     at = [number for number, (window, _, _) in enumerate(lived(opened(3_000), busy(500), Head())) if window.turns_since_compression == 0]

@@ -104,17 +104,24 @@ def grown() -> ContextWindow:
 
 
 CHANGES = {
-    "a turn came": lambda w: w.append(user("more")),
     "a class was raised": lambda w: w.promote("t4", ResourceClass.PRESERVED),
     "it was cleared": lambda w: w.cleared(),
     "it was compressed": lambda w: HEAD.compress(w, 0.3).window,
+    "it was cut behind": lambda _: extended(opened(1_000), talk(4)),
+}
+
+GROWTHS = {
+    "a turn came": lambda w: w.append(user("more")),
+    "calls came": lambda w: extended(w, [calls("read"), result(0, words(9, 60)), *talk(40)]),
+    "a class was raised behind it": lambda w: w.append(user("more"), ResourceClass.REQUIRED).promote("t17", ResourceClass.PRESERVED),
     "it is an equal twin": lambda _: grown(),
+    "it was given other room": lambda w: w.with_room(1_200),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_a_stale_plan_is_refused_and_nothing_changes(change: object) -> None:
-    """A plan is only committed to the very window it was made for."""
+    """A plan is only committed to the window it was made for, or what that has grown to."""
     window = grown()
     fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
     changed: ContextWindow = change(window)  # type: ignore[operator]
@@ -124,6 +131,24 @@ def test_a_stale_plan_is_refused_and_nothing_changes(change: object) -> None:
     assert caught.value.found is changed
     assert (changed.all_turns(), list(changed.linearity.items()), changed.serial) == before
     assert HEAD.commit(window, fulfilment).reached
+
+
+@pytest.mark.parametrize("growth", GROWTHS.values(), ids=GROWTHS.keys())
+def test_a_plan_lands_on_what_its_window_has_grown_to(growth: object) -> None:
+    """What yields is what would have; what came stands behind it, untouched, and the report counts it apart."""
+    window = grown()
+    fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
+    later: ContextWindow = growth(window)  # type: ignore[operator]
+    came = later.all_turns()[len(window) :]
+    at_once, done = HEAD.commit(window, fulfilment), HEAD.commit(later, fulfilment)
+    said = [turn.content for turn in at_once.window.all_turns()]
+    assert [turn.content for turn in done.window.all_turns()[: len(said)]] == said
+    assert done.window.all_turns()[len(at_once.window) :] == came
+    tokens = sum(turn.tokens or 0 for turn in came)
+    assert (done.came, done.reached) == (tokens, at_once.reached)
+    assert (done.tokens_before, done.tokens_after) == (at_once.tokens_before + tokens, at_once.tokens_after + tokens)
+    # Ids of gists are given when they come, so that none is given twice.
+    assert done.kept == (*at_once.kept, *(turn.resource_id for turn in came))
 
 
 def test_the_focus_makes_no_plan_stale() -> None:

@@ -158,7 +158,7 @@ def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
 @contextmanager
 def unbound_code() -> Generator[None]:
     """Take the binding out of our code: thinking stands whatever becomes of its prefix."""
-    with patch("polycontext.pressure.view.unbound", lambda turn, _: turn):
+    with patch("polycontext.pressure.view.unbound", lambda turn, *_: turn):
         yield
 
 

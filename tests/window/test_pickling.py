@@ -66,6 +66,7 @@ def test_a_window_survives_and_its_copy_goes_its_own_way(way: Callable[[Any], An
     assert window.all_turns() == again.all_turns() == before
 
 
+@pytest.mark.no_cover
 def test_pickling_a_window_is_linear() -> None:
     """Ten times the turns are ten times the bytes, whatever was derived on the way."""
     sizes = [len(pickle.dumps(chat(turns))) for turns in (1_000, 10_000)]

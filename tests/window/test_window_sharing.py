@@ -159,3 +159,15 @@ def extended(window: ContextWindow, turns: list[Turn]) -> ContextWindow:
     for turn in turns:
         window = window.append(turn)
     return window
+
+
+def test_a_window_is_given_room_and_keeps_it_when_it_is_gone_back_to() -> None:
+    """Nothing in it is looked at again; what stands once more has the room of what stood last."""
+    window = window_of(USER, ASSISTANT)
+    roomy = window.with_room(2 * window.max_tokens)
+    assert roomy.has_contents_of(window)
+    assert (roomy.max_tokens, roomy.position, roomy.total_tokens) == (2 * window.max_tokens, window.position, window.total_tokens)
+    assert window.with_room(window.max_tokens) is window
+    assert not roomy.has_rules_of(window)
+    assert roomy.has_rules_of(window, any_size=True)
+    assert window.standing_again(roomy.append(USER)).max_tokens == roomy.max_tokens

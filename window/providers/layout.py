@@ -17,7 +17,7 @@ from typing import Any
 from attrs import Factory, define, frozen
 
 from polycontext.window.errors import InvalidTurnError
-from polycontext.window.part import Part, PartKind
+from polycontext.window.part import Part, PartKind, native_providers
 from polycontext.window.providers.blocks import compact
 from polycontext.window.providers.wire import Message, Provider
 from polycontext.window.turn import Role, ToolCall, Turn
@@ -102,9 +102,10 @@ class Collector:
 
 
 def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
-    """Yield what `turn` holds in the order in which `provider` wrote it; of other providers' parts the media that can go along come first.
+    """Iterate over what `turn` holds in the order in which `provider` wrote it; of other providers' parts the media that can go along come first.
 
-    Text that no part places comes behind those that are placed, then calls likewise: no word and no call is lost.
+    Text that no part places comes behind those that are placed, then calls likewise: no word and no call is lost. Where blocks of the
+    provider's own stand for the words, they are all.
     Law: what a `Collector` took in comes out as it came in.
 
     Raises:
@@ -113,6 +114,14 @@ def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     >>> [entry.kind.value for entry in laid_out(Provider.OPENAI, Turn("user", "hi"))]
     ['words']
     """
+    return _native_blocks(provider, turn) if is_native(provider, turn) else _laid_out(provider, turn)
+
+
+def _native_blocks(provider: Provider, turn: Turn) -> Iterator[Entry]:
+    return (Entry(PartKind.BLOCK, _loaded(part)) for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider)
+
+
+def _laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     said, calls, spoken = 0, set[int](), False
     for part in turn.parts:
         if part.provider != provider:
@@ -135,6 +144,11 @@ def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     for number in range(len(turn.tool_calls)):
         if number not in calls:
             yield Entry(PartKind.CALL, {}, call=number)
+
+
+def is_native(provider: Provider, turn: Turn) -> bool:
+    """Tell whether blocks of `provider`'s own stand for the words of `turn`."""
+    return bool(turn.parts) and provider in native_providers(turn.parts)
 
 
 _TAKE_MEDIA = {
@@ -171,7 +185,7 @@ def _loaded(part: Part) -> Message:
         data = json.loads(part.data)
     except (ValueError, RecursionError):
         data = None
-    is_block = part.kind is PartKind.BLOCK
+    is_block = part.kind in (PartKind.BLOCK, PartKind.NATIVE)
     if not isinstance(data, dict) or (is_block and not isinstance(data.get("type"), str)):
         what, legal = (
             ("block", "a JSON object with a type, as text") if is_block else ("object of further fields", "a JSON object, as text")

@@ -111,6 +111,11 @@ class Writer(Protocol):
     A `readable` one is for lists that are read again rather than sent: turns of one role are not joined, and the assistant may be first.
     """
 
+    @property
+    def size(self) -> int:
+        """Return how many blocks stand so far; a message or an item is one where the provider caches by these."""
+        ...
+
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
         ...

@@ -12,15 +12,15 @@ from enum import Enum
 from itertools import pairwise
 from math import log
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
 )
 """Scripts without white space between words (and Korean, whose particles stick to them): their terms are pairs of characters."""
 
 _LETTER = "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
-_TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{_UNSPACED}]{{1,40}}")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]")
+_TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{UNSPACED}]{{1,40}}")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
 _DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
 _FILE = re.compile(

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.window.part import Part, PartKind
+from polycontext.window.part import Part, PartKind, native_providers
 from polycontext.window.turn import Turn
 
 REQUEST_OVERHEAD = 3
@@ -127,8 +127,16 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
         tokens += _stand_in_tokens(counter, turn)
     if turn.parts:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
-        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in turn.parts)
+        beside = (part for part in turn.parts if part.kind is not PartKind.NATIVE)
+        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in beside)
+        tokens = max(tokens, *(_native_tokens(counter, turn, provider) for provider in native_providers(turn.parts)), 1)
     return max(1, tokens)
+
+
+def _native_tokens(counter: TokenCounter, turn: Turn, provider: str) -> int:
+    """Return what a turn costs with the provider that is sent blocks of its own instead of the words, each of which may be a message."""
+    blocks = [part for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider]
+    return sum(TURN_OVERHEAD + count_part(counter, part) for part in blocks)
 
 
 def count_introduced(counter: TokenCounter, texts: Iterable[str]) -> int:

@@ -32,9 +32,9 @@ def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
     >>> part_text(Part("openai", '{"content":[],"refusal":null}', PartKind.MESSAGE))
     ('{"refusal":null}', 0)
     """
-    if part.kind is not PartKind.BLOCK and part.data in _NOTHING:
+    is_block = part.kind in (PartKind.BLOCK, PartKind.NATIVE)
+    if not is_block and part.data in _NOTHING:
         return "", 0
-    is_block = part.kind is PartKind.BLOCK
     if is_block and not _MEDIA.search(part.data):
         return part.data, 0
     try:

@@ -13,18 +13,19 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.models.strict.anthropic_editing import Edits, edits_of, iterations
 from polycontext.nodes.models.strict.anthropic_events import error_event, message_events
 from polycontext.nodes.models.strict.anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
-from polycontext.nodes.models.strict.anthropic_tokens import BlockTokens, text_blocks
 from polycontext.nodes.models.strict.binding import Bound, Signer, canonical
 from polycontext.nodes.models.strict.faults import Break, Fault, Faults, broken
 from polycontext.nodes.models.strict.memory import Memory, digest
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
-from polycontext.nodes.models.strict.usage import Breakpoint, CacheUse, PrefixCache
+from polycontext.pressure.cache.prefix_cache import Breakpoint, CacheUse, PrefixCache
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic.order_rules import MOST_MEDIA, refuse_first
 from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_head, check_whole
+from polycontext.window.tokens.block_tokens import BlockTokens, text_blocks
 from polycontext.window.tokens.counting import TokenCounter
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
@@ -166,7 +167,11 @@ non-empty content except for the optional final assistant message (rule empty-me
         Raises:
             RequestRefusedError: what the vendor would refuse.
         """
-        return {"input_tokens": self._judged(request, _betas(headers, betas), counting=True).tokens}
+        tokens = self._judged(request, _betas(headers, betas), counting=True).tokens
+        if not request.get("context_management"):
+            return {"input_tokens": tokens}
+        saved = edits_of(request, tokens, self._tokens).saved
+        return {"input_tokens": tokens - saved, "context_management": {"original_input_tokens": tokens}}
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
@@ -176,10 +181,14 @@ non-empty content except for the optional final assistant message (rule empty-me
 
     def _answer(self, request: Request, betas: frozenset[str]) -> dict[str, Any]:
         judged = self._judged(request, betas)
+        edits = edits_of(request, judged.tokens, self._tokens)
+        summary: list[dict[str, Any]] = [self._summarised(request)] if edits.compacts else []
         if request.get("compaction") is not None:
             content, stop = self._compacted(request, judged), "compaction"
+        elif edits.pauses:
+            content, stop = summary, "compaction"
         else:
-            content, stop = self._said(self.reply(request), judged)
+            content, stop = self._said(self.reply(request), judged, summary)
         told = BINDING_BETA in betas
         dropped = (
             [{"type": "thinking_dropped", "path": p, "reason": r} for prefix in judged.prefixes for p, r in prefix.dropped] if told else []
@@ -192,7 +201,12 @@ non-empty content except for the optional final assistant message (rule empty-me
             "content": content,
             "stop_reason": stop,
             "stop_sequence": None,
-            "usage": self._usage(request, judged, content),
+            "usage": self._usage(request, judged, content, edits, summary),
+            **(
+                {"context_management": {"applied_edits": [dict(edit) for edit in edits.applied]}}
+                if request.get("context_management")
+                else {}
+            ),
             **({"input_transformations": dropped} if told else {}),
         }
 
@@ -211,7 +225,12 @@ non-empty content except for the optional final assistant message (rule empty-me
             raise RequestRefusedError(400, INVALID, error.wording or str(error), error.rule, error.index, error.legal) from error
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
-        tokens = sum(tokens for _, tokens in head.blocks) + sum(tokens for prefix in prefixes for _, tokens in prefix.blocks)
+        begins = max((place for place, prefix in enumerate(prefixes) if prefix.restarts is not None), default=0)
+        blocks = [
+            *prefixes[begins].blocks[prefixes[begins].restarts or 0 :],
+            *(each for prefix in prefixes[begins + 1 :] for each in prefix.blocks),
+        ]
+        tokens = sum(tokens for _, tokens in (*head.blocks, *blocks))
         if tokens > self.window and not counting:
             message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
             raise RequestRefusedError(400, INVALID, message, "overflow", None, f"at most {self.window} tokens")
@@ -248,10 +267,12 @@ non-empty content except for the optional final assistant message (rule empty-me
         blocks = tuple(zip(chain[1:], self._tokens.head(system, tools), strict=True))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in marks if isinstance(mark, Mapping)), size)
 
-    def _said(self, reply: Reply, judged: _Judged) -> tuple[list[dict[str, Any]], str]:
+    def _said(self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
         whole = reply if isinstance(reply, Mapping) else {"content": reply}
         content = text_blocks(whole.get("content"))
-        bound, frame, blocks = judged.bound, judged.head.frame, list[dict[str, Any]]()
+        bound, frame, blocks = judged.bound, judged.head.frame, [*summary]
+        for block in summary:
+            bound = Bound().behind("assistant", canonical(block))
         for number, given in enumerate(content):
             block = self._finished(dict(given), bound, frame, number)
             bound = bound.behind("assistant", canonical(block))
@@ -278,11 +299,23 @@ non-empty content except for the optional final assistant message (rule empty-me
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
         return [{"type": "compaction", "content": content, "encrypted_content": None, "signature": signature}]
 
-    def _usage(self, request: Request, judged: _Judged, content: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def _summarised(self, request: Request) -> dict[str, Any]:
+        """Return the block of a summary at a threshold: what stands before it is not shown to the model any more."""
+        return {"type": "compaction", "content": self.summary(request), "encrypted_content": None}
+
+    def _usage(
+        self, request: Request, judged: _Judged, content: Sequence[Mapping[str, Any]], edits: Edits, summary: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        if summary:
+            told, seen = sum(map(self._tokens.block, summary)), sum(tokens for _, tokens in judged.head.blocks)
+            said = sum(map(self._tokens.block, content)) - told
+            nothing = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+            passes = iterations(judged.tokens, told, seen + told, said)
+            return {"input_tokens": seen + told, "output_tokens": said, **nothing, "service_tier": "standard", "iterations": passes}
         use = self._cache_use(request, judged)
         created = {"ephemeral_5m_input_tokens": use.written.get(300.0, 0), "ephemeral_1h_input_tokens": use.written.get(3600.0, 0)}
         return {
-            "input_tokens": judged.tokens - use.read - use.all_written,
+            "input_tokens": max(0, judged.tokens - use.read - use.all_written - edits.saved),
             "cache_creation_input_tokens": use.all_written,
             "cache_read_input_tokens": use.read,
             "cache_creation": created,

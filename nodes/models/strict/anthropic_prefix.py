@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
-from polycontext.nodes.models.strict.anthropic_tokens import PER_MESSAGE, BlockTokens, text_blocks
 from polycontext.nodes.models.strict.binding import Bound, Signer, Verdict, canonical
 from polycontext.nodes.models.strict.memory import Memory, digest
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
@@ -18,6 +17,7 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.anthropic.order_rules import Progress
 from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, judged_one
 from polycontext.window.providers.blocks import copied_messages
+from polycontext.window.tokens.block_tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
 """Why a thinking block was dropped, in the vendor's words."""
@@ -65,6 +65,8 @@ class Prefix:
     dropped: tuple[tuple[str, str], ...] = ()
     """Of the last message: path and reason of each thinking block that is dropped."""
     size: int = 0
+    restarts: int | None = None
+    """Of the last message: the block from which on the model is shown anything, where a summary at a threshold is in it."""
 
 
 @frozen
@@ -106,7 +108,7 @@ class PrefixJudge:
         message = _read(raw, messages[index], index)
         progress = judged_one(message, before.progress, final=final)
         role = message["role"]
-        bound, cached = before.bound, before.cached
+        bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = list[tuple[bytes, int]](), list[tuple[int, float]](), list[tuple[str, str]]()
         for number, block in enumerate(text_blocks(message["content"])):
             content = canonical(block)
@@ -122,12 +124,14 @@ class PrefixJudge:
                     cached = digest(cached, content)
                     blocks.append((digest(frame.cached, cached), self.tokens.block(block)))
                     continue
+                case "compaction" if block.get("content") is not None:
+                    bound, restarts = Bound(), number
                 case _:
                     pass
             bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
             marks.extend((number, seconds) for seconds in _marked(block))
             blocks.append((digest(frame.cached, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
-        return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw))
+        return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw), restarts)
 
     def _dropped(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, latest: bool) -> str | None:  # noqa: FBT001
         signature, said = (block["signature"], block["thinking"]) if block["type"] == "thinking" else split_data(block["data"])

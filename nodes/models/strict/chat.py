@@ -10,7 +10,7 @@ from polycontext.nodes.models.strict.memory import Memory
 from polycontext.nodes.models.strict.openai import OpenAIOptions, pieces, refuse, running, unbroken, without
 from polycontext.nodes.models.strict.prefixes import MOST_PREFIXES, chain, json_bytes, longest
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
-from polycontext.nodes.models.strict.usage import CacheUse
+from polycontext.pressure.cache.prefix_cache import CacheUse
 from polycontext.window.providers.breach import Breach
 from polycontext.window.providers.chat.request_rules import request_breach
 from polycontext.window.providers.chat.rules import ChatJudge

@@ -41,6 +41,3 @@ class Memory(Generic[V]):
             self._kept[key] = value
             if len(self._kept) > self.most:
                 self._kept.popitem(last=False)
-
-    def __len__(self) -> int:
-        return len(self._kept)

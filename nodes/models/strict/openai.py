@@ -10,12 +10,12 @@ from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.models.strict.faults import Break, Fault, Faults
-from polycontext.nodes.models.strict.openai_tokens import SeenTokens
 from polycontext.nodes.models.strict.provider import Request
 from polycontext.nodes.models.strict.refusal import RequestRefusedError
-from polycontext.nodes.models.strict.usage import PrefixCache
+from polycontext.pressure.cache.prefix_cache import PrefixCache
 from polycontext.window.providers.breach import Breach
 from polycontext.window.tokens.counting import TokenCounter
+from polycontext.window.tokens.item_tokens import SeenTokens
 from polycontext.window.tokens.tiktoken_counter import default_counter
 
 PIECE = 24

@@ -13,7 +13,7 @@ from polycontext.nodes.models.strict.prefixes import MOST_PREFIXES, chain, json_
 from polycontext.nodes.models.strict.provider import Endpoint, Event, Headers, Request
 from polycontext.nodes.models.strict.responses_binding import Binding, Secrets, family_of, start_of
 from polycontext.nodes.models.strict.responses_stream import events
-from polycontext.nodes.models.strict.usage import CacheUse
+from polycontext.pressure.cache.prefix_cache import CacheUse
 from polycontext.window.providers.breach import Breach, Spot
 from polycontext.window.providers.responses.item_rules import ID_STARTS, item_breach, type_of
 from polycontext.window.providers.responses.request_rules import not_found, request_breach, unstored

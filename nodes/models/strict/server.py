@@ -92,7 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         provider, endpoint = server.endpoints.get(path, (server.providers.get(path), None))
         if provider is None:
-            self._send(404, {"error": {"type": "not_found_error", "message": f"no provider at {path}"}})
+            # What it came with is not read: the next request must not begin in the middle of it.
+            self._send(404, {"error": {"type": "not_found_error", "message": f"no provider at {path}"}}, {"connection": "close"})
             return
         try:
             self._answer(provider, endpoint, self._body())

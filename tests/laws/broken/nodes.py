@@ -43,21 +43,21 @@ def squeezed() -> ContextSession:
 class Orphaning(ContextSession):
     """Hand out calls without their results."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
 
 
 class Refusing(ContextSession):
     """Hand out nothing."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
 
 
 class Verbose(ContextSession):
     """Hand out more than there is room for."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         speech = {"role": "user", "content": "word " * 2_000}
         return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
 
@@ -65,7 +65,7 @@ class Verbose(ContextSession):
 class Terse(ContextSession):
     """Hand out less than the view."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
 
 
@@ -74,7 +74,7 @@ class Sharing(ContextSession):
 
     kept: Rendered | None = None
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         self.kept = self.kept or super().request(provider, allow_open=allow_open)
         return self.kept
 
@@ -97,7 +97,7 @@ breaks(
 class Flattening(ContextSession):
     """Hand out the view without its calls and results."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False) -> Rendered:
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
         plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
         return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
 

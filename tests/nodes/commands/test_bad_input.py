@@ -103,6 +103,11 @@ USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
         ("x", "--max-tokens", "-1"),
     ),
     "pills": (("--dance",), ("dance",)),
+    **{
+        f"session {name}": (("--dance",), (), ("--session", "s"), ("--store", "a.db", "--session", "s", "--timeout", "x"))
+        for name in ("new", "append", "show", "messages", "compress", "recall", "explain", "rewind", "fork", "list", "delete", "forget")
+    },
+    "session": (("--dance",), ("dance",)),
     "": (("--dance",), ("dance",)),
 }
 
@@ -140,10 +145,22 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
         taken.setdefault(name, set()).add(command)
         assert option.help
         assert not re.search(r"\b(atom|gist|ledger|yield|fidelity|budget)s?\b", option.help)
-    assert taken["--max-tokens"] == taken["--model"] == {"polycontext replay", "polycontext project", "polycontext pills resolve"}
+    windows = {
+        f"polycontext session {name}"
+        for name in ("new", "append", "show", "messages", "compress", "close-open-calls", "recall", "rewind", "forget")
+    }
+    assert (
+        taken["--max-tokens"]
+        == taken["--model"]
+        == {"polycontext replay", "polycontext project", "polycontext pills resolve", "polycontext serve"} | windows
+    )
     assert "--budget" not in taken
-    assert len(taken["--json"]) == 6
-    assert taken["--provider"] == {"polycontext replay", "polycontext project", "polycontext check", "polycontext pills resolve"}
+    kept = {command for command in taken["--store"] if command.startswith("polycontext session ")}
+    assert taken["--store"] - {"polycontext serve"} == taken["--timeout"] == kept == taken["--session"] | {"polycontext session list"}
+    # What a request holds is JSON anyhow, and what goes out as lines.
+    assert len(taken["--json"]) == 6 + len(kept) - 2
+    formats = {f"polycontext session {name}" for name in ("new", "append", "messages")}
+    assert taken["--provider"] == {"polycontext replay", "polycontext project", "polycontext check", "polycontext pills resolve"} | formats
 
 
 def test_the_help_speaks_no_inside_word(polycontext: Command) -> None:

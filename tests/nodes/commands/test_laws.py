@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polycontext.nodes import extras
+from polycontext.linearity import extras
 from polycontext.nodes.testing.law_runner import all_laws
 from tests.nodes.command import Command, Ran, spawn
 

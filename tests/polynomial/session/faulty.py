@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from attrs import evolve
 
-from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, InputKind
-from polycontext.polynomial import evolve as after_event
-from polycontext.polynomial.journal.events import TurnEvent, input_of
+from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, InputKind, replay
+from polycontext.polynomial.journal.conversation import standing
+from polycontext.polynomial.journal.events import InputEvent, TurnEvent, input_of
+from polycontext.polynomial.session.writer import goes_behind
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -144,7 +145,7 @@ class Living:
         )
         self.watched = watched
         self.session.accompany("notes", self.notes)
-        self.truth = Conversation(ContextWindow(budget, counter=WORDS))
+        self.truth = self.empty = Conversation(ContextWindow(budget, counter=WORDS))
 
     def known(self) -> tuple[object, ...]:
         """Return everything that a reader of the session sees, by value and on its own."""
@@ -154,17 +155,17 @@ class Living:
 
     def check_at(self, stored: Stored) -> None:
         """Expect the session, its live machine and its listener to be where a journal leads that is replayed strictly."""
-        for event in stored.events[self.truth.revision :]:
-            self.truth = after_event(self.truth, event)
-        self.truth = evolve(self.truth, companions=stored.companions)
+        # From the beginning where it goes back behind what is known.
+        known = self.empty if goes_behind(stored.events[self.truth.revision :], self.truth.revision) else self.truth
+        self.truth = evolve(replay(stored.events[known.revision :], known), companions=stored.companions)
         session = self.session
         assert _by_value(session.conversation) == _by_value(self.truth)
         assert session.conversation == self.truth
         assert session.events() == stored.events
-        assert session.log() == tuple(event.turn for event in stored.events if isinstance(event, TurnEvent))
+        assert session.log() == tuple(event.turn for _, event in standing(stored.events) if isinstance(event, TurnEvent))
         if self.watched:
             assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
-            assert self.listener.heard == [(input_of(event).kind, event.state) for event in stored.events]
+            assert self.listener.heard == [(input_of(event).kind, event.state) for event in stored.events if isinstance(event, InputEvent)]
 
 
 def _by_value(conversation: Conversation) -> tuple[object, ...]:

@@ -13,11 +13,12 @@ from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.window import ContextItem
+from tests.house import seeds
 from tests.polynomial.conversations import words
 from tests.polynomial.session.faulty import FAULTS, FaultyAsyncStore, FaultyStore, Living, seeded
 
 SEQUENCES, CHUNK, LENGTH = 2_000, 100, 10
-chunks = pytest.mark.parametrize("chunk", range(SEQUENCES // CHUNK))
+chunks = pytest.mark.parametrize("chunk", seeds(SEQUENCES // CHUNK, 2))
 
 
 @frozen
@@ -113,6 +114,22 @@ class Caller:
         """Raise a class, if it is higher."""
         return Call("promote", (self._some_id(), self.random.choice([*ResourceClass])), {"rationale": "it matters"})
 
+    def rewinding(self) -> Call:
+        """Go back to some revision, also one that was abandoned: now and then that undoes another."""
+        revision = self.living.session.revision
+        far = 0 if self.random.random() < 0.1 else revision - 4
+        return Call("rewind", (self.random.randrange(max(0, far), revision + 1),))
+
+    def editing(self) -> Call:
+        """Say something else in the place of a turn."""
+        mark, text = self._text()
+        known = [turn.resource_id for turn in self.living.session.log()[-4:]]
+        return Call("edit", (self.random.choice([*known, "unknown"]), text), {}, mark)
+
+    def regenerating(self) -> Call:
+        """Go back to what the user said last."""
+        return Call("regenerate")
+
     def saving(self) -> Call:
         """Save what the companion is now."""
         return Call("save")
@@ -127,6 +144,9 @@ _MAKERS: list[Callable[[Caller], Call]] = [
     *(2 * [Caller.calling, Caller.extending, Caller.sending, Caller.attaching, Caller.compressing, Caller.recalling, Caller.promoting]),
     Caller.answering_nobody,
     Caller.clearing,
+    Caller.rewinding,
+    Caller.editing,
+    Caller.regenerating,
     Caller.saving,
 ]
 
@@ -241,7 +261,7 @@ async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
     return was_running
 
 
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize("chunk", seeds(10, 2))
 def test_cancelling_at_any_await_changes_nothing(chunk: int) -> None:
     """A call that is cancelled at its first, second, ... await until it completes leaves everything by value as it was.
 

@@ -10,7 +10,7 @@ import pytest
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextPressureError, ContextSession, Event
-from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
@@ -226,3 +226,33 @@ def test_a_word_that_no_write_knows_is_refused() -> None:
     with pytest.raises(TypeError, match="key"):
         session.promote("t1", "PRESERVED", key="k")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     assert session.revision == 1
+
+
+class Least:
+    """Keep one session by the two methods that a session needs."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return what is kept behind `after`."""
+        return Stored(tuple(self.events[after:]))
+
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
+        """Keep events."""
+        self.events += events
+
+
+def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> None:
+    """Without a key it is written to; a key, listing and deleting are refused in words, and nothing has changed then."""
+    store: Any = Least()
+    with ContextSession.open(store, "s", max_tokens=1_000) as session:
+        session.add_user_turn("Sort the shed.")
+        with pytest.raises(InvalidOptionError, match="keeps no keys"):
+            session.clear(idempotency_key="k")
+        with pytest.raises(InvalidOptionError, match="keeps no keys"):
+            asyncio.run(session.aclear(idempotency_key="k"))
+        assert len(store.events) == session.revision == 1
+    for act in (lambda: ContextSession.list_sessions(store), lambda: ContextSession.delete(store, "s")):
+        with pytest.raises(InvalidOptionError, match="a store with `"):
+            act()

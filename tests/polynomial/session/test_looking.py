@@ -132,7 +132,7 @@ def test_search_finds_what_is_not_in_the_view() -> None:
     """The best turn comes first; its id brings it back."""
     told = session()
     found = told.search("Which wall got shade-37?")
-    assert found[0].text.startswith("Wall 1 got")
+    assert found[0].snippet.startswith("Wall 1 got")
     assert len(told.search("coats", limit=3)) == 3
     assert told.search("zebra") == told.search("") == ()
     roomy = ContextSession(100_000, counter=FAST)
@@ -148,7 +148,7 @@ def test_calls_are_searched_too() -> None:
     told.add_user_turn("Look.")
     told.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "src/paint.py"}')])
     told.add_tool_turn("red", tool_call_id="c1")
-    assert [turn.tool_calls[0].name for turn in told.search("src/paint.py")] == ["read_file"]
+    assert [found.snippet.split()[0] for found in told.search("src/paint.py")] == ["read_file"]
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])

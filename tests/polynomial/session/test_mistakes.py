@@ -13,7 +13,7 @@ from polycontext.linearity import DemotionError, InvalidDataError, InvalidOption
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, FixedThreshold
-from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, OrderError, Part, TiktokenCounter
+from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, OrderError, Part, PositionError, TiktokenCounter
 
 Mistake = Callable[[ContextSession], Any]
 
@@ -72,7 +72,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a rule, no list": (InvalidOptionError, "rules = 5.*keep_last", made(rules=5)),
     "a tool for a rule": (InvalidOptionError, r"rules\[0\]", made(rules=["read_file"])),
     "a negative cooldown": (InvalidOptionError, "cooldown", made(cooldown=-1)),
-    "auto as a text": (InvalidOptionError, "True or False", made(auto="yes")),
+    "auto as a text": (InvalidOptionError, "True, .background. or False", made(auto="yes")),
     "a message where a turn goes": (InvalidTurnError, "add_message", lambda s: s.add({"role": "user", "content": "x"})),  # type: ignore[arg-type]
     "nothing where a turn goes": (InvalidTurnError, "no Turn", lambda s: s.add(any_)),
     "a text where a turn goes": (InvalidTurnError, "add_user_turn", lambda s: s.add("hello")),  # type: ignore[arg-type]
@@ -86,6 +86,17 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "recalling a stranger": (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),
     "pinning a stranger": (UnknownResourceError, "t99", lambda s: s.pin("t99")),
     "explaining a stranger": (UnknownResourceError, "t99", lambda s: s.explain("t99")),
+    "a question that is a number": (InvalidOptionError, "query = 5", lambda s: s.compress(query=5)),  # type: ignore[arg-type]
+    "promoting None": (InvalidOptionError, "resource_id = None", lambda s: s.promote(any_, "preserved")),
+    "promoting a list": (InvalidOptionError, "resource_id", lambda s: s.promote(["t2"], "preserved")),  # type: ignore[arg-type]
+    "a reason that is a number": (InvalidOptionError, "rationale = 5", lambda s: s.promote("t2", "preserved", rationale=5)),  # type: ignore[arg-type]
+    "pinning None": (InvalidOptionError, "resource_id", lambda s: s.pin(any_)),
+    "a revision as a text": (InvalidOptionError, "session.revision", lambda s: s.clear(expected_revision="1")),  # type: ignore[arg-type]
+    "seeking nothing": (PositionError, "None is outside", lambda s: s.window.seek(any_)),
+    "seeking True": (PositionError, "True is outside", lambda s: s.window.seek(True)),
+    "a prompt of a number": (InvalidOptionError, "eigenvectors = 7", lambda s: s.build_prompt(eigenvectors=7)),  # type: ignore[arg-type]
+    "a prompt of no list": (InvalidOptionError, "constraints = None", lambda s: s.build_prompt(constraints=any_)),
+    "a session that no file can name": (InvalidOptionError, "UTF-8", made(session_id="\ud800")),
     "promoting to nothing": (UnknownNameError, "resource class", lambda s: s.promote("t2", "IMPORTANT")),
     "promoting downward": (DemotionError, "cannot", lambda s: s.promote("t1", "droppable")),
     "compressing to a text": (InvalidOptionError, "target", lambda s: s.compress("0.5")),  # type: ignore[arg-type]

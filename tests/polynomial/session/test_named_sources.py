@@ -77,6 +77,7 @@ def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
     assert again.window.all_turns()[1].sources == session.window.all_turns()[1].sources
 
 
+@pytest.mark.no_cover
 def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
     """After 1,500 turns a gist that stands for a thousand is told in as few ranges as after 150, and no id is written."""
     told = [json.dumps(sources) for sources in written(grown(1_500))]

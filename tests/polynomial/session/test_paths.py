@@ -29,7 +29,7 @@ from polycontext.nodes import PromptBuilder
 from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
-from polycontext.polynomial.session import invoking
+from polycontext.polynomial.session import invoking, options
 from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
@@ -603,5 +603,6 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
 def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> None:
     """An argument that is added to a path is checked here or, by name, known to be checked by the session."""
     elsewhere = {"target", "resource_class", "values"}
+    of_methods = {"content", "change", "name", "session_id"}
     named = {name for path in PATHS for name in path.signature.parameters}
-    assert named - elsewhere == set(invoking._FITS)
+    assert named - elsewhere == set(options._FITS) - of_methods

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -109,5 +110,5 @@ class SessionAgainstReplay(RuleBasedStateMachine):
             assert [turn.text for turn in self.session.log()] == self.accepted
 
 
-TestSessionAgainstReplay = SessionAgainstReplay.TestCase
+TestSessionAgainstReplay = pytest.mark.no_cover(SessionAgainstReplay.TestCase)
 TestSessionAgainstReplay.settings = settings(max_examples=settings().max_examples, stateful_step_count=30)

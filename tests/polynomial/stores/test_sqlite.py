@@ -16,7 +16,7 @@ from time import monotonic
 import pytest
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing.store_contract import lived_events
+from polycontext.nodes.testing.store_lives import lived_events
 from polycontext.polynomial import ContextSession, stores
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
@@ -399,7 +399,7 @@ def test_every_kind_of_event_is_one_row(path: Path) -> None:
     """What is written in one process is read in the next, whatever kind of event it is."""
     events = lived_events()
     kinds = {type(event).__name__ for event in events}
-    assert kinds == {"TurnEvent", "CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent"}
+    assert kinds == {"TurnEvent", "CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent", "RewindEvent", "EraseEvent", "PatchEvent"}
 
 
 # --- where a store is -----------------------------------------------------------------------

@@ -61,6 +61,7 @@ def test_what_is_left_of_a_long_value_is_traced_to_its_call(separators: tuple[st
     assert lines or room < 40
 
 
+@pytest.mark.no_cover
 def test_a_long_text_without_pairs_to_shorten_is_read_in_linear_time() -> None:
     """A megabyte of short pairs, of brackets and of nested lists: what stands before a pair is not copied for it."""
     began = time.process_time()

@@ -6,7 +6,6 @@ tests are skipped.
 
 import copy
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -20,12 +19,11 @@ from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.opening import OPENING
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
-from tests.house import DATA
+from tests.house import DATA, IS_DEEP
 from tests.window.providers.wire_conversations import digested, named, words
 
 KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC, "openai_responses": Provider.RESPONSES}
 CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
-IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 EVERY, ONE_OF = (1, 1) if IS_DEEP else (101, 8)
 """Of how many turns one is judged from nothing, and of how many recordings one is switched along; all of them take minutes."""
 

@@ -31,6 +31,14 @@ LEAST_BUDGET = 1024
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPACTION_BETA = "compact-2026-09-04"
+EDITING_BETA = "context-management-2025-06-27"
+THRESHOLD_BETA = "compact-2026-01-12"
+
+EDITS = {"clear_tool_uses_20250919": EDITING_BETA, "clear_thinking_20251015": EDITING_BETA, "compact_20260112": THRESHOLD_BETA}
+"""What the provider may do by itself to what it is sent, and the header that each asks for."""
+
+LEAST_TRIGGER = 50_000
+"""Input tokens from which on a conversation may be summarised while it is answered."""
 
 REQUEST_FIELDS = frozenset(
     {
@@ -156,6 +164,7 @@ def check_head(request: object, *, betas: Collection[str] = (), counting: bool =
     _check_tools(request.get("tools"), request.get("tool_choice"))
     _check_thinking(request, betas)
     _check_compaction(request, betas)
+    _check_edits(request.get("context_management"), betas)
     return request
 
 
@@ -348,6 +357,29 @@ def _check_compaction(request: Mapping[str, Any], betas: Collection[str]) -> Non
     if request.get("context_management") is not None:
         says = "`compaction` cannot be combined with `context_management`"
         raise at.refuse("bad-field", "stands beside context_management", "one of both", says)
+
+
+def _check_edits(management: object, betas: Collection[str]) -> None:
+    if management is None:
+        return
+    at = At("context_management")
+    edits = management.get("edits", []) if isinstance(management, Mapping) else None
+    if not isinstance(edits, list):
+        raise at.refuse("bad-edit", f"is {shown(management)}", '{"edits": [...]}', "Input should be a valid dictionary")
+    for number, edit in enumerate(edits):
+        spot = at.into("edits", number)
+        kind = edit.get("type") if isinstance(edit, Mapping) else None
+        if kind not in EDITS:
+            says = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {', '.join(map(repr, EDITS))}"
+            raise spot.refuse("bad-edit", f"is {shown(edit)}", ", ".join(EDITS), says)
+        if EDITS[kind] not in betas:
+            raise spot.refuse("edit-beta", "is set without its header", f"the header anthropic-beta: {EDITS[kind]}", EXTRA)
+        trigger = edit.get("trigger") or {}
+        least = LEAST_TRIGGER if kind == "compact_20260112" else 0
+        value = trigger.get("value", least) if isinstance(trigger, Mapping) else None
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            says = f"Input should be greater than or equal to {least}"
+            raise spot.into("trigger", "value").refuse("bad-edit", f"is {shown(value)}", f"at least {least}", says)
 
 
 def _head_marks(body: Mapping[str, Any]) -> list[tuple[str, At]]:

@@ -13,9 +13,10 @@ from attrs import Factory, define, evolve
 
 from polycontext.window.part import PartKind
 from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, THRESHOLD_BETA
 from polycontext.window.providers.anthropic.rules import MAX_NAME
 from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
-from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
+from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
 from polycontext.window.providers.spelling import aliases
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, Turn
@@ -29,6 +30,9 @@ SYSTEM_FOLLOWS = "[a system message follows]"
 SYSTEM_READ = "[the system message was read]"
 """What the assistant says where the user speaks behind the system, which the provider refuses."""
 
+COMPACTION = "compaction"
+"""The type of the block that stands for all messages before it, in the assistant's role; nobody speaks before it."""
+
 _NATURAL = object()
 _FIELDS = ("role", "content")
 _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
@@ -38,7 +42,7 @@ _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant",
 class Written:
     """Hold one message in the making: its blocks, in which form it came, and whether it begins anew beside one of its role.
 
-    `further` are fields of the message itself.
+    `further` are fields of the message itself; to one that stands `alone` nothing is joined.
 
     `empty` is the form of an empty final message, which is written only if nothing comes behind it.
     """
@@ -49,11 +53,12 @@ class Written:
     anew: bool = False
     empty: object = None
     further: Message = Factory(dict)
+    alone: bool = False
 
     def joins(self, last: "Written") -> bool:
         """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
         apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
-        return self.role == last.role and not self.anew and not apart and not self.further and not last.further
+        return self.role == last.role and not self.anew and not last.alone and not apart and not self.further and not last.further
 
     def message(self, *, final: bool) -> Message:
         """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
@@ -76,19 +81,24 @@ class Writer:
     _ids: dict[str, str] = Factory(dict)
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
+    size: int = 0
+    _betas: dict[str, None] = Factory(dict)
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
         entries = list(laid_out(Provider.ANTHROPIC, turn))
+        self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
             self._ids = aliases(call.id for call in turn.tool_calls)
         for written in _tool_message(turn, entries, self._ids) if turn.role is Role.TOOL else _messages(turn, entries, self._ids):
             last = self._written[-1] if self._written else None
+            self.size += len(written.blocks)
             if last is not None and written.joins(last) and (not self.readable or last.blocks[-1]["type"] == "tool_result"):
                 last.blocks.extend(written.blocks)
                 last.empty = None
             else:
                 between = _between(last, written, is_head=not self._has_begun)
+                self.size += sum(len(each.blocks) for each in between)
                 self._introduced += (block["text"] for each in between for block in each.blocks)
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
@@ -100,7 +110,15 @@ class Writer:
         rendered = hoisted(messages)
         whole = rendered if self.readable else with_user_first(rendered)
         first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
-        return evolve(whole, introduced=(*first, *self._introduced))
+        options = {"betas": [*self._betas]} if self._betas else {}
+        return evolve(whole, introduced=(*first, *self._introduced), options=options)
+
+
+def _beta_of(entry: Entry) -> str | None:
+    """Return the header that a summary of the provider's needs: one on demand is signed, one at a threshold is not."""
+    if entry.kind is not PartKind.BLOCK or entry.data["type"] != COMPACTION:
+        return None
+    return COMPACTION_BETA if entry.data.get("signature") else THRESHOLD_BETA
 
 
 def hoisted(messages: Sequence[Message]) -> Rendered:
@@ -132,7 +150,7 @@ def with_user_first(rendered: Rendered) -> Rendered:
     """Return `rendered` with a user message before an assistant message that would be the first."""
     roles = (message["role"] for message in rendered.messages)
     first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
-    if first is None or first[1] == "user":
+    if first is None or first[1] == "user" or any(block["type"] == COMPACTION for block in _blocks(rendered.messages[first[0]])[:1]):
         return rendered
     opening: Message = {"role": "user", "content": [{"type": "text", "text": ASSISTANT_FIRST}]}
     index = first[0]
@@ -156,6 +174,8 @@ def is_plain(block: Message) -> bool:
 
 def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     """Return the messages of a turn that is no result, none of them empty; there is one at least, but for a system turn."""
+    if is_native(Provider.ANTHROPIC, turn):
+        return [Written("assistant", [entry.data for entry in entries], anew=True, alone=True)]
     role, names = _ROLES[turn.role], aliases((call.name for call in turn.tool_calls), MAX_NAME)
     messages = [Written(role)]
     for entry in entries:

@@ -32,6 +32,11 @@ class Writer:
     _messages: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
 
+    @property
+    def size(self) -> int:
+        """Return how many stand so far."""
+        return len(self._messages)
+
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
         # Nearly every turn holds words and nothing else: a tenth of the price.

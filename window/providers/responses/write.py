@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from polycontext.window.part import PartKind
 from polycontext.window.providers.blocks import loaded_object, stand_in
-from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
+from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
 from polycontext.window.providers.spelling import aliases
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, ToolCall, Turn
@@ -76,6 +76,11 @@ class Writer:
     _ids: dict[str, str] = Factory(dict)
     _kinds: dict[str, str] = Factory(dict)
 
+    @property
+    def size(self) -> int:
+        """Return how many stand so far."""
+        return len(self._items)
+
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
         entries = list(laid_out(Provider.RESPONSES, turn))
@@ -85,6 +90,9 @@ class Writer:
             self._kinds = {call.id: str(further[number].get("type", "function_call")) for number, call in enumerate(turn.tool_calls)}
         if turn.role is Role.TOOL:
             self._items.append(_output(turn, entries, self._ids, self._kinds.get(turn.tool_call_id or "", "function_call")))
+        elif is_native(Provider.RESPONSES, turn):
+            # What stands before a compaction is not shown to the model: what the system says comes behind it.
+            self._items = [*(entry.data for entry in entries), *self._items]
         else:
             self._items += _items(turn, entries, self._ids)
 

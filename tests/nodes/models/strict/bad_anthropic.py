@@ -467,6 +467,31 @@ BAD: tuple[Bad, ...] = (
         seen=False,
         fields={"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
     ),
+    # Edits of the provider's own.
+    Bad(
+        "an edit without its header",
+        "edit-beta",
+        None,
+        "Extra inputs are not permitted",
+        seen=False,
+        fields={"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}},
+    ),
+    Bad(
+        "an edit that nobody knows",
+        "bad-edit",
+        None,
+        "context_management.edits.0: Input tag 'forget' found using 'type' does not match any of the expected tags",
+        seen=False,
+        fields={"context_management": {"edits": [{"type": "forget"}]}},
+    ),
+    Bad(
+        "edits that are no list",
+        "bad-edit",
+        None,
+        "context_management: Input should be a valid dictionary",
+        seen=False,
+        fields={"context_management": {"edits": "clear_tool_uses_20250919"}},
+    ),
     # Tools.
     Bad("two tools of one name", "duplicate-tool", None, "tools: Tool names must be unique.", fields={"tools": [TOOL, TOOL]}),
     Bad(

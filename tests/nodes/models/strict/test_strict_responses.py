@@ -252,6 +252,20 @@ def test_stored_responses_go_on() -> None:
         ask(provider, output, conversation="conv_1")
 
 
+def test_the_oldest_stored_response_is_forgotten_first() -> None:
+    """Where there are more than are kept."""
+    provider = strict(stored=2)
+    request = {"model": MODEL, "input": "Fix it."}
+    first, second, third = (provider.create(request)["id"] for _ in range(3))
+    goes_on = {"model": MODEL, "input": [{"role": "user", "content": "Go on."}]}
+    with pytest.raises(RequestRefusedError, match=f"Previous response with id '{first}' not found"):
+        provider.create(goes_on | {"previous_response_id": first})
+    output = [{"type": "function_call_output", "call_id": "call_other", "output": "a"}]
+    for known in (second, third):
+        with pytest.raises(RequestRefusedError, match="No tool call found"):
+            ask(provider, output, previous_response_id=known)
+
+
 def test_cache() -> None:
     """From 1,024 tokens on what was sent before is read from the cache, in steps of 128, until it expires."""
     now = [0.0]
@@ -303,6 +317,24 @@ def test_events() -> None:
     words = [event.data["delta"] for event in events if event.name == "response.output_text.delta"]
     assert "".join(words) == "A text of some length."
     assert len(words) == 1 + (len("A text of some length.") > 24)
+
+
+def test_events_of_further_items() -> None:
+    """The input of a custom tool comes in pieces; an item that a hosted tool made comes whole."""
+    said: Items = [
+        {"type": "custom_tool_call", "name": "sh", "input": "ls -l /shelves/one /shelves/two"},
+        {"type": "web_search_call", "status": "completed"},
+    ]
+    events = list(StrictResponses(lambda _: said).stream({"model": MODEL, "input": "hi"}))
+    names = [event.name for event in events]
+    custom, hosted = (position for position, name in enumerate(names) if name == "response.output_item.added")
+    ended = names.index("response.output_item.done")
+    deltas = [event.data["delta"] for event in events[custom + 1 : ended - 1]]
+    assert events[custom].data["item"]["input"] == ""
+    assert ("".join(deltas), len(deltas) > 1) == ("ls -l /shelves/one /shelves/two", True)
+    done = events[ended - 1].data
+    assert (done["type"], done["input"]) == ("response.custom_tool_call_input.done", "ls -l /shelves/one /shelves/two")
+    assert names[hosted:] == ["response.output_item.added", "response.output_item.done", "response.completed"]
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,0 +1,162 @@
+"""How other libraries keep a list of messages within a window, one small adapter each; those that are not installed are named, not measured.
+
+Each compacts when .95 of the window is full, down to half, counts as we do, and gets its summaries from a model that answers at once with as
+many tokens as a gist may have.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any, Protocol
+from warnings import catch_warnings, simplefilter
+
+from attrs import define, field
+
+from benchmarks.conversation import RememberingCounter
+from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
+from polycontext.window.tokens.item_tokens import SeenTokens
+
+Message = dict[str, Any]
+
+_SUMMARY = "The desk is looking into the open cases. " * 40
+_COUNTING = SeenTokens(RememberingCounter())
+
+
+class Trimmer(Protocol):
+    """Stand for whatever keeps a growing list within a window."""
+
+    def add(self, message: Message) -> None:
+        """Take one message in."""
+        ...
+
+    def messages(self) -> list[Message]:
+        """Return what is sent."""
+        ...
+
+
+def tokens_of(message: Message) -> int:
+    """Return what a message costs."""
+    return _COUNTING.of(message) + TURN_OVERHEAD
+
+
+@define
+class Sliding:
+    """Drop the oldest messages when the window is full, down to the low mark, calls with their results."""
+
+    max_tokens: int
+    high: float
+    low: float
+    _held: list[Message] = field(factory=list)
+    _tokens: int = REQUEST_OVERHEAD
+
+    def add(self, message: Message) -> None:
+        """Take one message in."""
+        self._held.append(message)
+        self._tokens += tokens_of(message)
+
+    def messages(self) -> list[Message]:
+        """Return what is sent."""
+        if self._tokens > self.high * self.max_tokens:
+            while self._tokens > self.low * self.max_tokens or self._held[0]["role"] != "user":
+                self._tokens -= tokens_of(self._held.pop(0))
+        return list(self._held)
+
+
+@define
+class Langchain:
+    """`SummarizationMiddleware`, asked before each request as an agent of langchain asks it."""
+
+    max_tokens: int
+    high: float
+    low: float
+    _held: list[Any] = field(factory=list)
+    _middleware: Any = field(init=False)
+    _lib: Any = field(init=False, factory=lambda: import_module("langchain_core.messages"))
+
+    def __attrs_post_init__(self) -> None:
+        model = import_module("langchain_core.language_models.fake_chat_models").FakeListChatModel(responses=[_SUMMARY])
+        keep = int(self.low * self.max_tokens) - RememberingCounter().count(_SUMMARY)
+        self._middleware = import_module("langchain.agents.middleware").SummarizationMiddleware(
+            model, trigger=("tokens", int(self.high * self.max_tokens)), keep=("tokens", keep), token_counter=self._count
+        )
+
+    def add(self, message: Message) -> None:
+        """Take one message in."""
+        self._held += self._lib.convert_to_messages([message])
+
+    def messages(self) -> list[Message]:
+        """Return what is sent."""
+        update = self._middleware.before_model({"messages": self._held}, SimpleNamespace())
+        if update is not None:
+            self._held = list(update["messages"][1:])
+        return list(self._lib.convert_to_openai_messages(self._held))
+
+    def _count(self, messages: Any) -> int:
+        return REQUEST_OVERHEAD + sum(map(tokens_of, self._lib.convert_to_openai_messages(list(messages))))
+
+
+@define
+class Haystack:
+    """`CompactionHook` with a `SlidingWindowCompactor`, asked before each request as an agent of haystack asks it."""
+
+    max_tokens: int
+    high: float
+    low: float
+    _held: list[Any] = field(factory=list)
+    _hook: Any = field(init=False)
+    _message: Any = field(init=False, factory=lambda: import_module("haystack.dataclasses").ChatMessage)
+
+    def __attrs_post_init__(self) -> None:
+        lib = import_module("haystack.hooks.compaction")
+        with catch_warnings():
+            simplefilter("ignore")  # that it is experimental
+            self._hook = lib.CompactionHook(
+                lib.SlidingWindowCompactor(),
+                context_window=self.max_tokens,
+                compact_at=self.high,
+                compact_to=self.low,
+                token_counter=SimpleNamespace(count=self._count),
+            )
+
+    def add(self, message: Message) -> None:
+        """Take one message in."""
+        self._held.append(self._message.from_openai_dict_format(message))
+
+    def messages(self) -> list[Message]:
+        """Return what is sent."""
+        state = _State({"messages": self._held, "context_tokens": 0})
+        self._hook.run(state)
+        self._held = list(state.data["messages"])
+        return self._plain(self._held)
+
+    def _plain(self, messages: Any) -> list[Message]:
+        return [message.to_openai_dict_format() for message in messages]
+
+    def _count(self, messages: Any, tools: object = None) -> int:
+        return sum(map(tokens_of, self._plain(messages)))
+
+
+@define
+class _State:
+    """Stand for the state of an agent of haystack, of which its hook reads and writes the messages."""
+
+    data: dict[str, Any]
+
+    def set(self, key: str, value: Any, **_: Any) -> None:
+        """Put a value in the place of another."""
+        self.data[key] = value
+
+
+PEERS: Mapping[str, Callable[[int, float, float], Trimmer]] = {
+    "a sliding window": Sliding,
+    "langchain's SummarizationMiddleware": Langchain,
+    "haystack's SlidingWindowCompactor": Haystack,
+}
+
+_NEEDS = {"langchain's SummarizationMiddleware": "langchain", "haystack's SlidingWindowCompactor": "haystack"}
+
+
+def is_installed(name: str) -> bool:
+    """Tell whether a peer can be measured here."""
+    return name not in _NEEDS or find_spec(_NEEDS[name]) is not None

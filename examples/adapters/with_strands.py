@@ -1,0 +1,52 @@
+"""An agent of strands-agents whose conversation outgrows its window; the agent keeps all of it.
+
+Prints::
+
+    80 messages of the agent, at most 47 in a request
+    the last request begins: user: 0: what is on this shelf? Never open a jar.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from strands import Agent
+from strands.models import Model
+
+from polycontext.nodes.adapters.strands import ContextConversationManager
+
+requests: list[Any] = []
+
+
+class ScriptedModel(Model):
+    """Stand in for a model, and remember what it was sent."""
+
+    def update_config(self, **model_config: Any) -> None:
+        """Take nothing."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Have nothing."""
+        return {}
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        """Have none."""
+        raise NotImplementedError
+
+    async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """Answer the same each time."""
+        requests.append(messages)
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockDelta": {"delta": {"text": "Plums, and behind them pears."}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+manager = ContextConversationManager(2000)  # or the name of a model
+agent = Agent(
+    ScriptedModel(), system_prompt="You keep a cellar.", conversation_manager=manager, callback_handler=None
+)  # the one changed line
+for shelf in range(40):
+    agent(f"{shelf}: what is on this shelf? " + ("Look closely. " * 12 if shelf else "Never open a jar."))
+
+print(f"{len(agent.messages)} messages of the agent, at most {max(map(len, requests))} in a request")
+first = requests[-1][0]
+print(f"the last request begins: {first['role']}: {first['content'][0]['text']}")

@@ -1,0 +1,165 @@
+"""Thoughts, media, calls and tools, which frameworks have as objects of their own, as polycontext has them."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from polycontext.window import Part, PartKind, ToolCall, Turn
+from polycontext.window.providers.blocks import loaded_object
+
+
+def thought(text: str, signature: str | None = None, provider: str | None = None) -> Part:
+    """Return what was thought, bound to what stood before it: of OpenAI's models as their reasoning item, of all others as a thinking block.
+
+    >>> thought("Plums first.", "c2ln").provider, thought("", "ZW5j", "openai").provider
+    ('anthropic', 'openai-responses')
+    """
+    if "openai" in (provider or ""):
+        summary = [{"type": "summary_text", "text": text}] if text else []
+        return Part("openai-responses", json.dumps({"type": "reasoning", "summary": summary, "encrypted_content": signature}))
+    return Part("anthropic", json.dumps({"type": "thinking", "thinking": text, "signature": signature or ""}))
+
+
+def picture(url: str) -> Part:
+    """Return a picture at an address, or of a ``data:`` URL."""
+    return Part("openai", json.dumps({"type": "image_url", "image_url": {"url": url}}))
+
+
+def pictures(turn: Turn) -> Iterator[str]:
+    """Yield the addresses of the pictures that a turn still has.
+
+    >>> [*pictures(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),)))]
+    ['https://example.org/plum.png']
+    """
+    for part in turn.parts:
+        if part.type == "image_url":
+            yield json.loads(part.data)["image_url"]["url"]
+
+
+def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> Part:
+    """Return what only a framework knows, as JSON data: it stays with its turn and counts as it stands.
+
+    `medium` names the field that holds a picture, a recording or a document, by its `mime_type` and its `data` in base64.
+
+    >>> picture = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
+    >>> turn = Turn("user", "So?", parts=(block("google-adk", picture, "inline_data"), block("google-adk", {"executable_code": "1"})))
+    >>> [part.is_medium for part in turn.parts], [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}]
+    ([True, False], True)
+    """
+    if medium is None:
+        return Part(framework, json.dumps({"type": next(iter(own), "block"), "own": own}, default=str))
+    # Pages are what costs most: what is seen moving is no document.
+    kinds = {"image": "image", "audio": "audio", "video": "audio"}
+    kind = kinds.get((own[medium].get("mime_type") or "").partition("/")[0], "document")
+    beside = {name: value for name, value in own.items() if name != medium}
+    return Part(framework, json.dumps({"type": kind, "source": own[medium], "medium": medium, "own": beside}))
+
+
+def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
+    """Yield what `block` was given, of what a turn still has."""
+    for part in turn.parts:
+        if part.provider == framework and part.kind is PartKind.BLOCK:
+            data = json.loads(part.data)
+            yield data["own"] | ({data["medium"]: data["source"]} if "medium" in data else {})
+
+
+def arguments(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a call, where a framework has them as an object.
+
+    >>> arguments(ToolCall("c1", "look", '{"at": "1"}')), arguments(ToolCall("c1", "look", "Paris"))
+    ({'at': '1'}, {'raw_arguments': 'Paris'})
+    """
+    loaded = loaded_object(call.arguments)
+    return {"raw_arguments": call.arguments} if loaded is None else loaded
+
+
+def tool(name: str, description: str | None, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the definition of a tool, to be counted; `parameters` is its JSON Schema."""
+    return {"type": "function", "function": {"name": name, "description": description or "", "parameters": parameters or {}}}
+
+
+def sent_tokens(counts: Mapping[str, Any] | None) -> dict[str, int]:
+    """Return what a request counted, of the counts that a framework has made its own names for.
+
+    Where they tell no total, as those of Anthropic, cached tokens are not among those of the input.
+
+    >>> sent_tokens({"input_token_count": 10, "cache_read_input_token_count": 900})
+    {'input_tokens': 910}
+    >>> sent_tokens({"input_token_count": 910, "cache_read_input_token_count": 900, "total_token_count": 930})
+    {'input_tokens': 910}
+    """
+    told = counts or {}
+    names = ["input_token_count"] if "total_token_count" in told else [name for name in told if name.endswith("input_token_count")]
+    return {"input_tokens": sum(told.get(name) or 0 for name in names)}
+
+
+_SAID = {"text", "tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta", "invalid_tool_call"}
+"""Types of blocks that are words, or calls that their message tells of anyway."""
+
+
+def block_parts(content: object) -> Iterator[Part]:
+    """Yield the parts of a message's content, of whichever vendor's form: what is neither words nor calls.
+
+    Pictures, files and recordings are counted as such, thoughts are bound, the rest stands as it is.
+
+    >>> plum = {"type": "image", "source": {"type": "url", "url": "https://example.org/plum.png"}}
+    >>> [part.type for part in block_parts([{"type": "text", "text": "Which?"}, plum])]
+    ['image_url']
+    """
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping) and block.get("type") not in _SAID:
+            yield _part(block)
+
+
+def _part(block: Mapping[str, Any]) -> Part:
+    kind, inner = block.get("type"), block.get("source")
+    source: Mapping[str, Any] = inner if isinstance(inner, Mapping) else block
+    url, data = source.get("image_url") or source.get("url"), source.get("base64") or source.get("data")
+    media = str(source.get("mime_type") or source.get("media_type") or "image/png")
+    if kind in {"image", "image_url", "input_image"} and (url or data):
+        return picture(str(url.get("url")) if isinstance(url, Mapping) else url or f"data:{media};base64,{data}")
+    if source is block and data and kind == "file":
+        block = {"type": "file", "file": {"file_data": f"data:{media};base64,{data}"}}
+    if source is block and data and kind == "audio":
+        block = {"type": "input_audio", "input_audio": {"data": data, "format": media.rpartition("/")[2]}}
+    if kind == "reasoning" and "reasoning" in block:
+        return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
+    # Where it stood in a stream is no part of what was said.
+    kept = {name: value for name, value in block.items() if name != "index"}
+    return Part("openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str))
+
+
+def content_of(turn: Turn) -> str | list[dict[str, Any]]:
+    """Return a turn as the content of a message: its words, or blocks where it has parts.
+
+    >>> content_of(Turn("user", "Which?")), len(content_of(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),))))
+    ('Which?', 2)
+    """
+    blocks = [json.loads(part.data) for part in turn.parts if part.type]
+    return [*blocks, *([{"type": "text", "text": turn.text}] if turn.text else [])] if blocks else turn.text
+
+
+def arguments_text(given: Any) -> str:
+    """Return a call's arguments as JSON text, whether they were read already or not.
+
+    >>> arguments_text({"at": "Böden"}), arguments_text("{oops")
+    ('{"at": "Böden"}', '{oops')
+    """
+    return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False, default=str)
+
+
+def told_apart() -> Callable[[str], str]:
+    """Return what makes an id that comes again another one: where a framework knows calls by their tool alone, their order tells them apart.
+
+    >>> apart = told_apart()
+    >>> apart("look"), apart("look"), apart("buy")
+    ('look', 'look~2', 'buy')
+    """
+    seen: Counter[str] = Counter()
+
+    def apart(name: str) -> str:
+        seen[name] += 1
+        return name if seen[name] == 1 else f"{name}~{seen[name]}"
+
+    return apart

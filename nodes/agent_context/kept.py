@@ -1,0 +1,183 @@
+"""A context that agents share in whatever process they run: each run is an event of a session's journal."""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import orjson
+from attrs import evolve, frozen
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.agent_context.codec import deserialize, serialize
+from polycontext.nodes.agent_context.context import AgentContext
+from polycontext.nodes.agent_context.context_patch import diff
+from polycontext.nodes.agent_context.json_patch import finer
+from polycontext.nodes.agent_context.store import AgentContextRun, AgentContextStore
+from polycontext.nodes.agent_context.trail import origin
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.json_patch import patched
+from polycontext.polynomial.session.options import written
+from polycontext.window import Turn
+
+T = TypeVar("T")
+_LEGAL = 'the context to begin with, such as AgentContext.new("session-1", "trace-1"): the session keeps none of that name yet'
+
+
+class KeptContextStore(AgentContextStore):
+    """Hold a context that a session keeps, guarded and recorded as in every `AgentContextStore` (docs/agent-context.md, "Kept with a session").
+
+    Rights are checked here, by the writing process, before anything is stored. Any number of these over one session, in threads, tasks or
+    processes, write as one: who was late is decided anew, merged with what others wrote. What two runs
+    wrote differently at the same time is a `MergeConflictError` for the later one; a run begins with all that is stored by then.
+
+    Args:
+        session: where the context is kept. name: under which name.
+        context: what to begin with where the session keeps none.
+        lenient: keep unknown fields of what is kept there, see `deserialize`. options: those of an `AgentContextStore`.
+
+    Raises:
+        InvalidOptionError: there is no context to begin with, or something else has the name.
+        InvalidDataError: what is kept there is no context. Whatever an `AgentContextStore` raises of one.
+
+    >>> session = ContextSession(max_tokens=8000)
+    >>> shared = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
+    >>> _ = shared.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]})
+    >>> session.companion("plan")["reasoning"]
+    {'intents': [{'type': 'query', 'confidence': 0.95}]}
+    >>> KeptContextStore(session, "plan").context == shared.context
+    True
+    """
+
+    def __init__(
+        self, session: ContextSession, name: str, context: AgentContext | None = None, *, lenient: bool = False, **options: Any
+    ) -> None:
+        self._session, self._name, self._lenient = session, name, lenient
+        kept = session.refresh().conversation.documents.get(name)
+        if kept is None and context is None:
+            raise InvalidOptionError("context", None, _LEGAL)
+        super().__init__(self._context_of(kept) if context is None or kept is not None else context, **options)
+        self._document = kept
+        if kept is None:
+            begun = [{"op": "add", "path": "", "value": orjson.loads(serialize(self._context))}]
+            session.patch(name, lambda document: begun if document is None else None)
+        self._adopt()
+
+    @property
+    def context(self) -> AgentContext:
+        """Return the context as the session has it, which no later write changes; `ContextSession.refresh` brings what others wrote."""
+        with self._lock:
+            self._adopt()
+            return self._context
+
+    def write(
+        self, agent: str, changes: Mapping[str, Any], *, turns: Iterable[Turn | Mapping[str, Any]] = (), idempotency_key: str | None = None
+    ) -> AgentContext:
+        """Write several keys as one run of an agent, in one commit with `turns`; once for a key, however often it is asked for.
+
+        Raises:
+            Whatever `AgentContextStore.write` raises; `ContextSession.extend` of the turns; StoreError: nothing is stored.
+        """
+        with self.run(agent, turns=turns, idempotency_key=idempotency_key) as run:
+            run.write(changes)
+        return self.context
+
+    def append(
+        self,
+        agent: str,
+        entries: Mapping[str, Sequence[Any]],
+        *,
+        turns: Iterable[Turn | Mapping[str, Any]] = (),
+        idempotency_key: str | None = None,
+    ) -> AgentContext:
+        """Add entries at the end of lists as one run of an agent; what two add in the same words at the same moment stands once. See `write`."""
+        with self.run(agent, turns=turns, idempotency_key=idempotency_key) as run:
+            run.append(entries)
+        return self.context
+
+    @contextmanager
+    def run(
+        self, agent: str, *, turns: Iterable[Turn | Mapping[str, Any]] = (), idempotency_key: str | None = None
+    ) -> Generator[AgentContextRun]:
+        """Run an agent on what is stored by now; what it writes in the block is committed at its end, in one commit with `turns`.
+
+        Raises:
+            Whatever `AgentContextStore.run` raises, and `write`.
+        """
+        self._session.refresh()
+        with super().run(agent) as run:
+            run.options = {"turns": tuple(turns), "idempotency_key": idempotency_key}
+            yield run
+
+    def _changing(self, run: AgentContextRun, change: Callable[[], T]) -> T:
+        """Do what changes the context as a commit of the session, on what is stored: again where another writer was first."""
+        done: list[tuple[T, _Stands]] = []
+        not_yet = RuntimeError("values must leave first")
+
+        def patch(document: Any) -> list[dict[str, Any]]:
+            with self._lock:
+                self._adopt(document)
+                before = self._stands
+                try:
+                    result = change()
+                    done[:] = [(result, before)]
+                    # What must leave first is not committed, nor what comes with it.
+                    if result:
+                        raise not_yet
+                    operations = list(finer(diff(before.context, self._context).to_json_patch(), document))
+                    expected = patched(document, written(operations, self._name))
+                    done[:] = [(result, _Stands(expected, self._context, self._base))]
+                    return operations
+                finally:
+                    # It is ours once it is stored.
+                    self._stands = before
+
+        options, run.options = run.options, {}
+        try:
+            self._session.patch(self._name, patch, **options)
+        except RuntimeError as error:
+            if error is not not_yet:
+                raise
+            run.options = options
+            return done[0][0]
+        if not done:
+            # The command of that key was there already.
+            run.end()
+            nothing: T = _NOTHING
+            return nothing
+        result, stands = done[0]
+        kept = self._session.conversation.documents[self._name]
+        with self._lock:
+            if kept == stands.document:
+                # As everybody else reads it, without reading it again.
+                self._stands = evolve(stands, document=kept)
+        return result
+
+    @property
+    def _stands(self) -> "_Stands":
+        return _Stands(self._document, self._context, self._base)
+
+    @_stands.setter
+    def _stands(self, stands: "_Stands") -> None:
+        self._document, self._context, self._base = stands.document, stands.context, stands.base
+
+    def _adopt(self, document: Any = None) -> None:
+        """Become what the session has, or `document`."""
+        document = self._session.conversation.documents[self._name] if document is None else document
+        if document is not self._document:
+            context = self._context_of(document)
+            self._stands = _Stands(document, context, origin(context))
+
+    def _context_of(self, document: Any) -> AgentContext:
+        return deserialize(orjson.dumps(document), lenient=self._lenient)
+
+
+@frozen
+class _Stands:
+    """Hold a document with the context that it tells, and the one at which its trail begins."""
+
+    document: Any
+    context: AgentContext
+    base: AgentContext
+
+
+_NOTHING: Any = None

@@ -1,0 +1,134 @@
+"""What became of every turn of a session, and what the tokens of its window are spent on."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import product
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial.journal.events import ERASED, is_erased
+from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.pressure import Fidelity
+from polycontext.pressure.gist import is_pointer, is_summary
+from polycontext.pressure.reach import columns_of
+from polycontext.pressure.supersession import superseded
+from polycontext.window import ContextWindow, Turn
+
+
+class Now(StrEnum):
+    """Say what is left of a turn in the view."""
+
+    WHOLE = "word for word"
+    LESS = "without its parts"
+    OLD = "word for word, superseded"
+    POINTED = "superseded"
+    CUT = "cut"
+    SUMMARISED = "summarised"
+    DROPPED = "dropped"
+    FORGOTTEN = "forgotten"
+    EXPIRED = "expired"
+
+
+_FIDELITIES = {
+    Now.WHOLE: Fidelity.VERBATIM,
+    Now.LESS: Fidelity.VERBATIM,
+    Now.OLD: Fidelity.VERBATIM,
+    Now.POINTED: Fidelity.GIST,
+    Now.CUT: Fidelity.GIST,
+    Now.SUMMARISED: Fidelity.GIST,
+    Now.DROPPED: Fidelity.DROPPED,
+    Now.FORGOTTEN: Fidelity.DROPPED,
+    Now.EXPIRED: Fidelity.DROPPED,
+}
+
+
+@frozen
+class Became:
+    """Say what is left of one turn of the log; `inside` is the id of the gist that stands for it."""
+
+    number: int
+    turn: Turn
+    resource_class: ResourceClass
+    now: Now
+    inside: str | None = None
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """Return how much of it the view holds."""
+        return _FIDELITIES[self.now]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it, JSON-ready; its words are what `session explain` tells."""
+        return {
+            "id": self.turn.resource_id,
+            "role": str(self.turn.role),
+            "class": self.resource_class.name,
+            "tokens": self.turn.tokens,
+            "fidelity": self.fidelity.name,
+            "now": str(self.now),
+            "stands_for_it": self.inside,
+        }
+
+
+def became(session: ReadableSession) -> Iterator[Became]:
+    """Yield what became of every turn of the log, in order; O(log)."""
+    window = session.window
+    standing = {turn.resource_id: turn for turn in window.all_turns()}
+    gists = {source: turn for turn in standing.values() for source in turn.sources}
+    old = set(_superseded(window, session))
+    for number, turn in enumerate(session.conversation.log, 1):
+        now, inside = _now(turn, standing.get(turn.resource_id), gists.get(turn.resource_id), turn.resource_id in old)
+        yield Became(number, turn, window.linearity.get(turn.resource_id), now, inside)
+
+
+def _now(turn: Turn, standing: Turn | None, gist: Turn | None, is_old: bool) -> tuple[Now, str | None]:  # noqa: FBT001
+    if is_erased(turn):
+        return Now(turn.metadata[ERASED]), None
+    if standing is not None:
+        if len(standing.parts) < len(turn.parts):
+            return Now.LESS, None
+        return (Now.OLD if is_old else Now.WHOLE), None
+    if gist is None:
+        return Now.DROPPED, None
+    now = Now.POINTED if is_pointer(gist) else Now.SUMMARISED if is_summary(gist) else Now.CUT
+    return now, gist.resource_id
+
+
+def _superseded(window: ContextWindow, session: ReadableSession) -> Iterator[str]:
+    """Yield the ids of turns that stand, though a later one has what they say."""
+    reach = session.policy.projector.reach
+    columns = columns_of(window, reach)
+    for atom in superseded(columns, reach.rules):
+        yield from (columns.atoms.turns[index].resource_id for index in columns.cuttable(atom))
+
+
+@frozen
+class Share:
+    """Say how many tokens of the window some turns take: those of one class that stand as they are, or all gists."""
+
+    resource_class: ResourceClass
+    fidelity: Fidelity
+    turns: int
+    tokens: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {"class": self.resource_class.name, "fidelity": self.fidelity.name, "turns": self.turns, "tokens": self.tokens}
+
+
+def shares(window: ContextWindow) -> list[Share]:
+    """Return what the window's tokens are spent on, the highest class first, none of it twice.
+
+    Law: their tokens together are those of the window.
+    """
+    classes = sorted(ResourceClass, reverse=True)
+    turns: dict[tuple[ResourceClass, Fidelity], list[Turn]] = {kind: [] for kind in product(classes, (Fidelity.VERBATIM, Fidelity.GIST))}
+    for turn in window.all_turns():
+        turns[window.class_of(turn), Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM].append(turn)
+    return [Share(*kind, len(held), _tokens(held)) for kind, held in turns.items() if held]
+
+
+def _tokens(turns: Iterable[Turn]) -> int:
+    return sum(turn.tokens or 0 for turn in turns)

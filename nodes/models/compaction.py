@@ -1,0 +1,93 @@
+"""What the vendors' own compactions have in common: a plan's prefix as a request, and an answer or a failure as a fulfilment."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from attrs import frozen
+
+from polycontext.polynomial.session.delivery import joined_options
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.pressure.fulfilment import Offer, Reading
+from polycontext.pressure.native import NativeGist, prefix_of, with_twin
+from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.providers.blocks import dumped
+
+Tools = Sequence[Mapping[str, Any]]
+
+
+@frozen
+class Compacted:
+    """Hold what a provider answered: blocks as JSON data, and the tokens that it says they have; none of them, and why."""
+
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    tokens: int | None = None
+    failure: str | None = None
+
+
+@frozen
+class Compacting:
+    """Ask `provider` for the summary of a prefix, and read its answer; whatever fails is told in the fulfilment.
+
+    `ask` returns the answer of an SDK, or what is awaited for it. With `keeps_bound` the provider takes back what it bound to the prefix.
+    """
+
+    provider: Provider
+    ask: Callable[[Rendered], Any]
+    read: Callable[[Any], Compacted]
+    keeps_bound: bool
+
+    def fulfil(self, plan: Plan, reading: Reading | None) -> Fulfilment:
+        """Return what came of it."""
+        try:
+            answer = self._asked(plan)
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises: nothing changes, and why is reported
+            answer = error
+        return self._fulfilment(plan, answer, reading)
+
+    async def afulfil(self, plan: Plan, reading: Reading | None) -> Fulfilment:
+        """Return what came of it, without blocking."""
+        try:
+            asked = self._asked(plan)
+            answer = None if asked is None else await asked
+        except Exception as error:  # noqa: BLE001 - as above
+            answer = error
+        return self._fulfilment(plan, answer, reading)
+
+    def _asked(self, plan: Plan) -> Any:
+        """Ask with the messages of the prefix exactly as a session sends them, and the options that they need; None where nothing yields."""
+        turns = prefix_of(plan)
+        if not turns:
+            return None
+        wire = get_format(self.provider)
+        rendered = wire.render(turns)
+        options = joined_options(wire.options(plan.window.epoch), rendered.options)
+        return self.ask(Rendered(rendered.messages, rendered.system, options=options))
+
+    def _fulfilment(self, plan: Plan, answer: Any, reading: Reading | None) -> Fulfilment:
+        try:
+            offer = self._offer(plan, answer, reading)
+        except Exception as error:  # noqa: BLE001 - an answer may be anything
+            offer = None, _told(error)
+        return Fulfilment(plan, tuple(offer for _ in plan.jobs))
+
+    def _offer(self, plan: Plan, answer: Any, reading: Reading | None) -> Offer:
+        if answer is None:
+            return None, "there is nothing to ask a provider for, or it answered nothing"
+        if isinstance(answer, Exception):
+            return None, _told(answer)
+        compacted = self.read(data_of(answer))
+        if compacted.failure is not None:
+            return None, compacted.failure
+        texts = tuple(orjson.dumps(block).decode() for block in compacted.blocks)
+        return with_twin(plan, NativeGist(str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound), reading), None
+
+
+def data_of(answer: Any) -> Any:
+    """Return an answer as the JSON data that it came as."""
+    # An SDK says what is of another type than it knows; here everything goes back as it came.
+    return answer.to_dict(mode="json", warnings=False) if hasattr(answer, "to_dict") else dumped(answer)
+
+
+def _told(error: Exception) -> str:
+    return f"the provider failed: {type(error).__name__}: {error}"

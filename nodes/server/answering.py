@@ -1,0 +1,105 @@
+"""Who answers in a chat: a model behind a URL, streamed, or a script where there is none."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+from polycontext.polynomial import ContextSession
+
+_MOST_REPLY = 4096
+"""Tokens of an answer at most."""
+
+
+class Answering(Protocol):
+    """Stand for whoever answers: `answer` yields the pieces of what is said to a session's view."""
+
+    def answer(self, session: ContextSession) -> AsyncIterator[str]:
+        """Yield the answer, piece by piece."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class ScriptedAnswering:
+    """Say how much was said, so that something is there to be seen without a model or a key."""
+
+    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
+        """Yield a few words about what was said last."""
+        messages = session.messages("openai")
+        said = str(messages[-1]["content"]).split()
+        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this page: start it with --model URL.)"
+        for word in words.split(" "):
+            yield f"{word} "
+
+    async def aclose(self) -> None:
+        """Let go of nothing."""
+
+
+class OpenAIAnswering:
+    """Ask an endpoint that speaks OpenAI's chat completions; the key is that of the environment, as the SDK has it."""
+
+    def __init__(self, url: str | None, name: str) -> None:
+        require("openai", extra="openai", purpose="answers of an endpoint that speaks OpenAI's chat")
+        from openai import AsyncOpenAI  # noqa: PLC0415 - an extra
+
+        self._client, self._name = AsyncOpenAI(base_url=url), name
+
+    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
+        """Yield the words of a stream."""
+        messages: Any = session.messages("openai")
+        async with await self._client.chat.completions.create(
+            model=self._name, messages=messages, stream=True, max_completion_tokens=_MOST_REPLY, stream_options={"include_usage": True}
+        ) as stream:
+            async for chunk in stream:
+                if chunk.choices and chunk.choices[0].delta.content:
+                    yield chunk.choices[0].delta.content
+                if chunk.usage:
+                    session.reported(chunk.usage)
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+class AnthropicAnswering:
+    """Ask an endpoint that speaks Anthropic's messages; the key is that of the environment, as the SDK has it."""
+
+    def __init__(self, url: str | None, name: str) -> None:
+        require("anthropic", extra="anthropic", purpose="answers of an endpoint that speaks Anthropic's messages")
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra
+
+        self._client, self._name = AsyncAnthropic(base_url=url), name
+
+    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
+        """Yield the words of a stream."""
+        request: Any = session.request("anthropic")
+        async with self._client.messages.stream(
+            model=self._name, max_tokens=_MOST_REPLY, messages=request.messages, system=list(request.system)
+        ) as stream:
+            async for text in stream.text_stream:
+                yield text
+            session.reported((await stream.get_final_message()).usage)
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+def answering(url: str | None, name: str | None) -> Answering:
+    """Return who answers: of a URL that holds ``anthropic``, or a model called ``claude…``, what speaks Anthropic's messages, of others OpenAI's chat.
+
+    Raises:
+        InvalidOptionError: a URL that is none, or one without the name of a model. MissingExtraError: the vendor's SDK is not installed.
+    """
+    if url is None and name is None:
+        return ScriptedAnswering()
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise InvalidOptionError("model", url, "the URL of an endpoint, beginning with http:// or https://")
+    if name is None:
+        raise InvalidOptionError("name", name, "what the endpoint calls its model")
+    if name.startswith("claude") or "anthropic" in (url or ""):
+        return AnthropicAnswering(url, name)
+    return OpenAIAnswering(url, name)

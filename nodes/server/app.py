@@ -1,0 +1,67 @@
+"""The application: chats over HTTP, and what changes over server-sent events (docs/server.md)."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from polycontext import __version__
+from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
+from polycontext.nodes.server.access import Access
+from polycontext.nodes.server.answering import Answering, ScriptedAnswering
+from polycontext.nodes.server.chats import Chats
+from polycontext.nodes.server.documented import schemas
+from polycontext.nodes.server.routes import router
+from polycontext.polynomial import IllegalDirectionError
+from polycontext.polynomial.errors import SessionWriteError
+from polycontext.polynomial.stores import SessionStore
+from polycontext.pressure import ConflictError
+
+MOST_BYTES = 1_000_000
+"""Of the body of a request."""
+
+_CODES: tuple[tuple[type[PolycontextError], int], ...] = (
+    (UnknownNameError, 404),
+    (UnknownResourceError, 404),
+    (SessionWriteError, 409),
+    (ConflictError, 409),
+    (IllegalDirectionError, 409),
+    (CallerError, 422),
+    (PolycontextError, 503),
+)
+
+
+def create_app(
+    store: SessionStore,
+    answering: Callable[[], Answering] = ScriptedAnswering,
+    access: Access | None = None,
+    **options: Any,
+) -> FastAPI:
+    """Return the application over `store`, which whoever made it closes; `options` are those of each session.
+
+    Raises:
+        MissingExtraError: the extra ``server`` is not installed.
+    """
+    chats = Chats(store, answering, **options)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        yield
+        await chats.close()
+
+    app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES)
+    app.state.chats, app.state.access = chats, access or Access()
+    app.include_router(router)
+    app.add_exception_handler(PolycontextError, _refused)
+    document = app.openapi()
+    document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    """Say in words what was wrong: with the request, or, without its words, with the store."""
+    code = next(code for kind, code in _CODES if isinstance(error, kind))
+    said = str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
+    return JSONResponse({"detail": said}, code)

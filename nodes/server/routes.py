@@ -1,0 +1,148 @@
+"""The routes of chats: props come out of them, and nothing more."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from polycontext.nodes.props.component_renderer import ComponentRenderer
+from polycontext.nodes.server.access import Access
+from polycontext.nodes.server.chat import Chat
+from polycontext.nodes.server.chats import Chats
+from polycontext.nodes.server.documented import gives
+
+PAGE = 100
+"""Messages of a page of the history."""
+
+
+def _user(request: Request) -> str:
+    access: Access = request.app.state.access
+    return access.user(request)
+
+
+User = Annotated[str, Depends(_user)]
+
+
+def _chats(request: Request) -> Chats:
+    chats: Chats = request.app.state.chats
+    return chats
+
+
+All = Annotated[Chats, Depends(_chats)]
+
+
+async def _chat(session_id: str, user: User, chats: All) -> Chat:
+    return await chats.get(user, session_id)
+
+
+One = Annotated[Chat, Depends(_chat)]
+Text = Annotated[str, Body(embed=True, min_length=1)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key")]
+
+
+router = APIRouter(prefix="/api/sessions")
+
+
+def _changed(props: dict[str, Any]) -> dict[str, Any]:
+    return {"contextProps": props}
+
+
+@router.post("", status_code=201, responses=gives("Opened", 201))
+async def create(user: User, chats: All) -> dict[str, Any]:
+    """Begin a chat."""
+    name, chat = await chats.create(user)
+    return {"sessionId": name, "contextProps": chat.props()}
+
+
+@router.get("", responses=gives("Listed"))
+async def list_sessions(user: User, chats: All) -> dict[str, Any]:
+    """List one's own chats."""
+    return {"sessions": [*await chats.names(user)]}
+
+
+@router.get("/{session_id}", responses=gives("Opened"))
+async def show(session_id: str, chat: One) -> dict[str, Any]:
+    """Show a chat."""
+    return {"sessionId": session_id, "contextProps": chat.props()}
+
+
+@router.delete("/{session_id}", status_code=204)
+async def delete(session_id: str, user: User, chats: All) -> None:
+    """Forget a chat for ever."""
+    await chats.delete(user, session_id)
+
+
+@router.post("/{session_id}/messages", responses=gives("Changed"))
+async def send(chat: One, content: Text, key: Key = None) -> dict[str, Any]:
+    """Say something, and have it answered; the answer comes with the events."""
+    return _changed(await chat.send(content, key=key))
+
+
+@router.put("/{session_id}/messages/{message_id}", responses=gives("Changed"))
+async def edit(chat: One, message_id: str, content: Text) -> dict[str, Any]:
+    """Say something else in the place of one's own message, and have it answered; what came behind it is taken back."""
+    return _changed(await chat.edit(message_id, content))
+
+
+@router.post("/{session_id}/regenerate", responses=gives("Changed"))
+async def regenerate(chat: One) -> dict[str, Any]:
+    """Have the last message answered anew."""
+    return _changed(await chat.regenerate())
+
+
+@router.post("/{session_id}/cancel", responses=gives("Changed"))
+async def cancel(chat: One) -> dict[str, Any]:
+    """End the answer that is being written."""
+    return _changed(await chat.cancel())
+
+
+@router.post("/{session_id}/compress", responses=gives("Changed"))
+async def compress(chat: One) -> dict[str, Any]:
+    """Sum up what may yield."""
+    return _changed(await chat.change(lambda session: session.acompress()))
+
+
+@router.post("/{session_id}/clear", responses=gives("Changed"))
+async def clear(chat: One) -> dict[str, Any]:
+    """Begin anew; the log keeps what was said."""
+    return _changed(await chat.change(lambda session: session.aclear()))
+
+
+@router.post("/{session_id}/messages/{message_id}/recall", responses=gives("Changed"))
+async def recall(chat: One, message_id: str) -> dict[str, Any]:
+    """Bring a message back whole."""
+    return _changed(await chat.change(lambda session: session.arecall(message_id)))
+
+
+@router.post("/{session_id}/messages/{message_id}/pin", responses=gives("Changed"))
+async def pin(chat: One, message_id: str) -> dict[str, Any]:
+    """Keep a message word for word from now on."""
+    return _changed(await chat.change(lambda session: session.apin(message_id)))
+
+
+@router.post("/{session_id}/rewind", responses=gives("Changed"))
+async def rewind(chat: One, to: Text) -> dict[str, Any]:
+    """Go back to right behind a message."""
+    return _changed(await chat.change(lambda session: session.arewind(to)))
+
+
+@router.post("/{session_id}/fork", status_code=201, responses=gives("Opened", 201))
+async def fork(session_id: str, user: User, chats: All, message_id: Annotated[str | None, Body(embed=True)] = None) -> dict[str, Any]:
+    """Go on elsewhere from here, or from right behind a message."""
+    name, chat = await chats.fork(user, session_id, message_id)
+    return {"sessionId": name, "contextProps": chat.props()}
+
+
+@router.get("/{session_id}/history", responses=gives("History"))
+async def history(chat: One, before: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE) -> dict[str, Any]:
+    """Show a page of all that was said, also of what is summed up by now: the newest, or those before a message."""
+    messages, further = ComponentRenderer().render_history(chat.session, before, limit)
+    return {"messages": messages, "before": further}
+
+
+@router.get("/{session_id}/events", response_class=EventSourceResponse)
+async def events(chat: One, last: Annotated[str | None, Header(alias="Last-Event-ID")] = None) -> AsyncIterator[ServerSentEvent]:
+    """Tell what changes: first how all stands, or, behind the event that was seen last, what came since."""
+    async for event in chat.feed.listen(last):
+        yield ServerSentEvent(raw_data=event.text, event=event.kind, id=event.id)

@@ -1,0 +1,106 @@
+"""Lives of sessions for the contract of stores: texts that a store must bring back, journals that hold every kind of event."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.projector import ContextProjector
+from polycontext.window import ContextItem, Part, Turn
+
+HOSTILE = (
+    "",
+    " ",
+    "naïve 日本語 🎉",
+    "a\0b",
+    "'; DROP TABLE events; --",
+    '{"event": 1}',
+    "line\r\nline\u2028line",
+    "%s {0} \\",
+    "x" * 70_000,
+)
+"""Texts that a store must bring back as they are."""
+
+
+class Words:
+    """Count a token a word, so that no vocabulary is loaded."""
+
+    exact = False
+
+    def count(self, text: str) -> int:
+        """Return the words of `text`."""
+        return len(text.split())
+
+
+def lived_events() -> tuple[Event, ...]:
+    """Return the journal of a session that has lived through everything: every kind of event, texts of many kinds."""
+    session = session_of(None)
+    for number, text in enumerate(HOSTILE):
+        session.add_user_turn(f"{number}{text}", name="ann" if number else None)
+        session.add_assistant_turn(f"{text}.")
+    calls = [{"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": '{"at": "a b"}'}} for number in range(2)]
+    session.add_assistant_turn(None, calls)
+    for number in range(2):
+        session.add_tool_turn(f"result {number}", tool_call_id=f"c{number}")
+    session.attach(ContextItem("print(1)", "code", metadata={"filename": "a.py"}))
+    parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
+    session.add(Turn("assistant", "I think.", parts=parts, metadata={"deep": [1, {"a": None}]}, timestamp=datetime(1, 1, 2, tzinfo=UTC)))
+    session.promote("t2", ResourceClass.PRESERVED, rationale="it matters")
+    for number in range(3):
+        session.compress(0.1)
+        session.add_user_turn(f"and then {number}")
+    session.recall("t3")
+    session.compress(0.2)
+    session.clear()
+    session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
+    session.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"naïve": "日本語", "seen": [1, 2.5, None]}}])
+    session.patch("notes", lambda _: [{"op": "replace", "path": "/seen/0", "value": "x" * 2_000}])
+    session.rewind("t3")
+    session.compress(0.1)
+    session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
+    session.forget("t2")
+    session.retain(max_bytes=70_000)
+    return session.events()
+
+
+def session_of(store: SessionStore | None, session_id: str = "s") -> ContextSession:
+    """Return a session of a thousand words, in memory or in `store`, with a clock that stands still."""
+    return ContextSession(
+        1_000,
+        counter=Words(),
+        store=store,
+        session_id=session_id,
+        clock=lambda: datetime(2026, 1, 1, 12, 30, 59, 123_456, tzinfo=UTC),
+        projector=ContextProjector(ExtractiveSummariser()),
+    )
+
+
+def say(session: ContextSession, number: int) -> None:
+    """Take the next step of a conversation in which everything happens now and then."""
+    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
+    session.add(
+        Turn(
+            "user" if number % 2 == 0 else "assistant",
+            f"step {number} is about file{number % 9}.py " + "word " * (number % 40),
+            timestamp=at,
+        )
+    )
+    match number % 25:
+        case 11:
+            session.compress(0.3)
+        case 17:
+            session.recall(session.log()[number // 2].resource_id)
+        case 23:
+            session.pin(session.window.all_turns()[-1].resource_id, "it matters")
+        case _:
+            pass
+    if number % 211 == 210:  # noqa: PLR2004 - now and then
+        session.clear()
+        session.add(Turn("user", f"anew, after step {number}", timestamp=at))
+
+
+def noted(number: int, notes: object) -> list[dict[str, Any]]:
+    """Return the patch that notes a number."""
+    return [{"op": "add", "path": f"/{number}" if notes else "", "value": number if notes else {"first": number}}]

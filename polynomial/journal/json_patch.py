@@ -1,0 +1,118 @@
+"""Apply JSON Patches (RFC 6902) to JSON data that nobody changes: what a patch does not touch is shared by the data before and after.
+
+The operations are those that tell what became of a value in its place: add, remove, replace, test. Copying and moving, which the
+RFC has besides, are told by these.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+import orjson
+
+from polycontext.linearity import InvalidDataError
+
+ABSENT: Any = object()
+"""What stands where there is no document yet."""
+
+_LEGAL = 'a list of operations such as {"op": "add", "path": "/intents/-", "value": "query"}'
+_END = "-"
+
+
+def patched(document: Any, patch: str) -> Any:
+    """Return the document after a patch, all of it or none; O(what the patch touches and the arrays and objects that lead there).
+
+    Raises:
+        InvalidDataError: it is no patch, or not one of this document; names the operation.
+
+    >>> before = {"intents": ["query"], "facts": {}}
+    >>> after = patched(before, '[{"op": "add", "path": "/intents/-", "value": "buy"}]')
+    >>> after, before["intents"], after["facts"] is before["facts"]
+    ({'intents': ['query', 'buy'], 'facts': {}}, ['query'], True)
+    """
+    try:
+        operations = orjson.loads(patch)
+    except orjson.JSONDecodeError as error:
+        raise InvalidDataError(".patch", f"not JSON ({error})", _LEGAL) from None
+    if not isinstance(operations, list):
+        raise InvalidDataError(".patch", f"{type(operations).__name__} is no list", _LEGAL)
+    after = reduce(lambda done, numbered: _done(done, *numbered), enumerate(operations), document)
+    if after is ABSENT:
+        raise InvalidDataError(".patch", "nothing is left of the document", "a patch behind which there is one")
+    return after
+
+
+def _done(document: Any, number: int, operation: Any) -> Any:
+    at = f".patch[{number}]"
+    if not isinstance(operation, dict) or not isinstance(operation.get("path"), str) or not isinstance(operation.get("op"), str):
+        raise InvalidDataError(at, f"{operation!r:.60} is no operation", _LEGAL)
+    name, path = operation["op"], operation["path"]
+    act = _ACTS.get(name)
+    if act is None or (name != "remove" and "value" not in operation):
+        raise InvalidDataError(
+            at, f"operation {name!r:.20} is unknown, or has no value", f"{', '.join(_ACTS)}; with a value, but for remove"
+        )
+    if path and not path.startswith("/"):
+        raise InvalidDataError(at, f"path {path!r:.60} begins nowhere", "an empty path, or one that begins with a slash")
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    try:
+        return _at(document, steps, lambda found: act(found, operation.get("value")), adds=name == "add")
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise InvalidDataError(
+            at, f"{name} at {path!r:.60} does not fit what stands there", "a patch that was made of this document"
+        ) from None
+
+
+def _at(found: Any, steps: list[str], act: Callable[[Any], Any], *, adds: bool) -> Any:
+    """Return `found` with what stands at the end of `steps` acted upon; only what leads there is made anew."""
+    if not steps:
+        return act(found)
+    step, *others = steps
+    if isinstance(found, dict):
+        inner = found.get(step, ABSENT) if not others else found[step]
+        after = _at(inner, others, act, adds=adds)
+        if after is ABSENT:
+            return {key: value for key, value in found.items() if key != step}
+        return {**found, step: after}
+    if not isinstance(found, list):
+        raise TypeError(step)
+    place = _place(step, len(found), adds=adds and not others)
+    inserts = adds and not others
+    after = _at(ABSENT if inserts else found[place], others, act, adds=adds)
+    kept = found[place + (not inserts) :]
+    return [*found[:place], *kept] if after is ABSENT else [*found[:place], after, *kept]
+
+
+def _place(step: str, length: int, *, adds: bool) -> int:
+    if adds and step == _END:
+        return length
+    if not (step.isascii() and step.isdigit()) or (len(step) > 1 and step[0] == "0"):
+        raise ValueError(step)
+    place = int(step)
+    if place >= length + adds:
+        raise IndexError(step)
+    return place
+
+
+def _added(_: Any, value: Any) -> Any:
+    return value
+
+
+def _replaced(found: Any, value: Any) -> Any:
+    if found is ABSENT:
+        raise KeyError
+    return value
+
+
+def _removed(found: Any, _: Any) -> Any:
+    return _replaced(found, ABSENT)
+
+
+def _tested(found: Any, value: Any) -> Any:
+    # As JSON: to Python 1 is True.
+    if found is ABSENT or orjson.dumps(found, option=orjson.OPT_SORT_KEYS) != orjson.dumps(value, option=orjson.OPT_SORT_KEYS):
+        raise ValueError
+    return found
+
+
+_ACTS: Mapping[str, Callable[[Any, Any], Any]] = {"add": _added, "remove": _removed, "replace": _replaced, "test": _tested}

@@ -1,0 +1,193 @@
+# ruff: noqa: SLF001 - what makes children of a session is a part of sessions, loaded when it is wanted
+"""Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/child-sessions.md).
+
+What makes a session a child is a document of its journal, so that it is one after a restart too. The parent is written to by the result alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from attrs import asdict, evolve
+
+from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.session.commands import Add, Command, Patch, Together
+from polycontext.polynomial.session.context_tools import LEAST_TOKENS, quoted
+from polycontext.polynomial.session.kept import KeptSession, _store_at
+from polycontext.polynomial.session.looking import HANDED_BACK, HandedBack
+from polycontext.polynomial.session.options import check_arguments, check_tools, require, whole_number
+from polycontext.polynomial.session.writer import Writer
+from polycontext.pressure import ConflictError
+from polycontext.pressure.threshold import NO_SIGNALS
+from polycontext.window import ContextItem, Role, Turn, count_tools
+from polycontext.window.items import item_turn
+from polycontext.window.items.attachment import attachment_of
+from polycontext.window.opening import is_opening
+from polycontext.window.text.cutting import cut
+
+CHILD = "polycontext.child"
+"""The name of the document that says whose child a session is, what it was asked for, and which call it answers."""
+
+TOLD_SHARE = 4
+"""What is told of the parent's conversation takes at most this part of the child's room, and so do the user's standing demands."""
+
+RESULT_SHARE = 2
+"""What is attached as a result takes at most this part of the parent's room; the result of a call gets in whole, and is cut in the view."""
+
+S = TypeVar("S", bound=KeptSession)
+
+
+def child_of(
+    parent: S,
+    task: str,
+    child_id: str,
+    *,
+    max_tokens: int | None,
+    tells: str | Sequence[str],
+    call: str | None,
+    system: str | None,
+    tools: Sequence[Mapping[str, Any]],
+) -> S:
+    """Return the child that `TravellingSession.child` tells of; nothing is stored unless it has been told all."""
+    check_arguments(session_id=child_id)
+    own_id = parent._writer.session_id
+    require("task", task, isinstance(task, str) and bool(task.strip()), "a text that says what is to be done")
+    require("child_id", child_id, child_id != own_id, "another id than the parent's")
+    require("system", system, system is None or isinstance(system, str), "a text, or None for what the system says to the parent")
+    listed = isinstance(tells, Sequence) and all(isinstance(each, str) for each in tells)
+    require("tells", tells, listed, "ids of turns, such as ['t5'], or a text of which turns are to speak")
+    check_tools(tools)
+    child = _beside(parent, child_id, max_tokens, tools)
+    asked = {"parent": own_id, "task": task, "call": call}
+    if not child.revision:
+        try:
+            # Who has its result already is not asked for it again; only a new child needs the call to be open.
+            waiting = parent.window.open_calls
+            require("call", call, call is None or call in waiting, f"the id of an open call: {', '.join(waiting) or 'there is none'}")
+            document = Patch(CHILD, lambda _: [{"op": "add", "path": "", "value": asked}])
+            child._write(Together((document, *_told(parent, child, task, tells, system))), expected_revision=0)
+        except ConflictError:
+            # Somebody else has made it meanwhile: the same one, perhaps.
+            child.refresh()
+        except BaseException:
+            child.close()
+            raise
+    there = child.conversation.documents.get(CHILD)
+    if there != asked:
+        child.close()
+        raise ConflictError(f"session {child_id!r}", asked, "no child" if there is None else there)
+    return child
+
+
+def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Mapping[str, Any]]) -> S:
+    """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
+    counter, reserve = parent.window.counter, parent._taken - parent._told_tools
+    told_tools = count_tools(counter, tools) if tools else 0
+    whole = parent._given + parent._taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
+    room = whole - reserve - told_tools
+    if room < 1:
+        raise ContextOverflowError(reserve + told_tools + 1, whole, "what the child's requests need besides (reserve and tool definitions)")
+    child = copy(parent)
+    child._opened = None
+    empty = Conversation(parent._writer.empty.window.with_room(room))
+    if parent._place is not None:
+        child._opened = _store_at(*parent._place)
+    policy = evolve(parent.policy, signals=NO_SIGNALS)
+    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id, ())
+    child._given, child._taken, child._told_tools, child._reports = room, reserve + told_tools, told_tools, {}
+    child._asking = parent._asking._replace(tools=tuple(tools))
+    child._parent = parent  # type: ignore[attr-defined]  # that of a TravellingSession
+    return child
+
+
+# --- what it is told ---------------------------------------------------------------
+
+
+def _told(parent: KeptSession, child: KeptSession, task: str, tells: str | Sequence[str], system: str | None) -> Iterator[Command]:
+    """Iterate over what makes the child's first commit: the system's words, the user's demands, what is quoted, the task."""
+    window = parent.window
+    own = [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM] if system is None else [system]
+    for text in filter(str.strip, own):
+        yield Add(parent._turn(Role.SYSTEM, text))  # type: ignore[attr-defined]  # that of a ContextSession
+    most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
+    if demands := _demands(parent.conversation, most):
+        yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)  # type: ignore[attr-defined]
+    quote = quoted(parent.conversation, parent.search, tells, most) if tells else ""
+    if quote:
+        item = ContextItem(quote, "text", timestamp=parent._clock())
+        turn = item_turn(item, f"session {parent._writer.session_id}")
+        # As what is attached: data, and none of the user's words to this one.
+        yield Add(evolve(turn, timestamp=parent._clock()), ResourceClass.REQUIRED)
+    yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)  # type: ignore[attr-defined]
+
+
+def _demands(conversation: Conversation, most: int) -> str:
+    """Return the standing demands of the user that the view still tells of, the newest where there are too many for `most` tokens."""
+    log, counter = conversation.log, conversation.window.counter
+    seen = dict.fromkeys(each for turn in conversation.window.all_turns() for each in (turn.sources or (turn.resource_id,)))
+    said = (log[log.place(each)] for each in seen if log.knows(each))
+    own = [turn for turn in said if turn.role is Role.USER and not is_opening(turn) and attachment_of(turn) is None]
+    demands = [sentence for turn in own for sentence in dict.fromkeys(constraint_sentences(turn.text))]
+    kept: list[str] = []
+    for sentence in dict.fromkeys(reversed(demands)):
+        if counter.count(_listed([sentence, *kept])) > most:
+            break
+        kept.insert(0, sentence)
+    return _listed(kept) if kept else ""
+
+
+def _listed(sentences: Sequence[str]) -> str:
+    return "This holds throughout:\n" + "\n".join(f"- {' '.join(sentence.split())}" for sentence in sentences)
+
+
+# --- what it gives back ------------------------------------------------------------
+
+
+def handed_back(child: KeptSession, text: str | None) -> ContextOutput:
+    """Give a child's result to its parent; see `TravellingSession.hand_back`."""
+    parent = _parent_of(child)
+    command, key = _handing_back(child, parent, text)
+    return parent._write(command, idempotency_key=key)
+
+
+async def ahanded_back(child: KeptSession, text: str | None) -> ContextOutput:
+    """Give a child's result to its parent without blocking."""
+    parent = _parent_of(child)
+    command, key = _handing_back(child, parent, text)
+    return await parent._awrite(command, idempotency_key=key)
+
+
+def _parent_of(child: KeptSession) -> KeptSession:
+    parent: KeptSession | None = getattr(child, "_parent", None)
+    told = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
+    require("session", child, parent is not None, told)
+    assert parent is not None
+    return parent
+
+
+def _handing_back(child: KeptSession, parent: KeptSession, text: str | None) -> tuple[Command, str]:
+    """Return the command that gives a child's result to its parent, and the key under which that happens once."""
+    log, child_id = child.conversation.log, child._writer.session_id
+    if text is None:
+        text = next((turn.text for turn in reversed(log) if turn.role is Role.ASSISTANT and turn.text.strip()), "")
+    require("text", text, isinstance(text, str) and bool(text.strip()), "a text; without one, the model has to have said something")
+    call = child.conversation.documents[CHILD]["call"]
+    turn = _result(parent, child_id, text, call)
+    sources = HandedBack(child_id, log[0].resource_id, log[-1].resource_id, len(log))
+    told = evolve(turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._clock())
+    # What was taken back by a rewind may be handed back once more.
+    said = f"{len(parent.conversation.joints)} {child_id}"
+    key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return Add(told, ResourceClass.REQUIRED if call is None else None, "cut"), f"handed back {key}"
+
+
+def _result(parent: KeptSession, child_id: str, text: str, call: str | None) -> Turn:
+    if call is not None:
+        return Turn(Role.TOOL, text, tool_call_id=call)
+    # An attached text stands whole until it yields: one that would fill the window is cut before.
+    fitting = cut(text, parent.window.max_tokens // RESULT_SHARE, parent.window.counter, whole=f"the log of session {child_id}")
+    return item_turn(ContextItem(fitting, "text", timestamp=parent._clock()), f"session {child_id}")

@@ -1,0 +1,184 @@
+"""Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/exchange.md).
+
+A whole session is a header and its journal, an event a line; a log is a turn a line. What is read is checked line by line: an event
+must be one that may follow those before it, as in every journal that is replayed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import orjson
+from attrs import asdict, frozen
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.linearity.codec import json_object, structured
+from polycontext.polynomial.journal.conversation import Conversation, replayed
+from polycontext.polynomial.journal.events import Event
+from polycontext.polynomial.journal.named_sources import with_sources
+from polycontext.polynomial.journal.rows import CONVERTER, event_from_json, event_to_json
+from polycontext.polynomial.journal.saved import SCHEMA
+from polycontext.polynomial.journal.snapshots import due, snapshot_of_all
+from polycontext.polynomial.stores.session_store import SessionStore, SnapshotStore
+from polycontext.window import Role, Turn
+from polycontext.window.providers.pairing import NO_RESULT
+
+FORMAT = "polycontext session"
+
+Lines = Iterable[str | bytes] | str | bytes
+"""Lines, as an open file has them, or one text of lines."""
+
+_COUNTED = re.compile(r"\$\.events\[(\d+)\]")
+_HEADER = "the first line that export_lines wrote"
+_EVENT = "a line that export_lines wrote"
+_TURN = "a line that export_log wrote"
+
+
+@frozen
+class Header:
+    """Say what the lines behind it are: so many events of a session, and the JSON texts that belong to it."""
+
+    format: str
+    schema: int
+    session_id: str
+    events: int
+    companions: dict[str, str]
+
+
+def session_lines(session_id: str, events: Sequence[Event], companions: Mapping[str, str]) -> Iterator[str]:
+    """Return a whole session as lines: the header, then an event a line."""
+    header = Header(FORMAT, SCHEMA, session_id, len(events), dict(companions))
+    return chain([_line(asdict(header))], (f"{event_to_json(event)}\n" for event in events))
+
+
+def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
+    """Return turns as lines of JSON; how many tokens each takes is for the next reader to count."""
+    for turn in turns:
+        data = CONVERTER.unstructure(turn)
+        data.pop("tokens", None)
+        yield _line(data)
+
+
+def turns_of_lines(lines: Lines) -> list[Turn]:
+    """Read what `log_lines` wrote.
+
+    Raises:
+        InvalidDataError: a line is no turn; names it, and the place of its first fault.
+    """
+    return [
+        structured(CONVERTER, _object(text, place, _TURN), Turn, path=place, legal=_TURN)
+        for place, text in _numbered(lines)
+    ]  # fmt: skip
+
+
+def as_told_anew(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Iterate over a log as one conversation: calls that were open when the view was cleared get a marked result, which says that there is none.
+
+    Law: a log that was never cleared over open calls is as it was.
+    """
+    waiting: dict[str, None] = {}
+    for turn in turns:
+        if turn.role is Role.TOOL:
+            waiting.pop(turn.tool_call_id or "", None)
+        else:
+            for number, call in enumerate(waiting, 1):
+                # An id of its own, so that it takes none of those that follow.
+                name = f"{turn.resource_id}-no-result-{number}" if turn.resource_id else ""
+                yield Turn(Role.TOOL, NO_RESULT, resource_id=name, tool_call_id=call, timestamp=turn.timestamp, metadata={"repaired": True})
+            waiting = dict.fromkeys(call.id for call in turn.tool_calls)
+        yield turn
+
+
+class Imported:
+    """Read a whole session: the header at once, the events when they are asked for."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = _numbered(lines)
+        place, text = next(self._lines, ("line 1", ""))
+        self.header = structured(CONVERTER, _object(text, place, _HEADER), Header, path=place, legal=_HEADER)
+        if (self.header.format, self.header.schema) != (FORMAT, SCHEMA):
+            what = f"format {self.header.format!r:.60}, schema {self.header.schema}"
+            raise InvalidDataError(place, what, f"format {FORMAT!r}, schema {SCHEMA}")
+        if self.header.events < 0:
+            raise InvalidDataError(f"{place}.events", f"{self.header.events} events", "how many lines follow")
+        for name, text in self.header.companions.items():
+            try:
+                orjson.loads(text)
+            except orjson.JSONDecodeError as error:
+                raise InvalidDataError(f"{place}.companions.{name}", f"not JSON ({error})", "a JSON text") from None
+
+    def replayed(self, empty: Conversation) -> tuple[list[Event], list[Conversation]]:
+        """Return the events, and the conversations to which they lead: from `empty` on, as often as a snapshot is due, to the last.
+
+        Raises:
+            InvalidDataError: names the first line that is no event, or one that cannot have happened there; or the first that is missing.
+        """
+        places: list[str] = []
+        events, stages, conversation = list[Event](), [empty], empty
+        try:
+            for _, event, conversation in replayed(with_sources(self._events(places)), empty):
+                events.append(event)
+                if not conversation.has_passed(stages[-1].revision):
+                    stages = [empty]
+                if due(stages[-1], conversation):
+                    stages.append(conversation)
+        except InvalidDataError as error:
+            # What refuses an event counts events.
+            counted = _COUNTED.match(error.path)
+            path = error.path if counted is None else places[int(counted[1])] + error.path[counted.end() :]
+            raise InvalidDataError(path, error.what, error.legal) from None
+        return events, stages if conversation is stages[-1] else [*stages, conversation]
+
+    def _events(self, places: list[str]) -> Iterator[Event]:
+        for place, text in islice(self._lines, self.header.events):
+            places.append(place)
+            try:
+                event = event_from_json(text)
+            except InvalidDataError as error:
+                raise InvalidDataError(f"{place}{error.path.removeprefix('$')}", error.what, error.legal) from None
+            yield event
+        missing = self.header.events - len(places)
+        if missing:
+            raise InvalidDataError(
+                "the last line", f"{missing} events are missing behind it", f"{self.header.events}, as the first line says"
+            )
+        for place, _ in self._lines:
+            raise InvalidDataError(place, "behind the last event", f"{self.header.events} events, as the first line says")
+
+
+def check_free(store: SessionStore, session_id: str) -> None:
+    """Raise `InvalidOptionError` where `store` has a session of that id."""
+    if callable(getattr(store, "list_sessions", None)):
+        there = session_id in store.list_sessions()
+    else:
+        stored = store.load(session_id)
+        there = bool(stored.events or stored.companions)
+    if there:
+        raise InvalidOptionError("session_id", session_id, "an id of which there is no session yet")
+
+
+def store_whole(
+    store: SessionStore, session_id: str, companions: Mapping[str, str], events: Sequence[Event], stages: Sequence[Conversation]
+) -> None:
+    """Store a session that was replayed, all or nothing."""
+    options: dict[str, Any] = {"snapshot": snapshot_of_all(stages)} if events and isinstance(store, SnapshotStore) else {}
+    store.append(session_id, 0, events, companions, **options)
+
+
+def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
+    """Iterate over the lines that hold something, each with its place."""
+    if isinstance(lines, str | bytes):
+        # Only what ends a line of JSON: a text within one may hold other separators.
+        lines = lines.split("\n") if isinstance(lines, str) else lines.split(b"\n")
+    if not isinstance(lines, Iterable):
+        raise InvalidOptionError("lines", lines, "lines, such as those of an open file")
+    return ((f"line {number}", line) for number, line in enumerate(lines, 1) if not isinstance(line, str | bytes) or line.strip())
+
+
+def _object(text: str | bytes, place: str, legal: str) -> dict[str, Any]:
+    return json_object(text, path=place, legal=legal)
+
+
+def _line(data: Mapping[str, Any]) -> str:
+    return orjson.dumps(data).decode() + "\n"

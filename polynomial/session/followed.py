@@ -1,0 +1,183 @@
+"""What of a conversation that is kept elsewhere is new here, and what of it the view has; see `SyncingSession`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from attrs import field, frozen
+
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.journal.events import is_erased
+from polycontext.polynomial.session.commands import Add, Command, Compress, Together
+from polycontext.polynomial.session.decide import planned
+from polycontext.polynomial.session.intake import checked_turn
+from polycontext.polynomial.session.kept import KeptSession
+from polycontext.polynomial.session.options import check_tools, require, whole_number
+from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial.session.travelling import TravellingSession
+from polycontext.pressure import ConflictError
+from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
+from polycontext.window.opening import OPENING, opening_of
+from polycontext.window.providers.pairing import NO_RESULT
+
+
+@frozen
+class Kept:
+    """Hold a turn of the view with the object that it came as; None where nobody knows it, or some of it has fallen: then the turn says what is left.
+
+    `came` is the object of a turn of which some has fallen: it tells where the turn stood.
+    """
+
+    handle: Any
+    turn: Turn
+    came: Any = field(default=None, eq=False)
+
+
+@frozen
+class Gist:
+    """Hold a turn of the view that stands for others, whose ids are `sources`: a summary, or a result that was cut in its place, with what it came as."""
+
+    turn: Turn
+    sources: Sequence[str]
+    handle: Any = None
+
+
+class Needed(NamedTuple):
+    """Say what a request needs beside the view, in tokens: what is sent with it, and what is kept free for the reply."""
+
+    sent: int
+    reply: int
+
+
+Seen = Kept | Gist
+Pair = tuple[Turn, Any]
+
+
+def pairs_of(turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool) -> list[Pair]:
+    """Return turns with the objects that they came as, repaired if wanted.
+
+    Raises:
+        InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
+    """
+    checked = [checked_turn(turn) for turn in turns]
+    if handles is None:
+        pairs: list[Pair] = [(turn, None) for turn in checked]
+    else:
+        given = [*handles]
+        require("handles", f"{len(given)} handles", len(given) == len(checked), f"{len(checked)}: one for each turn")
+        pairs = [*zip(checked, given, strict=True)]
+    return [*_repaired(pairs)] if repair else pairs
+
+
+def _repaired(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield what a conversation can be: calls have results, results have calls, and the user opens."""
+    opens = opening_of([turn for turn, _ in pairs])
+    waiting: dict[str, None] = {}
+    for place, (turn, handle) in enumerate(pairs):
+        if place == opens:
+            yield Turn(Role.USER, OPENING), None
+        if turn.role is not Role.TOOL:
+            yield from _closed(waiting)
+            waiting = dict.fromkeys(call.id for call in turn.tool_calls)
+        elif turn.tool_call_id not in waiting:
+            continue
+        else:
+            del waiting[turn.tool_call_id]
+        yield turn, handle
+
+
+def _closed(waiting: Iterable[str]) -> Iterator[Pair]:
+    for call in waiting:
+        yield Turn(Role.TOOL, NO_RESULT, tool_call_id=call, metadata={"repaired": True}), None
+
+
+def becoming(session: TravellingSession, pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
+    """Return the command that makes the conversation that of `pairs`; None where it is that already.
+
+    Raises:
+        ConflictError: it has gone on otherwise, and is not to be rewound.
+    """
+    log = session.conversation.log
+    common = _common(log, pairs)
+    if common == len(log) == len(pairs):
+        return None
+    adds = tuple(Add(turn, oversize="cut") for turn, _ in pairs[common:])
+    if common == len(log):
+        return Together(adds)
+    if not rewind:
+        raise ConflictError("conversation", f"one that begins with {len(log)} turns of it", f"the first {common} of them")
+    return Together((session._rewinding(log[common - 1].resource_id if common else 0), *adds))  # noqa: SLF001 - a part of it
+
+
+def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
+    """Return how many turns both begin with."""
+    for place, (turn, pair) in enumerate(zip_longest(log, pairs)):
+        if turn is None or pair is None or not says_the_same(turn, pair[0]):
+            return place
+    return len(pairs)
+
+
+def says_the_same(logged: Turn, turn: Turn) -> bool:
+    """Tell whether a turn of the log is `turn`, as far as somebody else can know; one whose words are erased is known by its place.
+
+    >>> says_the_same(Turn("user", "hi", resource_id="t1", tokens=3), Turn("user", "hi"))
+    True
+    """
+    if logged.role is not turn.role or logged.tool_call_id != turn.tool_call_id:
+        return False
+    said = (logged.content, logged.tool_calls, logged.name, logged.parts) == (turn.content, turn.tool_calls, turn.name, turn.parts)
+    return said or is_erased(logged)
+
+
+def handled(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
+    """Return what each turn of the log came as, by its id."""
+    return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
+
+
+def seen(session: ReadableSession, handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
+    """Return the view, each turn with the object that it came as."""
+    return tuple(_seen(turn, handles) for turn in session.window.all_turns())
+
+
+def _seen(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
+    if turn.sources:
+        return Gist(turn, turn.sources, handles.get(turn.sources[0], (None, None))[1] if turn.role is Role.TOOL else None)
+    came, handle = handles.get(turn.resource_id, (None, None))
+    # Of what has fallen, or was erased, the object would say it still.
+    whole = came is not None and (turn.content, turn.tool_calls, turn.parts) == (came.content, came.tool_calls, came.parts)
+    return Kept(handle, turn) if whole else Kept(None, turn, handle)
+
+
+def needed(session: KeptSession, reserve: object, tools: Any, system: object) -> Needed:
+    """Return what a request needs beside the view, and beside what the session was told of it when it was made.
+
+    Raises:
+        InvalidOptionError: what cannot be.
+    """
+    counter = session.window.counter
+    check_tools(tools)
+    require("system", system, system is None or isinstance(system, str), "a text, or None")
+    # The window was made without the session's own reserve and tools: they are not taken off it twice.
+    reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)  # noqa: SLF001 - a part of it
+    told = max(0, (count_tools(counter, tools) if tools else 0) - session._told_tools)  # noqa: SLF001 - a part of it
+    said = count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
+    return Needed(REQUEST_OVERHEAD + told + said, reply)
+
+
+def making_room(session: ReadableSession, needs: Needed) -> Compress | None:
+    """Return the command after which the view fits beside what a request needs besides; None where it does already.
+
+    Raises:
+        ContextOverflowError: not even then.
+    """
+    window, policy = session.window, session.policy
+    besides = needs.sent + needs.reply
+    room = window.max_tokens - besides
+    if window.total_tokens <= room:
+        return None
+    floor = policy.projector.floor(window)
+    if floor > room:
+        raise ContextOverflowError(floor + besides, window.max_tokens, "the view beside system, tools and reserve")
+    # As automatic compression does: low counts what is free beside what cannot yield.
+    target = floor + policy.threshold.low * (room - floor)
+    return Compress(min(target, planned(window, policy).tokens_wanted) / window.max_tokens)

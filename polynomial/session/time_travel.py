@@ -1,0 +1,147 @@
+"""Find a moment of a conversation, and read, repeat or branch off what stood then (docs/time-travel.md)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from polycontext.linearity import InvalidOptionError, UnknownResourceError
+from polycontext.polynomial.journal.conversation import Conversation, replay
+from polycontext.polynomial.journal.events import Event, TurnEvent
+from polycontext.polynomial.machine.context_machine import FollowingMachine
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.session.commands import Add, Rewind, Together
+from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.session.kept import KeptSession
+from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial.session.writer import goes_behind
+from polycontext.polynomial.stores.session_store import ForkingStore, SessionStore
+from polycontext.window import Role, Turn
+
+if TYPE_CHECKING:
+    from polycontext.polynomial.session.travelling import Moment
+
+_NEWEST = 256
+"""Events that are looked at first when a turn is sought: most of what is taken back is new."""
+
+
+class PastSession(ReadableSession):
+    """Show a session as it once stood: all that can be read of one, and nothing that writes."""
+
+    def __init__(self, session: ReadableSession, conversation: Conversation) -> None:
+        writer = session._writer  # noqa: SLF001 - what is a reader of it
+        self._writer: Any = _Reader(conversation, writer.policy, writer.store, writer.session_id)
+        self._delivery, self._provider, self._clock = Delivery(), session.provider, session._clock  # noqa: SLF001 - as above
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("ContextSession(", f"PastSession(revision {self.revision} of ", 1)
+
+
+@frozen(eq=False)
+class _Reader:
+    """Stand where a session has its writer."""
+
+    conversation: Conversation
+    policy: ContextPolicy
+    store: SessionStore
+    session_id: str
+
+    @property
+    def machine(self) -> FollowingMachine:
+        """Return a machine that stands where the conversation stood."""
+        return FollowingMachine(self.conversation.window, self.policy, self.conversation.state)
+
+
+def past_session(session: KeptSession, revision: int) -> PastSession:
+    """Return `session` as it stood after its first `revision` events."""
+    return PastSession(session, conversation_at(session, revision))
+
+
+def conversation_at(session: ReadableSession, revision: int) -> Conversation:
+    """Return the conversation as it stood after its first `revision` events; O(events since the nearest one that is remembered)."""
+    writer = session._writer  # noqa: SLF001 - a part of it, loaded when it is wanted
+    nearest = writer.nearest(revision)
+    if nearest.revision == revision:
+        return nearest
+    events = writer.store.load(writer.session_id, nearest.revision).events[: revision - nearest.revision]
+    if goes_behind(events, nearest.revision):
+        nearest, events = writer.empty, writer.store.load(writer.session_id).events[:revision]
+    return evolve(replay(events, nearest), companions={})
+
+
+def revision_at(session: ReadableSession, moment: "Moment") -> int:
+    """Return how many events of `session` there were at a moment.
+
+    Raises:
+        InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal has the id.
+    """
+    revision = session.revision
+    legal = f"a revision from 0 to {revision}, a time with its zone, or the id of a turn"
+    match moment:
+        case bool():
+            pass
+        case int() if 0 <= moment <= revision:
+            return moment
+        case datetime() if moment.utcoffset() is not None:
+            return next((before for before, event in enumerate(session.events()) if _time_of(event) > moment), revision)
+        case str():
+            return _came_with(session, moment)
+        case _:
+            pass
+    raise InvalidOptionError("moment", moment, legal)
+
+
+def rewinding(session: ReadableSession, to: "Moment") -> Rewind:
+    """Return the command that goes back to a moment."""
+    return Rewind(conversation_at(session, revision_at(session, to)))
+
+
+def editing(session: KeptSession, resource_id: str, content: str, at: datetime) -> Together:
+    """Return the command that says `content` in the place of a user turn."""
+    log = session.conversation.log
+    turn = log[log.place(resource_id)]
+    if turn.role is not Role.USER:
+        raise InvalidOptionError("resource_id", resource_id, f"the id of a user turn; this one is of the {turn.role}")
+    before = conversation_at(session, _came_with(session, resource_id) - 1)
+    return Together((Rewind(before), Add(Turn(Role.USER, content, name=turn.name, timestamp=at))))
+
+
+def regenerating(session: KeptSession) -> Rewind:
+    """Return the command that goes back to the last thing that the user said."""
+    log = session.conversation.log
+    said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
+    if said is None:
+        raise InvalidOptionError("regenerate", session, "a session in which the user has said something")
+    return Rewind(conversation_at(session, _came_with(session, said.resource_id)))
+
+
+def fork(session: KeptSession, new_id: str, moment: "Moment | None") -> None:
+    """Store a new session in which all stands as it did in `session` at a moment."""
+    writer = session._writer  # noqa: SLF001
+    conversation = session.conversation if moment is None else conversation_at(session, revision_at(session, moment))
+    store, revision, companions = writer.store, conversation.revision, conversation.companions
+    if isinstance(store, ForkingStore):
+        store.fork(writer.session_id, new_id, revision, companions)
+    else:
+        store.append(new_id, 0, store.load(writer.session_id).events[:revision], companions)
+
+
+def _came_with(session: ReadableSession, resource_id: str) -> int:
+    """Return the number of the event with which a turn came in: of the one that stands, where several had the id."""
+    for first in (max(0, session.revision - _NEWEST), 0):
+        found = _numbers(session.events(first), first, resource_id)
+        stands = next((number for number in found if session.conversation.has_passed(number)), None)
+        if stands is not None or (found and not first):
+            return stands or found[0]
+    raise UnknownResourceError(resource_id)
+
+
+def _numbers(events: Sequence[Event], first: int, resource_id: str) -> list[int]:
+    """Return the numbers of the events that brought in a turn of that id, the newest first; the first event has number `first` + 1."""
+    pairs = enumerate(events, first + 1)
+    return [number for number, event in pairs if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id][::-1]
+
+
+def _time_of(event: Event) -> datetime:
+    return event.turn.timestamp if isinstance(event, TurnEvent) else event.at

@@ -1,0 +1,130 @@
+"""What a search asks for: words and quoted phrases of a text that somebody typed, and the line that shows where a turn says them.
+
+SQLite's FTS5 takes words apart at everything that is no letter or digit. Scripts without spaces between words have nothing to be
+taken apart at: their characters become words of their own, both in what is indexed and in what is asked, and what is asked for are
+pairs of them. So nobody needs a dictionary, and "快递" finds "我的快递在哪里".
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain, islice, pairwise
+from typing import Self
+from unicodedata import combining, normalize
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial.stores.session_store import Found
+from polycontext.window import Turn
+from polycontext.window.text.terms import UNSPACED
+
+MOST_TERMS = 64
+"""Of what is asked: so many different words and phrases are looked for, the first ones."""
+
+SNIPPET = 160
+"""Characters of a snippet, at most."""
+
+_LEAD = 40
+"""Of them: so many stand before the word that was found."""
+
+_PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+@frozen
+class AskedWords:
+    """Hold the phrases that a turn must say, and the words of which it must say one where no phrase is asked for.
+
+    >>> AskedWords.of('where is "my parcel"')
+    AskedWords(phrases=('my parcel',), words=('where', 'is'))
+    """
+
+    phrases: tuple[str, ...]
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: str) -> Self:
+        """Return what `query` asks for: nothing where it holds neither letter nor digit. Any text is a query.
+
+        Raises:
+            InvalidOptionError: it is no text.
+        """
+        if not isinstance(query, str):
+            raise InvalidOptionError("text", query, "the words to look for")
+        found = _PIECE.findall(_NO_TEXT.sub(" ", query))
+        phrases = _first(phrase.strip() for phrase, _ in found)
+        return cls(phrases, _first(chain.from_iterable(_words(word) for _, word in found))[: MOST_TERMS - len(phrases)])
+
+    def __bool__(self) -> bool:
+        return bool(self.phrases or self.words)
+
+    @property
+    def match(self) -> str:
+        """Return what FTS5 is asked: it ranks by words and phrases, and what the caller typed is no syntax of it."""
+        phrases, words = " AND ".join(map(_quoted, self.phrases)), " OR ".join(map(_quoted, self.words))
+        return f"({phrases} AND ({words})) OR ({phrases})" if phrases and words else phrases or words
+
+    def snippet(self, text: str) -> str:
+        """Return a line of `text` in which something stands that was asked for, of at most `SNIPPET` characters."""
+        bare = folded(text)
+        places = (bare.find(folded(term)) for term in (*self.phrases, *sorted(self.words, key=len, reverse=True)))
+        at = next((place for place in places if place >= 0), 0)
+        start = max(0, min(at - _LEAD, len(text) - (SNIPPET - 1)))
+        # White space within a line is one space: what lies further on may still fit.
+        line = " ".join(text[start : start + 2 * SNIPPET].split())
+        before, behind = "…" if start else "", start + 2 * SNIPPET < len(text)
+        room = SNIPPET - len(before)
+        return before + (line[: room - 1] + "…" if behind or len(line) > room else line)
+
+
+def found_in(turn: Turn, asked: AskedWords, score: float) -> Found:
+    """Return the finding of a turn."""
+    return Found(turn.resource_id, turn.role, asked.snippet(said(turn)), score)
+
+
+def said(turn: Turn) -> str:
+    """Return all that is searched of a turn: what it says and what it calls."""
+    return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
+
+
+def spaced(text: str) -> str:
+    """Return `text` with each character of a script without spaces as a word of its own.
+
+    >>> spaced("the 快递 is late")
+    'the  快  递  is late'
+    """
+    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+
+
+def _words(piece: str) -> Iterator[str]:
+    """Iterate over the words of something typed without a space: of a script without any, its pairs of characters."""
+    for run in _RUN.findall(piece):
+        yield from map("".join, pairwise(run)) if len(run) > 1 and _UNSPACED.match(run) else (run,)
+
+
+def _first(terms: Iterator[str]) -> tuple[str, ...]:
+    return tuple(islice(dict.fromkeys(term for term in terms if any(map(str.isalnum, term))), MOST_TERMS))
+
+
+def _quoted(term: str) -> str:
+    return f'"{spaced(term)}"'
+
+
+class _Bare(dict[int, str]):
+    """Know each character in lower case and without its accents, as one character."""
+
+    def __missing__(self, code: int) -> str:
+        parts = normalize("NFD", chr(code))
+        # A syllable of Hangul is taken apart into letters, which are no marks.
+        self[code] = bare = (parts[0] if all(map(combining, parts[1:])) else chr(code)).lower()[0]
+        return bare
+
+
+_BARE = _Bare()
+
+
+def folded(text: str) -> str:
+    """Return `text` as words are compared: as long as it is, in lower case and without accents."""
+    return text.lower() if text.isascii() else text.translate(_BARE)

@@ -1,0 +1,11 @@
+"""The store on a PostgreSQL server, for many machines; needs the extra `postgresql`."""
+
+from polycontext.linearity.extras import require
+
+# Before the import below, so that who lacks one of them is told what to install.
+for _module in ("sqlalchemy", "psycopg", "alembic"):
+    require(_module, extra="postgresql", purpose="sessions on a PostgreSQL server")
+
+from polycontext.polynomial.stores.postgresql.store import PostgreSQLStore  # noqa: E402
+
+__all__ = ["PostgreSQLStore"]

@@ -1,0 +1,62 @@
+"""The words of one session, indexed by SQLite's FTS5: a table that keeps no text, whose rows are numbers of turns.
+
+Each session has a table of its own. So what a search takes grows with the session and not with the file, what ranks are made of is
+said in the session alone, and dropping the table leaves no word behind (docs/search.md, "In a file").
+"""
+
+import sqlite3
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.stores.asked_words import AskedWords, said, spaced
+from polycontext.window import Turn
+
+_MAKE = (
+    "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
+)
+_FIND = "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid DESC LIMIT ?"
+
+
+@frozen
+class WordIndex:
+    """Index the turns of one session in a database, and find them again; `table` is a name of our own.
+
+    >>> index = WordIndex(sqlite3.connect(":memory:"), "words")
+    >>> index.make()
+    >>> index.add([(1, Turn("user", "Where is my parcel?")), (2, Turn("assistant", "On its way."))])
+    >>> [number for number, score in index.find(AskedWords.of("parcel"), 10)]
+    [1]
+    """
+
+    db: sqlite3.Connection
+    table: str
+
+    def make(self) -> None:
+        """Make the table.
+
+        Raises:
+            StoreError: SQLite was built without FTS5.
+        """
+        try:
+            self.db.execute(_MAKE.format(table=self.table))
+        except sqlite3.OperationalError as error:
+            if "fts5" not in str(error):
+                raise
+            raise StoreError(
+                "the search index", f"the SQLite of this Python has no FTS5 ({error})", "a Python whose SQLite has it"
+            ) from None
+
+    def drop(self) -> None:
+        """Drop the table if it is there, with all its words."""
+        self.db.execute(f"DROP TABLE IF EXISTS {self.table}")
+
+    def add(self, turns: Iterable[tuple[int, Turn]]) -> None:
+        """Index turns, each with its number, which rise."""
+        rows = ((number, spaced(said(turn))) for number, turn in turns)
+        self.db.executemany(f"INSERT INTO {self.table} (rowid, said) VALUES (?, ?)", rows)  # noqa: S608 - the name is ours
+
+    def find(self, asked: AskedWords, limit: int) -> list[tuple[int, float]]:
+        """Return the numbers of the turns that say what is asked, with their scores: the highest first, of equals the newest."""
+        return self.db.execute(_FIND.format(table=self.table), (asked.match, limit)).fetchall() if asked else []

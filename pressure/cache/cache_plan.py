@@ -1,0 +1,136 @@
+"""Where cache breakpoints go by the vendor's rules, and under which key requests are cached.
+
+A vendor that wants marks (Anthropic) looks back a number of blocks from each and reads the longest prefix that it finds written. So one stands
+at the end of each request, where the next one will look; one at the end of the last request, where its own blocks would lie too far back; one
+behind the system, which other conversations share; and one behind what the next compression will leave standing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.pressure.cache.blocks import MARK, Laid, seconds_of
+from polycontext.pressure.cache.prefix_cache import Breakpoint
+from polycontext.pressure.cache.rules import MOST_MARKS, CacheRules
+from polycontext.window.providers import Message, Rendered
+
+_TTLS = ("5m", "1h")
+_LONGEST_KEY = 64
+
+
+def _check_ttl(_: object, attribute: Any, value: Any) -> None:
+    if value not in _TTLS and not (value is None and attribute.default is None):
+        raise InvalidOptionError(attribute.name, value, " or ".join(map(repr, _TTLS)))
+
+
+def _check_key(_: object, __: object, value: Any) -> None:
+    if value is not None and not (isinstance(value, str) and 0 < len(value) <= _LONGEST_KEY):
+        raise InvalidOptionError("key", value, f"a text of 1 to {_LONGEST_KEY} characters, or None")
+
+
+@frozen
+class CachePlan:
+    """Say how the requests of a session are cached.
+
+    Args:
+        ttl: how long what each turn adds is kept, by a vendor that wants breakpoints.
+        head_ttl: how long tools, system and what stands before the first gist are kept; never for less than `ttl`, which it is unless said.
+        key: under which key requests go out, by a vendor that takes one; a session gives one of its own unless said.
+        tools: the definitions of tools that are sent with the request, where they are others than the session's.
+        mark_tools: whether the caller marks the last of them, by `marked_tools`: for those who share them between systems.
+
+    Raises:
+        InvalidOptionError: an option that no vendor takes.
+
+    >>> CachePlan(ttl="1h", head_ttl="5m")
+    Traceback (most recent call last):
+    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'; legal: '1h', where ttl is that: longer times stand before shorter ones
+    """
+
+    ttl: str = field(default="5m", validator=_check_ttl)
+    head_ttl: str | None = field(default=None, validator=_check_ttl)
+    key: str | None = field(default=None, validator=_check_key)
+    tools: Sequence[Mapping[str, Any]] | None = None
+    mark_tools: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.head_ttl == "5m" and self.ttl == "1h":
+            raise InvalidOptionError("head_ttl", self.head_ttl, "'1h', where ttl is that: longer times stand before shorter ones")
+
+    def marks(self, laid: Laid, rules: CacheRules, *, head: int = 0, before: int | None = None) -> tuple[Breakpoint, ...]:
+        """Return where breakpoints go, at most four, in the order of the blocks.
+
+        `head` are the blocks that the next compression leaves standing, `before` is the last marked block of the request before.
+
+        Law: what was written at `before` is found again, however many blocks came since.
+        """
+        if not rules.marked or not len(laid.sums):
+            return ()
+        first, seconds = seconds_of(self.head_ttl or self.ttl), seconds_of(self.ttl)
+        tail = [_markable(laid, len(laid.sums) - 1)]
+        if before is not None and before < laid.common and tail[0] - before >= rules.look_back:
+            tail.append(before)
+        wanted = [
+            laid.tools - 1 if self.mark_tools else -1,
+            *tail,
+            laid.tools + laid.system - 1 if laid.system else -1,
+            _markable(laid, head - 1),
+        ]
+        chosen = list(dict.fromkeys(block for block in wanted if block >= 0))[:MOST_MARKS]
+        begins = min(tail)  # behind a shorter time no longer one may stand
+        return tuple(Breakpoint(block, first if block < begins else seconds) for block in sorted(chosen))
+
+    def marked_tools(self, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return definitions of tools, the last one with a breakpoint; for a plan with ``mark_tools=True``.
+
+        >>> CachePlan(mark_tools=True).marked_tools([{"name": "look"}])
+        [{'name': 'look', 'cache_control': {'type': 'ephemeral'}}]
+        """
+        made = [dict(tool) for tool in tools]
+        for tool in made[-1:]:
+            tool[MARK] = _mark(seconds_of(self.head_ttl or self.ttl))
+        return made
+
+
+def marked(rendered: Rendered, laid: Laid, marks: Iterable[Breakpoint]) -> Rendered:
+    """Return `rendered` with breakpoints at `marks` and no others; messages are changed in place, so they are the caller's own."""
+    for message in rendered.messages:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            _unmark(block)
+    system = [{name: value for name, value in block.items() if name != MARK} for block in rendered.system]
+    for mark in marks:
+        if mark.block < laid.tools:
+            continue  # on the caller's own definitions
+        if mark.block < laid.tools + laid.system:
+            system[mark.block - laid.tools][MARK] = _mark(mark.seconds)
+        else:
+            place, number = laid.message_of(mark.block)
+            _blocks(rendered.messages[place])[number][MARK] = _mark(mark.seconds)
+    return evolve(rendered, system=tuple(system))
+
+
+def _markable(laid: Laid, block: int) -> int:
+    """Return the last block up to `block` that a breakpoint may stand on, -1 where there is none."""
+    while block in laid.unmarked:
+        block -= 1
+    return block
+
+
+def _blocks(message: Message) -> list[Message]:
+    if isinstance(message["content"], str):
+        message["content"] = [{"type": "text", "text": message["content"]}]
+    blocks: list[Message] = message["content"]
+    return blocks
+
+
+def _unmark(block: Message) -> None:
+    block.pop(MARK, None)
+    if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
+        for inner in block["content"]:
+            _unmark(inner)
+
+
+def _mark(seconds: float) -> dict[str, str]:
+    return {"type": "ephemeral", "ttl": "1h"} if seconds == seconds_of("1h") else {"type": "ephemeral"}

@@ -1,0 +1,179 @@
+"""What a prompt cache still holds: prefixes by their digest, until they expire.
+
+A caller gives the digest of every prefix of the request (one a content block) with the tokens up to there. Two
+vendors' rules stand on it: marked breakpoints that look back (Anthropic), and steps that are cached by themselves
+(OpenAI). The oldest prefixes are forgotten when there are too many.
+
+Sources: platform.claude.com, "Prompt caching"; developers.openai.com, "Prompt caching".
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from threading import Lock
+from typing import Protocol, TypeVar
+
+from attrs import define, field, frozen
+
+MINUTE, HOUR = 60.0, 3600.0
+
+FLOOR, STEP, LOOK_BACK = 1024, 128, 20
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Values(Protocol[T_co]):
+    """Stand for a list that is read by place; any sequence will do."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def __getitem__(self, index: int, /) -> T_co:
+        """Return the one at a place."""
+        ...
+
+
+class Held(Enum):
+    """Say what a cache has of a prefix."""
+
+    LIVING = "living"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class CacheUse:
+    """Say how many tokens of a prompt were read from the cache, and how many were written for how long; the rest is new.
+
+    `written` has tokens by the seconds that they are kept. `hit` is the block up to which (and with which) was found, None where nothing was;
+    `entries` are the digests that live on or begin to, with their seconds.
+    """
+
+    read: int
+    written: dict[float, int]
+    hit: int | None = None
+    entries: tuple[tuple[bytes, float], ...] = field(default=(), repr=False)
+
+    @property
+    def all_written(self) -> int:
+        """Return the tokens written for whatever time."""
+        return sum(self.written.values())
+
+
+@frozen
+class Breakpoint:
+    """Mark the block up to which (and with which) a prefix shall be cached, and for how many seconds."""
+
+    block: int
+    seconds: float = 5 * MINUTE
+
+
+@define
+class PrefixCache:
+    """Remember prefixes by digest for some seconds of `clock`. What is used is kept as long again. Safe under threads.
+
+    >>> seconds = 0.0
+    >>> cache = PrefixCache(lambda: seconds)
+    >>> blocks, tokens = [b"system", b"system, question"], [2000, 2100]
+    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).written
+    {300.0: 2000}
+    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).read
+    2000
+    >>> seconds = 301.0
+    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).read
+    0
+    """
+
+    clock: Callable[[], float]
+    most: int = 100_000
+    _entries: OrderedDict[bytes, tuple[float, float]] = field(init=False, repr=False, factory=OrderedDict)
+    _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
+
+    def marked(
+        self,
+        digests: Values[bytes],
+        tokens: Values[int],
+        marks: Iterable[Breakpoint],
+        *,
+        floor: int = FLOOR,
+        look_back: int = LOOK_BACK,
+        sent: bool = True,
+    ) -> CacheUse:
+        """Account for a request with breakpoints; ``tokens[i]`` are those up to and with block i.
+
+        From each breakpoint, the last one first, up to `look_back` blocks are asked for, the marked one among them. A breakpoint
+        below `floor` tokens is ignored. What lies between what was read and the last breakpoint is written, each stretch for the time of
+        the breakpoint that ends it. Marked prefixes of what was read are used by it, and live on. One that is not `sent` changes nothing: `keep` says later that it was.
+        """
+        with self._lock:
+            use = self._by_marks(digests, tokens, marks, floor, look_back)
+            return self._kept(use) if sent else use
+
+    def automatic(
+        self,
+        digests: Values[bytes],
+        tokens: Values[int],
+        *,
+        floor: int = FLOOR,
+        step: int = STEP,
+        seconds: float = 5 * MINUTE,
+        sent: bool = True,
+    ) -> CacheUse:
+        """Account for a request that is cached by itself from `floor` tokens on, in steps of `step` tokens; `sent` is as in `marked`."""
+        with self._lock:
+            use = self._by_itself(digests, tokens, floor, step, seconds)
+            return self._kept(use) if sent else use
+
+    def keep(self, use: CacheUse, at: float | None = None) -> None:
+        """Take in that a request of this use was sent, at second `at` or now."""
+        with self._lock:
+            self._kept(use, at)
+
+    def held(self, digest: bytes) -> Held:
+        """Return what there is of one prefix."""
+        entry = self._entries.get(digest)
+        if entry is None:
+            return Held.UNKNOWN
+        return Held.LIVING if entry[0] >= self.clock() else Held.EXPIRED
+
+    def _by_marks(self, digests: Values[bytes], tokens: Values[int], marks: Iterable[Breakpoint], floor: int, look_back: int) -> CacheUse:
+        heard = [mark for mark in sorted(marks, key=lambda mark: mark.block) if tokens[mark.block] >= floor]
+        hit = self._longest(digests, heard, look_back)
+        read = start = tokens[hit] if hit is not None else 0
+        written: dict[float, int] = {}
+        entries = [] if hit is None else [(digests[hit], self._entries[digests[hit]][1])]
+        for mark in heard:
+            digest = digests[mark.block]
+            if hit is None or mark.block > hit:
+                written[mark.seconds] = written.get(mark.seconds, 0) + tokens[mark.block] - start
+                start = tokens[mark.block]
+                entries.append((digest, mark.seconds))
+            elif self.held(digest) is Held.LIVING:
+                entries.append((digest, self._entries[digest][1]))
+        return CacheUse(read, written, hit, tuple(entries))
+
+    def _by_itself(self, digests: Values[bytes], tokens: Values[int], floor: int, step: int, seconds: float) -> CacheUse:
+        size = len(digests)
+        hit = next((block for block in range(size - 1, -1, -1) if self.held(digests[block]) is Held.LIVING), None)
+        found, whole = (tokens[hit] if hit is not None else 0), (tokens[size - 1] if size else 0)
+        read, kept = (count // step * step if count >= floor else 0 for count in (found, whole))
+        entries = tuple((digests[block], seconds) for block in range(size))
+        return CacheUse(read, {seconds: kept - read} if kept > read else {}, hit, entries)
+
+    def _longest(self, digests: Values[bytes], marks: Sequence[Breakpoint], look_back: int) -> int | None:
+        for mark in reversed(marks):
+            for block in range(mark.block, max(mark.block - look_back, -1), -1):
+                if self.held(digests[block]) is Held.LIVING:
+                    return block
+        return None
+
+    def _kept(self, use: CacheUse, at: float | None = None) -> CacheUse:
+        now = self.clock() if at is None else at
+        for digest, seconds in use.entries:
+            self._entries[digest] = (now + seconds, seconds)
+            self._entries.move_to_end(digest)
+            if len(self._entries) > self.most:
+                self._entries.popitem(last=False)
+        return use

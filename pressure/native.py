@@ -1,0 +1,302 @@
+"""Native compaction: a whole prefix of the view yields to a summary that the provider writes itself (docs/native-compaction.md).
+
+What the provider returns is a block that only it reads. It becomes a gist that stands first: the provider is sent the block, everybody
+else its extractive twin, so that a conversation can change providers. What may not yield is said again behind the last part that
+is bound to the prefix, since a provider that writes the summary promises that what it thought behind it stays valid.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import orjson
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.linearity.json_data import FrozenDict
+from polycontext.pressure.fidelity import Fidelity
+from polycontext.pressure.fulfilment import Gisted, Reading, Rejection, default_summariser
+from polycontext.pressure.gist import NO_TEXT, all_source_ids, least_summary, summary_text, summary_turn
+from polycontext.pressure.ladder import ladder_of
+from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
+from polycontext.pressure.reach import Columns, Kind, Reach
+from polycontext.pressure.view import Edit
+from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
+from polycontext.window.part import Part, PartKind
+from polycontext.window.tokens.counting import count_part
+
+TAIL_SHARE = 0.5
+"""How much of the room beside what may not yield goes to the turns that are kept; the gist has the rest."""
+
+TWIN_TOKENS, TWIN_SHARE = 1_000, 0.5
+"""How many tokens a twin may have where the block is shorter, and of what the gist may take at most which share."""
+
+_SPARE = (0, 4, 8, 16, 32)
+
+
+def _texts(blocks: Any) -> tuple[str, ...]:
+    return tuple(blocks)
+
+
+@frozen
+class NativeGist:
+    """Offer what a provider wrote for a prefix: its `blocks`, each as JSON text, to be sent back first and unchanged.
+
+    `tokens` are what the provider says the last of them has, None where it does not. `twin` is what everybody else reads; without one
+    it is made of the turns. With `keeps_bound` the provider takes what it had bound to the prefix behind the blocks too.
+    """
+
+    provider: str
+    blocks: tuple[str, ...] = field(converter=_texts)
+    tokens: int | None = None
+    twin: str | None = None
+    keeps_bound: bool = False
+
+
+# --- planning ---------------------------------------------------------------------------------
+
+
+def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) -> Plan:
+    """Return the plan by which all turns up to a cut yield to one gist, so that at most `tokens` are left; O(n).
+
+    The cut leaves as long a tail as there is room for. It parts no atom, and the first turn behind it has another role than the last one
+    before it. Leading system turns stand; what is PRESERVED before the cut, and the last user turn, is said again. The plan is empty
+    where nothing has to yield, or nothing can.
+
+    Laws: those of every plan; what stands in the tail and what is said again is byte for byte as it was.
+    """
+    ladder = ladder_of(window, reach or Reach())
+    nothing = plan_at(ladder, 0, tokens)
+    if window.total_tokens <= tokens:
+        return nothing
+    found = _best(window, ladder.columns, tokens)
+    if found is None:
+        return nothing
+    first, last, stands, allowance = found
+    return _cut(nothing, range(first, last), ladder.columns.of_kind(range(first, last), Kind.FIXED), stands, allowance)
+
+
+def answered_plan(window: ContextWindow, stop: int) -> Plan:
+    """Return the plan of a provider that has summarised all turns before turn `stop` by itself, while it answered; empty where nothing yields.
+
+    What it wrote may take as much as it stands for. What is PRESERVED is said again, and the last user turn unless it is answered.
+
+    Raises:
+        InvalidOptionError: no atom begins at `stop`.
+    """
+    ladder = ladder_of(window, Reach())
+    columns, turns = ladder.columns, window.all_turns()
+    nothing = plan_at(ladder, 0, window.total_tokens)
+    if stop not in columns.atoms.bounds:
+        raise InvalidOptionError("stop", stop, f"where an atom begins: {columns.atoms.bounds}")
+    first = _first(window, columns)
+    prefix = range(first, columns.atoms.bounds.index(stop))
+    kept = columns.of_kind(prefix, Kind.FIXED)
+    if turns and turns[-1].role is Role.ASSISTANT and not turns[-1].tool_calls:
+        classes = [max(map(window.class_of, turns[columns.atoms.bounds[atom] : columns.atoms.bounds[atom + 1]])) for atom in kept]
+        kept = [atom for atom, held in zip(kept, classes, strict=True) if held is ResourceClass.PRESERVED]
+    sizes = _sizes(window, columns)
+    yields = sum(sizes[atom] for atom in prefix if atom not in set(kept))
+    if yields <= least_summary(window.counter):
+        return nothing
+    return _cut(nothing, prefix, kept, sum(sizes) - yields, yields - 1)
+
+
+def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[int, int, int, int] | None:
+    """Return the first and the last atom of the prefix (half open), what stands beside its gist, and what that may take."""
+    turns, bounds, sizes = window.all_turns(), columns.atoms.bounds, _sizes(window, columns)
+    first = _first(window, columns)
+    yields = [0 if atom < first or columns.kinds[atom] is Kind.FIXED else size for atom, size in enumerate(sizes)]
+    yielded = list(accumulate(yields, initial=0))
+    least = least_summary(window.counter)
+    cuts = [atom for atom in range(first + 1, len(sizes)) if yielded[atom] > least and _may_cut(turns, bounds[atom])]
+    if not cuts:
+        return None
+    total = sum(sizes)
+    room = max(least, int((1 - TAIL_SHARE) * max(0, tokens - (total - sum(yields)))))
+    for atom in cuts:
+        stands = total - yielded[atom]
+        if stands + room <= tokens:
+            return first, atom, stands, min(yielded[atom] - 1, tokens - stands)
+    # How long its summary is, is the provider's to say: half of what yields is worth having.
+    last = cuts[-1]
+    return first, last, total - yielded[last], min(yielded[last] - 1, max(least, tokens - total + yielded[last], yielded[last] // 2))
+
+
+def _sizes(window: ContextWindow, columns: Columns) -> list[int]:
+    """Return the tokens of each atom, all of its parts among them."""
+    turns = window.all_turns()
+    return [sum(turn.tokens or 0 for turn in turns[start:stop]) for start, stop in pairwise(columns.atoms.bounds)]
+
+
+def _first(window: ContextWindow, columns: Columns) -> int:
+    """Return the first atom that is not the system's."""
+    turns, bounds = window.all_turns(), columns.atoms.bounds
+    return next((atom for atom in range(len(columns.atoms)) if turns[bounds[atom]].role is not Role.SYSTEM), len(columns.atoms))
+
+
+def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
+    """Tell whether the messages before turn `index` are the same with and without those behind, and another role goes on."""
+    before, after = turns[index - 1], turns[index]
+    if before.role is Role.ASSISTANT:
+        # White space at the end of the last message is refused, and would be another prefix without it.
+        return after.role is Role.USER and bool(before.text) and not before.text[-1].isspace()
+    return before.role in (Role.USER, Role.TOOL) and after.role is Role.ASSISTANT
+
+
+def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowance: int) -> Plan:
+    """Return the plan by which the atoms of `prefix` yield; those of them that are `fixed` are said again."""
+    window = nothing.window
+    turns, bounds = window.all_turns(), nothing.columns.atoms.bounds
+    start, stop = bounds[prefix.start], bounds[prefix.stop]
+    again = tuple(turn for atom in fixed for turn in turns[bounds[atom] : bounds[atom + 1]])
+    sources, stays = turns[start:stop], {turn.resource_id for turn in again}
+    reads = tuple(turn for turn in sources if turn.resource_id not in stays)
+    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in prefix if atom not in set(fixed)}
+    return evolve(
+        nothing,
+        step=1,
+        lowered=FrozenDict(lowered),
+        jobs=(GistJob(GistKind.NATIVE, ((start, stop),), sources, reads, allowance, window.linearity, again=again),),
+        tokens_promised=stands + allowance,
+        floor=min(nothing.floor, stands + allowance),
+        first_changed=start,
+    )
+
+
+def prefix_of(plan: Plan) -> tuple[Turn, ...]:
+    """Return the turns that a provider is sent to be summarised: all up to the cut, those of the system before them too; none where nothing yields."""
+    stops = [job.runs[-1][1] for job in plan.jobs if job.kind is GistKind.NATIVE]
+    return plan.window.all_turns()[: max(stops, default=0)]
+
+
+# --- fulfilling ---------------------------------------------------------------------------------
+
+
+def with_twin(plan: Plan, gist: NativeGist, reading: Reading | None = None) -> NativeGist:
+    """Return `gist` with what it says to everybody but its provider, chosen from what yields, and with `reading` from all that yielded before.
+
+    Raises:
+        InvalidDataError, ValueError: a block is no JSON object with a type.
+    """
+    job, counter = next(job for job in plan.jobs if job.kind is GistKind.NATIVE), plan.window.counter
+    bare = _bare(job, gist, job.sources[0].resource_id, counter)
+    room = _room(job, count_turn(counter, bare)) - count_turn(counter, evolve(bare, parts=()))
+    summariser: Any = default_summariser()
+    candidates = reading(summariser, evolve(job, sources=job.reads)) if reading else summariser.read(job.reads, counter=counter)
+    return evolve(gist, twin=summariser.write(candidates, room, counter=counter) if room > 0 else "")
+
+
+def native_gist(job: GistJob, offer: object, failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
+    """Return the gist of a job for a provider; where there is none, or it is no good, nothing changes and the sources stay.
+
+    Good is: blocks that are JSON objects, fewer tokens than what yields, within the allowance.
+    """
+    made = failure or _accepted(job, offer, resource_id, counter)
+    if isinstance(made, Turn):
+        assert isinstance(offer, NativeGist)
+        return Gisted(made, keeps_bound=(offer.provider,) if offer.keeps_bound else ())
+    return Gisted(None, Rejection(tuple(turn.resource_id for turn in job.reads), made))
+
+
+def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
+    if not isinstance(offer, NativeGist):
+        return "no provider was asked for its summary" if offer is None else f"the summary is {type(offer).__name__}, not a provider's own"
+    if not offer.blocks:
+        return "the summary is empty"
+    try:
+        bare = _bare(job, offer, resource_id, counter)
+    except ValueError as error:
+        return f"the summary cannot be stored: {error}"
+    taken = count_turn(counter, bare)
+    if taken > job.allowance or taken >= job.source_tokens:
+        return f"the summary takes {taken} tokens, its allowance is {job.allowance}, its sources take {job.source_tokens}"
+    return _fitting(job, offer, bare, _room(job, taken), counter)
+
+
+def _bare(job: GistJob, gist: NativeGist, resource_id: str, counter: TokenCounter) -> Turn:
+    """Return the gist turn around the blocks, which says nothing else yet."""
+    parts = tuple(_part(gist, number, counter) for number in range(len(gist.blocks)))
+    return evolve(summary_turn(summary_text(""), job.sources, all_source_ids(job.sources, job.ledger), resource_id), parts=parts)
+
+
+def _room(job: GistJob, taken: int) -> int:
+    """Return how many tokens the gist may have with its twin: those that the blocks take anyway, or enough to go on from."""
+    return max(taken, min(TWIN_TOKENS, int(TWIN_SHARE * job.allowance)))
+
+
+def _part(offer: NativeGist, number: int, counter: TokenCounter) -> Part:
+    data = offer.blocks[number]
+    block = orjson.loads(data)
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str) or not kind:
+        raise InvalidDataError(f"blocks[{number}]", f"{data!r:.60} is no block", "a JSON object with a type")
+    part = Part(offer.provider, data, PartKind.NATIVE)
+    told = offer.tokens if number == len(offer.blocks) - 1 else None
+    return evolve(part, tokens=count_part(counter, part) if told is None else told)
+
+
+def _fitting(job: GistJob, offer: NativeGist, bare: Turn, room: int, counter: TokenCounter) -> Turn:
+    """Return the gist with as much of its twin as fits, and with the least there is where nothing does."""
+    frame = count_turn(counter, evolve(bare, parts=()))
+    for spare in _SPARE:
+        body = _shortened(job, offer.twin, room - frame - spare, counter)
+        made = evolve(bare, content=summary_text(body.strip() or NO_TEXT))
+        if count_turn(counter, made) <= max(room, count_turn(counter, bare)):
+            break
+    else:
+        made = evolve(bare, content=summary_text(NO_TEXT))
+    return made.with_tokens(count_turn(counter, made))
+
+
+def _shortened(job: GistJob, twin: str | None, room: int, counter: TokenCounter) -> str:
+    """Return what the twin says in `room` tokens: what was offered, or else what the turns say."""
+    if room <= 0:
+        return ""
+    if twin is not None and counter.count(twin) <= room:
+        return twin
+    told = [summary_turn(summary_text(twin), job.sources, [turn.resource_id for turn in job.sources], "twin")] if twin else job.reads
+    return default_summariser().summarise(told, room, counter=counter)
+
+
+# --- landing ----------------------------------------------------------------------------------------
+
+
+def prefix_edit(window: ContextWindow, plan: Plan, gist: Gisted) -> Edit:
+    """Return what a native gist changes of `window`, which is the plan's or has grown from it; nothing where there is no gist.
+
+    What is said again stands behind the last part that the provider keeps valid, and directly behind the gist where there is none. If that
+    part is in an open call, before the call: then it falls.
+    """
+    (job,) = plan.jobs
+    if gist.turn is None:
+        return Edit()
+    start, stop = job.runs[0]
+    edit = Edit((Splice(start, stop, (gist.turn,)),), keeps_bound=gist.keeps_bound)
+    if not job.again:
+        return edit
+    place, open_from = _behind_bound(window, stop, gist.keeps_bound), first_open(window)
+    unbound_from = None
+    if open_from is not None and place > open_from:
+        place = unbound_from = open_from
+    return evolve(edit, again=tuple(turn.resource_id for turn in job.again), again_at=place, unbound_from=unbound_from)
+
+
+def _behind_bound(window: ContextWindow, stop: int, providers: tuple[str, ...]) -> int:
+    """Return the index behind the last atom, from turn `stop` on, that holds a bound part of `providers`."""
+    turns = window.all_turns()
+    bound = [index for index in range(stop, len(turns)) if any(part.is_bound and part.provider in providers for part in turns[index].parts)]
+    if not bound:
+        return stop
+    place = bound[-1] + 1
+    while place < len(turns) and turns[place].role is Role.TOOL:
+        place += 1
+    return place
+
+
+def first_open(window: ContextWindow) -> int | None:
+    """Return the index of the turn whose calls are open, None where none are."""
+    if not window.open_calls:
+        return None
+    turns = window.all_turns()
+    return next(index for index in range(len(turns) - 1, -1, -1) if turns[index].tool_calls)

@@ -1,0 +1,71 @@
+"""Many writers of one session at once: what each says is there once, in the order it said it."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.faults.processes import joined, started
+from tests.faults.talking import Tally, opened
+
+WRITERS = 8
+PROCESSES = 4
+
+
+def crowd_of_threads(tally: Tally, place: Path | str, each: int) -> Tally:
+    """Let eight threads say so many things each."""
+    with opened(place) as session, ThreadPoolExecutor(WRITERS) as threads:
+
+        def write(writer: int) -> int:
+            for number in range(each):
+                session.add_user_turn(f"{writer}/{number}")
+            return each
+
+        tally.acknowledged = sum(threads.map(write, range(WRITERS)))
+    return judged(tally, place, WRITERS, each)
+
+
+def crowd_of_tasks(tally: Tally, place: Path | str, each: int) -> Tally:
+    """Let eight tasks of one event loop say so many things each."""
+
+    async def all_write() -> int:
+        async with opened(place) as session:
+
+            async def write(writer: int) -> int:
+                for number in range(each):
+                    await session.aadd_user_turn(f"{writer}/{number}")
+                return each
+
+            return sum(await asyncio.gather(*map(write, range(WRITERS))))
+
+    tally.acknowledged = asyncio.run(all_write())
+    return judged(tally, place, WRITERS, each)
+
+
+def crowd_of_processes(tally: Tally, place: Path | str, each: int) -> Tally:
+    """Let four processes, each with a session object of its own, say so many things each."""
+
+    def write(own: Tally) -> None:
+        with opened(place) as session:
+            for number in range(each):
+                session.add_user_turn(f"{own.rounds}/{number}")
+                own.acknowledged += 1
+
+    children = [started(Tally("", rounds=writer), write) for writer in range(PROCESSES)]
+    tally.acknowledged = sum(joined(*child).acknowledged for child in children)
+    return judged(tally, place, PROCESSES, each)
+
+
+def judged(tally: Tally, place: Path | str, writers: int, each: int) -> Tally:
+    """Count what of all that was said is lost, or there twice; and what stands out of order, or has a number that it should not have."""
+    with opened(place) as session:
+        log = session.log()
+    said = [turn.text or "" for turn in log]
+    tally.rounds = writers
+    tally.lost = writers * each - len(set(said))
+    tally.duplicated = len(said) - len(set(said))
+    numbers = [int(turn.resource_id[1:]) for turn in log]
+    tally.half += numbers != sorted(set(numbers))
+    for writer in range(writers):
+        own = [text for text in said if text.startswith(f"{writer}/")]
+        tally.half += own != [f"{writer}/{number}" for number in range(each)]
+    return tally

@@ -1,0 +1,1 @@
+"""Conversations whose past the provider summarises itself, through strict providers by the thousand."""

@@ -1,0 +1,43 @@
+"""Scripted conversations whose past the provider summarises itself. The many are run by `just native`."""
+
+from unittest.mock import patch
+
+import pytest
+
+from polycontext.pressure import native
+from tests.native import loops
+
+SEEDS = range(16)
+BROKEN = range(6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_conversation_goes_through(seed: int) -> None:
+    """Nothing is refused, kept thinking stays, PRESERVED turns stand, the other vendor goes on, and replaying gives the same."""
+    found = loops.run_loop(seed)
+    assert found.wrong == []
+    assert found.counts["requests"] > 0
+
+
+def test_the_seeds_show_what_they_are_to_show() -> None:
+    """Summaries of both vendors land, some are not taken, thinking is kept, and turns behind them come back and are forgotten."""
+    counts = [loops.run_loop(seed).counts for seed in SEEDS]
+    assert all(sum(count[what] for count in each) > 0 for each in (counts[::2], counts[1::2]) for what in ("landed", "not taken"))
+    assert all(
+        sum(count[what] for count in counts) > 0 for what in ("thoughts kept", "recalled", "forgotten", "promoted", "conflicts", "rewinds")
+    )
+
+
+def test_words_said_again_before_kept_thinking_are_missed_at_once() -> None:
+    """Or else these loops would show nothing."""
+    with patch.object(native, "_behind_bound", lambda window, stop, providers: stop):
+        wrong = [loops.run_loop(seed).wrong for seed in BROKEN]
+    assert any("different conversation" in told for each in wrong for told in each)
+
+
+def test_the_target_counts_what_it_saw(capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends well where nothing is wrong."""
+    with pytest.raises(SystemExit) as stopped:
+        loops.main(["--seeds", "3", "--jobs", "1"])
+    assert stopped.value.code == 0
+    assert "1 conversations" in capsys.readouterr().out

@@ -1,0 +1,36 @@
+"""What the tests of `polycontext session` share: a store that the environment names, and one session in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.nodes.command import Command, Ran
+
+Asked = Callable[..., Ran]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file that POLYCONTEXT_STORE names; nothing is there yet."""
+    file = tmp_path / "chat.db"
+    monkeypatch.setenv("POLYCONTEXT_STORE", str(file))
+    return file
+
+
+@pytest.fixture
+def ask(polycontext: Command, store: Path) -> Asked:
+    """Return the command line of the session "s"; nothing is made yet."""
+
+    def asked(command: str, *arguments: object, **stdin: Any) -> Ran:
+        return polycontext("session", command, "--session", "s", *arguments, **stdin)
+
+    return asked
+
+
+@pytest.fixture
+def small(ask: Asked) -> Asked:
+    """Return the same, with a session of 400 tokens."""
+    assert ask("new", "--max-tokens", "400").code == 0
+    return ask

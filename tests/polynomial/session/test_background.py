@@ -1,0 +1,766 @@
+"""Summaries in the background: one at a time, in when they are ready, and nothing changed by those that are not."""
+
+import asyncio
+import copy
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextSession, ContextState, Event
+from polycontext.polynomial.journal.events import CompressEvent
+from polycontext.polynomial.session import background
+from polycontext.polynomial.session.decide import planned
+from polycontext.polynomial.stores import InMemoryStore, Stored
+from polycontext.pressure import ContextProjector, FixedThreshold
+from polycontext.window import Part, ToolCall, Turn
+from tests.background_runs import live
+from tests.broken_answers import BROKEN, answered
+from tests.polynomial.conversations import WORDS, session_of, words
+
+SAID = "Shelves one to four hold plums."
+THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
+NAME = "polycontext-background"
+
+
+class Writer:
+    """Stand for a model that answers when it is told to, and remembers how many it was asked at once."""
+
+    def __init__(self, answer: object = SAID) -> None:
+        self.answer = answer
+        self.may = threading.Event()
+        self.asked = self.now = self.most = 0
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
+        """Return the answer, once it may."""
+        self.asked, self.now = self.asked + 1, self.now + 1
+        self.most = max(self.most, self.now)
+        try:
+            assert self.may.wait(30), "nobody let it answer"
+        finally:
+            self.now -= 1
+        return answered(self.answer)
+
+
+def session_with(writer: object, **options: Any) -> ContextSession:
+    """Return a session that begins a summary above half of its 400 tokens and is pressured above 320."""
+    options = {"threshold": FixedThreshold(0.8, 0.2), "cooldown": 0, "projector": ContextProjector(writer)} | options
+    return session_of(400, auto="background", **options)
+
+
+def talk(session: ContextSession, exchanges: int, first: int = 0) -> ContextSession:
+    """Let user and assistant speak, 40 tokens an exchange."""
+    for number in range(first, first + exchanges):
+        session.add_user_turn(words(16, f"u{number}x"))
+        session.add_assistant_turn(words(16, f"a{number}x"))
+    return session
+
+
+def gists(session: ContextSession) -> list[str]:
+    """Return what the gists of the view say, without their frames and the ids that are put behind."""
+    return [turn.text.partition("\n")[2].partition("\nFiles:\n")[0] for turn in session.window.all_turns() if turn.is_gist]
+
+
+def became(session: ContextSession) -> list[str]:
+    """Return what became of all summaries."""
+    return [each.became for each in session.background.outcomes]
+
+
+# --- landing ---------------------------------------------------------------------
+
+
+def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
+    """The turns that come meanwhile stand behind it; nobody has to do anything."""
+    writer = Writer()
+    session = talk(session_with(writer), 6)
+    assert session.background.running
+    session.add_user_turn("Meanwhile.")
+    writer.may.set()
+    assert session.background.wait(30)
+    settled(session)
+    assert (gists(session), session.window.all_turns()[-1].text, session.state) == ([SAID], "Meanwhile.", ContextState.COMPRESSED)
+    assert (writer.asked, became(session), len(session.log())) == (1, ["landed"], 13)
+    assert ContextSession.from_json(session.to_json(), counter=WORDS).window == session.window
+
+
+def settled(session: ContextSession) -> None:
+    """Wait until nothing is in flight."""
+    flight = session.background._flight
+    assert flight is None or flight.over.wait(30)
+
+
+def written(session: ContextSession) -> None:
+    """Wait until the thread that writes has come to its end, whether or not what it wrote was put in."""
+    flight = session.background._flight
+    assert flight is not None
+    assert flight.thread is not None
+    flight.thread.join(30)
+    assert not flight.thread.is_alive()
+
+
+def test_it_says_what_it_is_at() -> None:
+    """Whether it writes, and what became of the last one."""
+    session = talk(session_with(Writer()), 6)
+    assert repr(session.background) == "Background(writing, last: None)"
+    session.background.cancel()
+    assert repr(session.background).startswith("Background(at rest, last: BackgroundOutcome(became='cancelled', why='it was given up'")
+
+
+def test_nothing_is_begun_below_the_mark() -> None:
+    """A short talk asks no model."""
+    writer = Writer()
+    session = talk(session_with(writer), 3)
+    assert (session.background.running, writer.asked) == (False, 0)
+
+
+def test_what_yields_without_words_asks_no_model() -> None:
+    """A long result is cut when room is needed; until some turns have passed nobody plans again."""
+    session = session_with(Writer(), cooldown=5)
+    session.add_user_turn("Sort the shelves.")
+    session.add(Turn("assistant", "", tool_calls=(ToolCall("c1", "read", "{}"),)))
+    session.add(Turn("tool", "\n".join(words(10, f"line{number}x") for number in range(25)), tool_call_id="c1"))
+    assert session.policy.begins(session.window, session.background._share)
+    assert (session.background.running, session.background._not_before) == (False, session.revision + 6)
+
+
+def test_it_lands_while_compressing_cools_down() -> None:
+    """In COMPRESSED, too."""
+    writer = Writer()
+    session = session_with(writer, cooldown=20)
+    talk(session, 2)
+    session.policy.projector.summariser.may.set()  # type: ignore[attr-defined]
+    session.compress(0.1)
+    writer.may.clear()
+    talk(session, 6, 2)
+    assert (session.state, session.background.running) == (ContextState.COMPRESSED, True)
+    writer.may.set()
+    settled(session)
+    assert became(session) == ["landed"]
+
+
+def test_whoever_is_pressed_before_gets_an_extract_at_once() -> None:
+    """No turn waits for a model, and what the model says too late changes nothing."""
+    writer = Writer()
+    session = talk(session_with(writer), 9)
+    assert gists(session) != [SAID]
+    assert gists(session)
+    assert became(session) == ["outdated"]
+    window = session.window
+    writer.may.set()
+    talk(session, 1, 9)
+    assert window.all_turns()[0] == session.window.all_turns()[0]
+    assert (writer.most, len(session.log())) == (1, 20)
+
+
+def test_what_comes_too_late_is_begun_sooner_the_next_time() -> None:
+    """Halfway at first, a quarter of the way then."""
+    writer = Writer()
+    session = talk(session_with(writer), 9)
+    writer.may.set()
+    assert session.background._share == 0.25
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
+def test_an_answer_that_is_no_summary_changes_nothing(answer: object) -> None:
+    """It is told why, and a model that cannot is not asked again at every turn."""
+    writer = Writer(answer)
+    writer.may.set()
+    session = session_with(writer)
+    talk(session, 6)
+    settled(session)
+    before, log = session.window, session.log()
+    assert not any(turn.is_gist for turn in before.all_turns())
+    assert (became(session)[0], session.log()) == ("refused", log)
+    last = session.background.outcomes[0]
+    assert last.why.startswith("the summar")
+    asked = writer.asked
+    for number in range(20):
+        session.add_user_turn(f"On {number}.")
+        settled(session)
+    assert writer.asked - asked <= 3
+
+
+def test_it_is_given_up_where_the_conversation_is_cleared_or_rewound() -> None:
+    """What it was of is gone."""
+    for change in (ContextSession.clear, lambda session: session.rewind(3)):
+        writer = Writer()
+        session = talk(session_with(writer), 6)
+        change(session)
+        assert became(session) == ["outdated"]
+        window = session.window
+        writer.may.set()
+        session.background.wait(30)
+        assert session.window is window
+
+
+def test_it_can_be_given_up() -> None:
+    """Twice, and by closing the session; what the model says then goes nowhere."""
+    writer = Writer()
+    session = talk(session_with(writer), 6)
+    session.background.cancel()
+    session.background.cancel()
+    session.close()
+    writer.may.set()
+    assert (became(session), gists(session)) == (["cancelled"], [])
+
+
+def test_a_copy_and_a_fork_have_their_own() -> None:
+    """What is written for one is not put into the other."""
+    writer = Writer()
+    session = talk(session_with(writer), 6)
+    twin, fork = copy.deepcopy(ContextSession.from_json(session.to_json(), counter=WORDS)), session.fork("other")
+    assert not twin.background.running
+    assert not fork.background.running
+    writer.may.set()
+    settled(session)
+    assert (gists(session), gists(twin), gists(fork)) == ([SAID], [], [])
+
+
+def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
+    """It is an option like the others."""
+    saved = talk(session_with(Writer(), cooldown=2), 1).to_json()
+    assert ContextSession.from_json(saved, counter=WORDS).policy.background
+    assert not ContextSession.from_json(session_of(400).to_json(), counter=WORDS).policy.background
+
+
+@pytest.mark.parametrize("auto", ["foreground", None, 1, "Background"])
+def test_an_unknown_way_to_make_room_is_refused(auto: Any) -> None:
+    """With the ways that there are."""
+    with pytest.raises(InvalidOptionError, match='legal: True, "background" or False'):
+        ContextSession(400, auto=auto)
+
+
+# --- while a model thinks ----------------------------------------------------------
+
+
+def test_nothing_changes_under_a_model_that_thinks() -> None:
+    """Between its request and its answer the view stays; with the answer in, the summary lands."""
+    writer = Writer()
+    session = session_with(writer)
+    session.add_user_turn("Sort the shelves.")
+    session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
+    talk(session, 5)
+    session.add_user_turn("And now?")
+    assert session.background.running
+    writer.may.set()
+    written(session)
+    sent = session.request("anthropic").messages
+    assert gists(session) == []
+    session.add(Turn("assistant", "Now jam.", parts=(THOUGHT,)))
+    assert (gists(session), became(session)) == ([SAID], ["landed"])
+    assert sent[-1]["content"]
+
+
+def test_pressed_while_it_waits_it_goes_in_with_the_next_turn() -> None:
+    """In one commit with it: the model that is asked next is handed both."""
+    writer = Writer()
+    session = session_with(writer)
+    session.add_user_turn("Sort the shelves.")
+    session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
+    talk(session, 5)
+    session.add_user_turn(words(30))
+    writer.may.set()
+    written(session)
+    session.add_user_turn(words(70, "more"))
+    settled(session)
+    assert became(session) == ["landed"]
+    assert SAID in gists(session)
+
+
+# --- tasks --------------------------------------------------------------------------
+
+
+async def atalk(session: ContextSession, exchanges: int, first: int = 0) -> None:
+    """Let user and assistant speak, awaited."""
+    for number in range(first, first + exchanges):
+        await session.aadd_user_turn(words(16, f"u{number}x"))
+        await session.aadd_assistant_turn(words(16, f"a{number}x"))
+
+
+def test_where_turns_are_awaited_a_task_writes() -> None:
+    """On the loop of the caller, whose clients may belong to it."""
+    loops = []
+
+    async def work() -> ContextSession:
+        may = asyncio.Event()
+
+        async def summary(turns: object, max_tokens: int) -> str:
+            loops.append(asyncio.get_running_loop())
+            await may.wait()
+            return SAID
+
+        session = session_with(summary)
+        await atalk(session, 6)
+        await session.aadd_user_turn("Meanwhile.")
+        assert session.background.running
+        may.set()
+        await session.background.settled()
+        assert loops == [asyncio.get_running_loop()]
+        return session
+
+    session = asyncio.run(work())
+    assert (gists(session), became(session), session.window.all_turns()[-1].text) == ([SAID], ["landed"], "Meanwhile.")
+
+
+ANSWER = Turn("assistant", "Now jam.", parts=(THOUGHT,))
+
+
+async def soon(turns: object, max_tokens: int) -> str:
+    """Summarise by one trip round the loop."""
+    await asyncio.sleep(0)
+    return SAID
+
+
+async def never(turns: object, max_tokens: int) -> str:
+    """Be a model that does not answer."""
+    await asyncio.Event().wait()
+    return SAID
+
+
+async def asked_again(session: ContextSession) -> None:
+    """Let a model that thinks be asked again; a summary is written meanwhile, and waits for the answer."""
+    await session.aadd_user_turn("Sort the shelves.")
+    await session.aadd(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
+    await atalk(session, 5)
+    await session.aadd_user_turn("And now?")
+    await session.background.settled()
+    assert session.background.ready is not None
+
+
+def test_a_task_too_waits_until_a_model_that_thinks_has_answered() -> None:
+    """The summary is put in by whoever adds the answer."""
+
+    async def work() -> None:
+        session = session_with(soon)
+        await asked_again(session)
+        assert gists(session) == []
+        await session.aadd(ANSWER)
+        assert (gists(session), became(session)) == ([SAID], ["landed"])
+
+    asyncio.run(work())
+
+
+def test_tasks_wait_for_what_a_thread_writes() -> None:
+    """Without blocking; where nothing is written they need not wait."""
+
+    async def work() -> None:
+        writer = Writer()
+        session = session_with(writer)
+        await session.background.settled()
+        talk(session, 6)
+        waiting = asyncio.create_task(session.background.settled())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        writer.may.set()
+        await waiting
+        assert session.background.wait(0)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("how", ["cancel", "the loop ends"])
+def test_a_task_is_cancelled_cleanly(how: str) -> None:
+    """By the session, or with its loop; the next one begins in the next loop."""
+
+    async def work(session: ContextSession) -> None:
+        await atalk(session, 6)
+        assert session.background.running
+        if how == "cancel":
+            session.background.cancel()
+            for _ in range(9):
+                await asyncio.sleep(0)
+            assert len(asyncio.all_tasks()) == 1
+
+    session = session_with(never)
+    asyncio.run(work(session))
+    assert (became(session), session.background.running) == (["cancelled"], False)
+    asyncio.run(atalk(session, 8, 6))
+    assert len(session.log()) == 28
+
+
+def test_a_coroutine_function_writes_in_a_thread_too() -> None:
+    """Where turns are added without awaiting, it has a loop of its own."""
+    session = talk(session_with(soon), 6)
+    settled(session)
+    assert became(session) == ["landed"]
+
+
+# --- loops that are closed ----------------------------------------------------------
+
+
+def stranded(session: ContextSession) -> "asyncio.Task[None]":
+    """Have a summary begun on a loop that is closed while a model is asked."""
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(atalk(session, 6))
+    loop.run_until_complete(asyncio.sleep(0))
+    flight = session.background._flight
+    assert flight is not None
+    assert flight.task is not None
+    loop.close()
+    return flight.task
+
+
+@pytest.mark.parametrize("look", ["running", "write", "awrite", "wait", "settled", "cancel"])
+def test_a_task_of_a_closed_loop_is_given_up(look: str) -> None:
+    """As soon as anybody looks or writes; it says why, and the next one begins."""
+    session = session_with(never)
+    task = stranded(session)
+    match look:
+        case "running":
+            assert not session.background.running
+        case "write":
+            session.add_user_turn("On.")
+        case "awrite":
+            asyncio.run(session.aadd_user_turn("On."))
+        case "wait":
+            assert session.background.wait(0)
+        case "settled":
+            asyncio.run(session.background.settled())
+        case _:
+            session.background.cancel()
+    assert became(session) == ["cancelled"]
+    assert session.background.outcomes[0].why == "its event loop was closed before it was done"
+    begins_again(session)
+    closing(task)
+    assert became(session) == ["cancelled", "cancelled"]
+
+
+def begins_again(session: ContextSession) -> None:
+    """See that the next summary begins, in a loop of its own; that loop ends, and it with it."""
+
+    async def work() -> None:
+        for number in range(3):
+            await session.aadd_user_turn(f"Once more {number}.")
+        assert session.background.running
+
+    asyncio.run(work())
+
+
+def closing(task: "asyncio.Task[None]") -> None:
+    """End what a closed loop has left waiting, as collecting the garbage does."""
+    coroutine: Any = task.get_coro()
+    coroutine.close()
+
+
+def test_what_was_given_up_before_its_loop_was_closed_bars_nobody() -> None:
+    """A loop that stands still may go on; one that is closed does not."""
+    session = session_with(never)
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(atalk(session, 6))
+    loop.run_until_complete(asyncio.sleep(0))
+    session.background.cancel()
+    session.background._not_before = 0
+    flight = session.background._given_up
+    assert flight is not None
+    assert flight.task is not None
+    session.add_user_turn("While it may go on.")
+    assert not session.background.running
+    loop.close()
+    begins_again(session)
+    closing(flight.task)
+
+
+# --- landing that is broken off -----------------------------------------------------
+
+
+class HeldStore(InMemoryStore):
+    """Keep sessions in memory; hold, or fail, what is put in from the background."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrived, self.may = threading.Event(), threading.Event()
+        self.failures: list[BaseException] = []
+
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None) -> None:
+        """Store it, once it may."""
+        if threading.current_thread().name == NAME:
+            self.arrived.set()
+            assert self.may.wait(30), "nobody let it store"
+        if is_summary(events) and self.failures:
+            raise self.failures.pop()
+        super().append(session_id, base, events, companions, key=key)
+
+
+class AsyncHeldStore(HeldStore):
+    """Hold it without blocking."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrives, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def aload(self, session_id: str, after: int = 0) -> Stored:
+        """Return what `load` returns."""
+        return self.load(session_id, after)
+
+    async def aappend(
+        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None
+    ) -> None:
+        """Store it, once it may."""
+        if is_summary(events):
+            self.arrives.set()
+            await self.goes_on.wait()
+        self.append(session_id, base, events, companions, key=key)
+
+
+def is_summary(events: Sequence[Event]) -> bool:
+    """Tell whether nothing but a summary is stored."""
+    return all(isinstance(event, CompressEvent) for event in events)
+
+
+@pytest.mark.parametrize("then", ["put in", "given up"])
+def test_who_is_interrupted_while_he_puts_it_in_leaves_it_to_the_next(then: str) -> None:
+    """The turn that he added is there."""
+    writer, store = Writer(), HeldStore()
+    session = session_with(writer, store=store)
+    session.add_user_turn("Sort the shelves.")
+    session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
+    talk(session, 5)
+    session.add_user_turn("And now?")
+    writer.may.set()
+    written(session)
+    store.failures = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        session.add(ANSWER)
+    assert (became(session), gists(session), session.log()[-1].text) == ([], [], "Now jam.")
+    if then == "put in":
+        session.add_assistant_turn("Then pears.")
+        assert (became(session), gists(session)) == (["landed"], [SAID])
+    else:
+        session.background.cancel()
+        assert (became(session), gists(session)) == (["cancelled"], [])
+
+
+def test_a_task_that_is_cancelled_while_it_puts_it_in_leaves_it_to_the_next() -> None:
+    """Whose turn made the summary land is cancelled: his turn is there, and the next one puts it in."""
+
+    async def work() -> None:
+        store = AsyncHeldStore()
+        session = session_with(soon, store=store)
+        await asked_again(session)
+        adding = asyncio.create_task(session.aadd(ANSWER))
+        await store.arrives.wait()
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        assert (became(session), session.log()[-1].text) == ([], "Now jam.")
+        store.goes_on.set()
+        await session.aadd_assistant_turn("Then pears.")
+        assert (became(session), gists(session)) == (["landed"], [SAID])
+
+    asyncio.run(work())
+
+
+async def held(session: ContextSession, store: AsyncHeldStore) -> None:
+    """Let a task put in a summary, and hold it in the store."""
+    await atalk(session, 6)
+    await store.arrives.wait()
+    session.background.cancel()
+    assert session.background.running
+
+
+@pytest.mark.parametrize("how", ["the loop ends", "the loop is closed"])
+def test_a_loop_that_ends_while_its_task_puts_it_in_bars_nobody(how: str) -> None:
+    """That one is given up, the next one lands."""
+    store = AsyncHeldStore()
+    session = session_with(soon, store=store)
+    loop = asyncio.new_event_loop()
+    if how == "the loop ends":
+        asyncio.run(held(session, store))
+    else:
+        loop.run_until_complete(held(session, store))
+    loop.close()
+    flight = session.background._flight or session.background._given_up
+    assert (session.background.running, session.background.ready, became(session)) == (False, None, ["cancelled"])
+    store.may.set()
+    session.background._not_before = 0
+    session.add_user_turn("On.")
+    settled(session)
+    assert (became(session), gists(session), len(session.log())) == (["cancelled", "landed"], [SAID], 13)
+    assert flight is not None
+    assert flight.task is not None
+    closing(flight.task)
+
+
+@pytest.mark.parametrize("meanwhile", ["a turn", "clear"])
+def test_what_one_puts_in_another_does_not(meanwhile: str) -> None:
+    """A turn that comes while a task puts it in goes before it; a conversation that is cleared has no more place for it."""
+
+    async def work() -> ContextSession:
+        store = AsyncHeldStore()
+        session = session_with(soon, store=store)
+        await held(session, store)
+        _ = session.add_user_turn("Meanwhile.") if meanwhile == "a turn" else session.clear()
+        store.goes_on.set()
+        await session.background.settled()
+        return session
+
+    session = asyncio.run(work())
+    landed = meanwhile == "a turn"
+    assert (became(session), gists(session)) == ((["landed"], [SAID]) if landed else (["outdated"], []))
+    assert len(session.log()) == 12 + landed
+
+
+def test_what_a_thread_puts_in_a_task_does_not() -> None:
+    """The turn of the task goes before it."""
+    writer, store = Writer(), HeldStore()
+    session = talk(session_with(writer, store=store), 6)
+    writer.may.set()
+    assert store.arrived.wait(30)
+    asyncio.run(session.aadd_user_turn("Meanwhile."))
+    assert gists(session) == []
+    store.may.set()
+    settled(session)
+    assert (became(session), gists(session), len(session.log())) == (["landed"], [SAID], 13)
+
+
+# --- what fails besides ------------------------------------------------------------
+
+
+def test_a_store_that_fails_costs_the_summary_and_no_turn(tmp_path: Path) -> None:
+    """The session goes on, and says what it was."""
+    writer = Writer()
+    store_of: Callable[[], ContextSession] = lambda: ContextSession.open(  # noqa: E731
+        tmp_path / "s.db",
+        max_tokens=400,
+        counter=WORDS,
+        auto="background",
+        threshold=FixedThreshold(0.8, 0.2),
+        projector=ContextProjector(writer),
+    )
+    session = talk(store_of(), 6)
+    assert session._opened is not None
+    session._opened.close()
+    writer.may.set()
+    settled(session)
+    assert became(session) == ["failed"]
+    with store_of() as again:
+        assert (len(again.log()), gists(again)) == (12, [])
+
+
+def test_a_store_that_fails_under_a_task_costs_the_summary_and_no_turn() -> None:
+    """Whoever added the turn hears nothing of it."""
+
+    async def work() -> ContextSession:
+        store = AsyncHeldStore()
+        store.goes_on.set()
+        store.failures = [OSError("the disk is full")]
+        session = session_with(soon, store=store)
+        await atalk(session, 6)
+        await session.background.settled()
+        return session
+
+    session = asyncio.run(work())
+    assert (became(session), len(session.log())) == (["failed"], 12)
+    assert session.background.outcomes[0].why == "OSError: the disk is full"
+
+
+class BrokenProjector(ContextProjector):
+    """Raise where words are to be written."""
+
+    def fulfil(self, *given: object, **named: object) -> Any:
+        """Raise."""
+        raise ZeroDivisionError("broken")
+
+    async def afulfil(self, *given: object, **named: object) -> Any:
+        """Raise."""
+        raise ZeroDivisionError("broken")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("by", ["thread", "task"])
+def test_a_projector_that_raises_ends_it(by: str) -> None:
+    """It is told, and raised where nobody could catch it: that is a defect of the projector's."""
+    session = session_with(never, projector=BrokenProjector())
+    if by == "thread":
+        talk(session, 6)
+        settled(session)
+        flight = session.background._given_up
+        assert flight is not None
+        assert flight.thread is not None
+        flight.thread.join(30)
+    else:
+
+        async def work() -> None:
+            await atalk(session, 6)
+            await session.background.settled()
+            flight = session.background._given_up
+            assert flight is not None
+            assert flight.task is not None
+            with pytest.raises(ZeroDivisionError):
+                await flight.task
+
+        asyncio.run(work())
+    assert (became(session), len(session.log())) == (["failed"], 12)
+    assert session.background.outcomes[0].why == "ZeroDivisionError: broken"
+
+
+def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told why; once there is room for a thread, the next one is begun."""
+
+    class Unstartable(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    writer = Writer()
+    session = session_with(writer)
+    with monkeypatch.context() as patched:
+        patched.setattr(background, "Thread", Unstartable)
+        talk(session, 6)
+    assert (session.background.running, became(session), len(session.log())) == (False, ["failed"], 12)
+    assert session.background.outcomes[0].why == "RuntimeError: can't start new thread"
+    writer.may.set()
+    talk(session, 1, 6)
+    settled(session)
+    assert (became(session), gists(session)) == (["failed", "landed"], [SAID])
+
+
+def test_who_plans_while_another_begins_begins_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two turns come at once: what is planned last is not written."""
+    writer = Writer()
+    session = talk(session_with(writer), 5)
+    meanwhile = ["Meanwhile."]
+
+    def overtaken(*given: Any) -> Any:
+        while meanwhile:
+            session.add_user_turn(meanwhile.pop())
+        return planned(*given)
+
+    monkeypatch.setattr(background, "planned", overtaken)
+    talk(session, 1, 5)
+    assert session.background.running
+    writer.may.set()
+    settled(session)
+    assert (writer.asked, became(session), meanwhile) == (1, ["landed"], [])
+
+
+def test_one_at_a_time_whoever_writes() -> None:
+    """Many threads on one session: at most one summary is being written, every turn is there once."""
+    writer = Writer()
+    writer.may.set()
+    session = session_with(writer)
+
+    def work(name: int) -> None:
+        for number in range(25):
+            session.add_user_turn(words(16, f"t{name}n{number}x"))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    settled(session)
+    said = [turn.text for turn in session.log()]
+    assert (writer.most, len(said), len(set(said))) == (1, 100, 100)
+    for name in range(4):
+        own = [text for text in said if text.startswith(f"t{name}n")]
+        assert own == sorted(own, key=lambda text: int(text.split("n")[1].split("x")[0]))
+
+
+def test_many_summaries_while_turns_come_go_and_come_back() -> None:
+    """Every good one lands, none that is broken does; the full run is `just background`."""
+    run = live(120, 7, lambda _: None)
+    assert (run.wrong, run.most, run.compactions) == ([], 1, 120)
+    assert run.outcomes["good, landed"] > 30

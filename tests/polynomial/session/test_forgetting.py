@@ -1,0 +1,375 @@
+"""Words that are forgotten are nowhere; what has expired is gone from the log alone; all else is as it was."""
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError, ResourceClass, UnknownResourceError
+from polycontext.polynomial import ContextSession, replay
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
+from polycontext.pressure.projector import ContextProjector
+from polycontext.window import ContextItem, ContextWindow, Part, Turn
+from tests.polynomial.conversations import WORDS, session_of
+from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
+from tests.polynomial.session.test_failing_stores import Caller
+from tests.polynomial.session.test_time_travel import CALL, Least, said
+
+SECRET = "xyzzy-4711"  # noqa: S105 - nobody uses it
+
+
+def told(session: Any) -> str:
+    """Return everything that a session and its store hold, as text."""
+    store = session._writer.store
+    journals = [repr(store.load(name)) for name in store.list_sessions()]
+    shown: object = session.window.all_turns()
+    with suppress(PolycontextError):
+        shown = session.messages(allow_open=True)
+    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), session.to_json()])
+
+
+def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
+    """Return a session that has compressed often, with a secret early in it, of which gists tell."""
+    for number in range(turns):
+        said_besides = f" Its password is {SECRET}, see /srv/{SECRET}/key.pem line 4711." if number == 3 else ""
+        session.add_user_turn(f"We talk of /srv/file{number % 7}.py and of other things, as people do.{said_besides}")
+        session.add_assistant_turn(f"Yes, that we do, number {number}, for a while at least, and then we go on with the next.")
+    return session
+
+
+def test_a_forgotten_turn_is_nowhere() -> None:
+    """Not in the log, the journal, the view, a gist, nor what was read of it; the others stand as before, and the talk goes on."""
+    session = long_talk(session_of(900, clock=Ticking()), 40)
+    forgotten = next(turn for turn in session.log() if SECRET in turn.text)
+    before = session.log()
+    assert any(SECRET in turn.text for turn in session.window.all_turns() if turn.is_gist)
+    assert session.forget(forgotten.resource_id)
+    assert SECRET not in told(session)
+    assert [turn for turn in session.log() if turn.resource_id != forgotten.resource_id] == [t for t in before if t is not forgotten]
+    assert session.log()[session.conversation.log.place(forgotten.resource_id)].text == "[forgotten]"
+    long_talk(session, 3)
+    session.compress(0.1)
+    assert SECRET not in told(session)
+
+
+def test_a_gist_is_written_anew_from_what_is_left() -> None:
+    """It still says what it stands for besides, in no more tokens than it had; so the view hardly changes."""
+    session = long_talk(session_of(400, clock=Ticking()), 30)
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    session.forget("t7")
+    again = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    assert again.sources == gist.sources
+    assert (again.tokens or 0) <= (gist.tokens or 0)
+    assert "file" in again.text
+    assert session.epoch.why == "forget"
+    assert len(session.messages()) == len(session.window)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
+    """Whatever happened, and whichever turn it is: open calls, compressed, recalled, promoted, abandoned, attached."""
+    random = seeded(seed)
+    living = Living(FaultyStore(), random, watched=seed % 3 == 0)
+    caller, marks = Caller(living), []
+    for _ in range(40):
+        call = caller.next()
+        with suppress(PolycontextError):
+            call.on(living.session)
+            marks += [call.mark] if call.mark else []
+    session = living.session
+    turns = [event.turn for event in session.events() if isinstance(event, TurnEvent)]
+    said_once = [turn for turn in turns if turn.text.startswith("mark")]
+    if not said_once:
+        pytest.skip("nobody said anything")
+    forgotten = random.choice(said_once)
+    mark = forgotten.text.split()[0]
+    log = session.log()
+    assert session.forget(forgotten.resource_id)
+    assert f"{mark} " not in told(session).replace("\n", " ")
+    assert [turn for turn in session.log() if not is_erased(turn)] == [turn for turn in log if turn.resource_id != forgotten.resource_id]
+    living.check_at(living.store.load("s"))
+    assert not session.forget(forgotten.resource_id)
+    with suppress(PolycontextError):
+        session.compress(0.2)
+    assert f"{mark} " not in told(session).replace("\n", " ")
+    again = Conversation(ContextWindow(session.window.max_tokens, counter=WORDS))
+    assert replay(session.events(), again) == session.conversation.__class__(**_fields(session.conversation))
+
+
+def _fields(conversation: Conversation) -> dict[str, Any]:
+    names = ("window", "state", "log", "revision", "past", "joints")
+    return {name: getattr(conversation, name) for name in names}
+
+
+def test_calls_stay_with_their_results() -> None:
+    """Arguments, thoughts and names are words; what holds a request together is not."""
+    session = session_of()
+    session.add_user_turn("one", name="ann")
+    parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
+    calls = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "home"}'}}]
+    session.add_assistant_turn(None, calls)
+    session.add_tool_turn("seen", tool_call_id="c1")
+    session.add(Turn("assistant", "done", parts=parts, metadata={"who": "ann"}))
+    for turn in session.log():
+        assert session.forget(turn.resource_id)
+    assert [(turn.text, turn.name, turn.parts) for turn in session.log()] == [("[forgotten]", None, ())] * 4
+    assert [(call.id, call.name, call.arguments) for call in session.log()[1].tool_calls] == [("c1", "look", "{}")]
+    for provider in ("openai", "anthropic", "openai-responses"):
+        assert session.messages(provider)
+
+
+def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:
+    """Privacy goes before class."""
+    session = session_of()
+    session.add_system("You serve ann.")
+    session.add_user_turn("ann's task")
+    session.pin("t2", "ann said so")
+    for resource_id in ("t1", "t2"):
+        session.forget(resource_id)
+    assert "ann" not in told(session)
+    assert session.window.linearity.get("t2") is ResourceClass.PRESERVED
+
+
+def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
+    """Also what was forked from a fork, imported under another id, and taken back."""
+    session = long_talk(session_of(400, clock=Ticking(), session_id="first"), 20)
+    fork = session.fork("second").fork("third", session.revision - 3)
+    copy = ContextSession.from_json(session.to_json(), counter=WORDS, store=session._writer.store, session_id="copy")
+    session.rewind(1)
+    session.add_assistant_turn("else")
+    secret = next(event.turn for event in session.events() if isinstance(event, TurnEvent) and SECRET in event.turn.text)
+    assert session.forget(secret.resource_id)
+    assert SECRET not in told(session)
+    for other in (fork, copy):
+        other.add_user_turn("on")
+        assert SECRET not in told(other)
+
+
+def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
+    """What it held is replaced, and its live machine follows; nothing that was forgotten is written again."""
+    store, listener = InMemoryStore(), Counting()
+    session = long_talk(session_of(400, clock=Ticking(), store=store), 20)
+    other = session_of(400, clock=Ticking(), store=store, listeners=[listener])
+    session.forget("t7")
+    other.compress(0.1)
+    assert SECRET not in told(other)
+    assert other.conversation == session_of(400, store=store).conversation
+    assert (other.machine.context_state, other.machine.window) == (other.state, other.window)
+    other.add_user_turn("on")
+    assert other.machine.window is other.window
+
+
+def test_a_turn_of_others_words_stays() -> None:
+    """Who quotes somebody has said it himself."""
+    session = spoken_twice()
+    session.forget("t1")
+    assert said(session) == ["[forgotten]", "You said: the code is 7."]
+
+
+def spoken_twice() -> ContextSession:
+    """Return a session in which the assistant quotes the user."""
+    session = session_of(clock=Ticking())
+    session.add_user_turn("the code is 7.")
+    session.add_assistant_turn("You said: the code is 7.")
+    return session
+
+
+@pytest.mark.parametrize("resource_id", ["nobody's", "", "t9", "c1"])
+def test_an_unknown_turn_cannot_be_forgotten(resource_id: str) -> None:
+    """Nothing changes, and it is said which is like it."""
+    session = spoken_twice()
+    before = session.conversation
+    with pytest.raises(UnknownResourceError):
+        session.forget(resource_id)
+    with pytest.raises(InvalidOptionError):
+        session.forget(None)  # type: ignore[arg-type]
+    assert session.conversation is before
+
+
+def test_a_store_that_erases_nothing_says_so() -> None:
+    """It is not pretended."""
+    session = session_of(store=Least())
+    session.add_user_turn("one")
+    with pytest.raises(InvalidOptionError, match="holders"):
+        session.forget("t1")
+    with pytest.raises(InvalidOptionError, match="holders"):
+        session.retain(days=0)
+
+
+def test_an_attached_item_is_forgotten_with_its_name() -> None:
+    """Text, file name and source go; the same file can be attached again."""
+    session = session_of()
+    item = ContextItem("print(1)", "code", metadata={"filename": "secret.py"})
+    session.attach(item)
+    session.forget("t1")
+    assert "secret.py" not in told(session)
+    assert session.attached(item) is None
+    session.attach(item)
+    assert "print(1)" in said(session)[-1]
+
+
+def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
+    """Neither the database nor what SQLite writes beside it; snapshots and compressed gists included."""
+    file = tmp_path / "s.db"
+    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
+        long_talk(session, 400)
+        fork = session.fork("other")
+        secret = next(turn for turn in session.log() if SECRET in turn.text)
+        # Made by the search: an index of words.
+        assert {found.resource_id for found in session.search(SECRET)} == {secret.resource_id}
+        assert session.forget(secret.resource_id)
+        fork.close()
+        assert not session.search(SECRET)
+        for each in tmp_path.iterdir():
+            assert SECRET.encode() not in each.read_bytes()
+        store = SQLiteStore(file)
+        assert SECRET not in repr(store.load("s")) + repr(store.load("other"))
+        store.close()
+    with ContextSession.open(file, "s", 400, counter=WORDS) as again:
+        assert again.log() == session.log()
+        assert again.conversation.window == session.conversation.window
+
+
+def spoken(session: ContextSession) -> str:
+    """Return all words of a journal: those of turns, and of gists."""
+    turns = [event.turn for event in session.events() if isinstance(event, TurnEvent)]
+    edits = [event.edit for event in session.events() if isinstance(event, CompressEvent)]
+    return "".join(turn.text for turn in [*turns, *(turn for edit in edits for splice in edit.splices for turn in splice.turns)])
+
+
+# --- retention --------------------------------------------------------------------
+
+
+def test_what_is_too_old_expires_and_the_view_stays() -> None:
+    """Gists and turns of the view keep every word; of older turns the place is left; the next gist still tells what the last one told."""
+    session = long_talk(session_of(900, clock=Ticking()), 40)
+    view = session.window.all_turns()
+    words_before = repr(session.messages())
+    count = session.retain(days=0)
+    standing = {turn.resource_id for turn in view}
+    assert count == sum(turn.resource_id not in standing for turn in session.log())
+    assert session.window.all_turns() == view
+    assert repr(session.messages()) == words_before
+    assert {turn.text for turn in session.log() if turn.resource_id not in standing} == {"[expired]"}
+    gist = next(turn for turn in view if turn.is_gist)
+    assert SECRET in gist.text
+    for _ in range(60):
+        session.add_user_turn("And then we go on, and say a little more of this and that, as it comes.")
+    later = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    assert later.resource_id != gist.resource_id
+    assert SECRET in later.text
+    assert "[expired]" not in later.text
+
+
+def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
+    """By replaying, and by the snapshots made since; and it is smaller than before."""
+    file = tmp_path / "s.db"
+    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
+        long_talk(session, 400)
+        full = len(spoken(session))
+        session.retain(max_bytes=1000)
+        assert len(spoken(session)) < full / 5
+        long_talk(session, 200)
+        gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
+    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as again:
+        assert again.conversation.window == session.conversation.window
+        assert list(again.conversation.past.batches) == list(session.conversation.past.batches)
+        assert dict(again.conversation.past.tellers) == dict(session.conversation.past.tellers)
+        assert [turn.text for turn in again.window.all_turns() if turn.is_gist] == gists
+
+
+def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
+    """Counted from the newest turn back; what stands in the view counts, and stays whatever it takes."""
+    session = session_of(clock=Ticking())
+    for number in range(10):
+        session.add_user_turn(f"{number}" * 100)
+    session.clear()
+    assert session.retain(max_bytes=300) == 7
+    assert [turn.text[0] for turn in session.log()] == [*("[" * 7), "7", "8", "9"]
+    assert session.retain(max_bytes=300) == 0
+    session.add_user_turn("x" * 500)
+    assert session.retain(max_bytes=10) == 3
+    assert said(session)[-1] == "x" * 500
+
+
+def test_age_is_reckoned_by_the_sessions_clock() -> None:
+    """Days may be parts of one."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    session = session_of(clock=lambda: moment)
+    session.add_user_turn("old", expected_revision=0)
+    moment += timedelta(hours=36)
+    session.add_user_turn("new")
+    session.clear()
+    assert session.retain(days=2) == 0
+    assert session.retain(days=1e300) == session.retain(days=float("inf")) == 0  # before there were days
+    assert session.retain(days=1.4) == 1
+    assert said(session) == ["[expired]", "new"]
+
+
+@pytest.mark.parametrize("limits", [{}, {"days": -1}, {"days": True}, {"max_bytes": 1.5}, {"max_bytes": -1}, {"days": "7"}])
+def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
+    """Nothing expires by mistake."""
+    session = spoken_twice()
+    session.clear()
+    with pytest.raises(InvalidOptionError):
+        session.retain(**limits)
+    assert said(session)[0] == "the code is 7."
+
+
+def test_forks_keep_what_expired_elsewhere() -> None:
+    """Retention is of one session; only forgetting reaches others."""
+    session = spoken_twice()
+    fork = session.fork("other")
+    session.clear()
+    session.retain(days=0)
+    assert (said(session)[0], said(fork)[0]) == ("[expired]", "the code is 7.")
+
+
+def test_what_expired_can_still_be_forgotten() -> None:
+    """Gists in the view may quote it: then they lose it, too."""
+    session = long_talk(session_of(400, clock=Ticking(), projector=ContextProjector(lambda turns, tokens: f"the code is {SECRET}")), 20)
+    session.retain(days=0)
+    secret = session.log()[6].resource_id
+    assert session.log()[6].text == "[expired]"
+    assert SECRET in told(session)
+    assert session.forget(secret)
+    assert SECRET not in told(session)
+
+
+def test_a_journal_that_says_erased_of_words_is_refused() -> None:
+    """Replaying believes nothing."""
+    session = spoken_twice()
+    data = orjson.loads(session.to_json())
+    data["events"].append({"event": "EraseEvent", "state": "ACCUMULATING", "resource_ids": ["t1"], "why": "forgotten", "at": "2026-01-01T00:00:00+00:00"})  # fmt: skip
+    with pytest.raises(InvalidDataError, match="has words still"):
+        ContextSession.from_json(orjson.dumps(data), counter=WORDS)
+
+
+def test_tasks_forget_too() -> None:
+    """The twins do what the methods do."""
+
+    async def live() -> None:
+        session = spoken_twice()
+        assert await session.aforget("t1")
+        session.clear()
+        assert await session.aretain(days=0) == 1
+        assert isinstance(session.events()[-1], EraseEvent)
+
+    asyncio.run(live())
+
+
+def test_open_calls_survive_forgetting() -> None:
+    """A result that comes later finds its call."""
+    session = session_of()
+    session.add_user_turn("one")
+    session.add_assistant_turn("I look", CALL)
+    session.forget("t2")
+    assert session.open_calls
+    session.add_tool_turn("seen", tool_call_id="c1")
+    assert session.messages()[1]["content"] == "[forgotten]"

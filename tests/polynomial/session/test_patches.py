@@ -1,0 +1,244 @@
+"""What is kept by patches is what the journal says, wherever it is read: in another writer, after a restart, in a fork, after going back."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.polynomial import ContextSession, ContextState
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.journal.conversation import replay
+from polycontext.polynomial.journal.events import PatchEvent
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
+from polycontext.window import OrderError, Turn
+from tests.polynomial.conversations import WORDS
+
+Patch = list[dict[str, Any]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
+    """Return a store of each kind."""
+    kept: SessionStore = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "sessions.db")
+    yield kept
+    kept.close()
+
+
+def opened(store: SessionStore, session_id: str = "s") -> ContextSession:
+    """Return a session of the store."""
+    return ContextSession(500, counter=WORDS, store=store, session_id=session_id)
+
+
+def count(session: ContextSession, **when: Any) -> None:
+    """Count one more, whatever was counted before."""
+    session.patch("count", counted, **when)
+
+
+def counted(data: Any) -> Patch:
+    """Return the patch that counts one more."""
+    return (
+        [{"op": "add", "path": "", "value": {"seen": 1}}]
+        if data is None
+        else [{"op": "replace", "path": "/seen", "value": data["seen"] + 1}]
+    )
+
+
+def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
+    """Who was late is asked again, of what the other has left."""
+    one, other = opened(store), opened(store)
+    for _ in range(5):
+        count(one)
+        count(other)
+    assert one.refresh().companion("count") == other.companion("count") == {"seen": 10}
+    assert opened(store).conversation == other.conversation
+
+
+def test_threads_count_together(store: SessionStore) -> None:
+    """Four threads, each with a session of its own: nothing is lost."""
+
+    def work() -> None:
+        session = opened(store)
+        for _ in range(25):
+            count(session)
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened(store).companion("count") == {"seen": 100}
+
+
+def test_a_thousand_patches_open_at_once_from_a_snapshot(store: SessionStore) -> None:
+    """What the data were is in the snapshot; what came since is applied to that."""
+    session = opened(store)
+    session.add_user_turn("Count.")
+    for _ in range(1_000):
+        count(session)
+    again = opened(store)
+    assert again.companion("count") == {"seen": 1_000}
+    assert again.conversation == session.conversation
+    assert replay(session.events(), evolve(session._writer.empty)) == session.conversation
+
+
+def test_a_patch_and_turns_are_one_commit(store: SessionStore) -> None:
+    """All of it or none of it: a turn that may not come takes the patch with it."""
+    session = opened(store)
+    session.add_user_turn("Count.")
+    count(session, turns=[{"role": "assistant", "content": "One."}])
+    assert [type(event).__name__ for event in session.events()] == ["TurnEvent", "PatchEvent", "TurnEvent"]
+    before = session.conversation
+    with pytest.raises(OrderError):
+        count(session, turns=[Turn("tool", "x", tool_call_id="c1")])
+    assert session.conversation is before
+    assert opened(store).companion("count") == {"seen": 1}
+
+
+def test_the_machine_stands_where_it_stood(store: SessionStore) -> None:
+    """In every state, EMPTY too; a live machine has nothing to do."""
+    session = opened(store)
+    machine = session.machine
+    count(session)
+    assert (session.state, machine.context_state) == (ContextState.EMPTY, ContextState.EMPTY)
+    session.add_user_turn("Count.")
+    other = opened(store)
+    count(other)
+    session.add_assistant_turn("Two.")
+    assert session.companion("count") == {"seen": 2}
+    assert (session.machine, machine.window) == (machine, session.window)
+
+
+def test_a_key_counts_once(store: SessionStore) -> None:
+    """A command that is asked again after a lost answer has happened already."""
+    session = opened(store)
+    for _ in range(3):
+        count(session, idempotency_key="k1")
+        count(opened(store), idempotency_key="k1")
+    assert session.companion("count") == {"seen": 1}
+
+
+def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(store: SessionStore) -> None:
+    """The data are what the patches up to there say; what goes on elsewhere changes nothing here."""
+    session = opened(store)
+    count(session)
+    here = session.revision
+    count(session)
+    fork, middle = session.fork("fork"), session.fork("middle", here)
+    session.rewind(here)
+    assert [each.companion("count")["seen"] for each in (session, fork, middle)] == [1, 2, 1]
+    count(middle)
+    count(middle)
+    session.rewind(here + 1)
+    assert [each.companion("count")["seen"] for each in (session, fork, middle)] == [2, 2, 3]
+    assert [opened(store, name).companion("count")["seen"] for name in ("s", "fork", "middle")] == [2, 2, 3]
+
+
+def test_json_keeps_them(store: SessionStore) -> None:
+    """A saved session has its patches in its journal."""
+    session = opened(store)
+    count(session)
+    again = ContextSession.from_json(session.to_json(), counter=WORDS)
+    assert again.conversation == session.conversation
+    assert again.events() == session.events()
+
+
+def test_merging_goes_by_the_rule_of_that_name(store: SessionStore) -> None:
+    """As companions do; what both have is a patch of the new journal."""
+    session = opened(store)
+    session.add_user_turn("Count.")
+    count(session)
+    one, other = session.fork("one"), session.fork("other")
+    count(one)
+    count(other)
+    other.add_assistant_turn("Done.")
+    both = one.merge(other, "both")
+    assert both.companion("count") == {"seen": 2}
+    count(other)
+    both = one.merge(other, "added", companions={"count": lambda mine, yours: {"seen": mine["seen"] + yours["seen"]}})
+    assert both.companion("count") == opened(store, "added").companion("count") == {"seen": 5}
+
+
+def test_what_changes_nothing_is_no_event() -> None:
+    """None, or a patch without operations."""
+    session = opened(InMemoryStore())
+    session.patch("count", lambda _: None)
+    session.patch("count", lambda _: [])
+    assert (session.revision, session.companion("count")) == (0, None)
+
+
+def test_what_is_read_is_a_copy() -> None:
+    """Nobody changes what the conversation holds."""
+    session = opened(InMemoryStore())
+    count(session)
+    session.companion("count")["seen"] = 7
+    assert session.companion("count") == {"seen": 1}
+
+
+@pytest.mark.parametrize(
+    ("patch", "error"),
+    [
+        ([{"op": "remove", "path": "/nowhere"}], InvalidDataError),
+        ([{"op": "add", "path": "", "value": object()}], InvalidDataError),
+        ("no patch", InvalidDataError),
+    ],
+)
+def test_what_is_no_patch_is_refused_and_nothing_changes(patch: Any, error: type[Exception]) -> None:
+    """In words."""
+    session = opened(InMemoryStore())
+    count(session)
+    before = session.conversation
+    with pytest.raises(error):
+        session.patch("count", lambda _: patch)
+    assert session.conversation is before
+
+
+def test_a_name_is_a_companion_or_kept_by_patches() -> None:
+    """Never both."""
+
+    class Notes:
+        def to_data(self) -> dict[str, Any]:
+            return {}
+
+    session = opened(InMemoryStore())
+    count(session)
+    with pytest.raises(InvalidOptionError, match="nothing is kept by `patch`"):
+        session.accompany("count", Notes())
+    session.accompany("notes", Notes())
+    session.save()
+    with pytest.raises(InvalidOptionError, match="no other companion has"):
+        session.patch("notes", counted)
+    with pytest.raises(InvalidOptionError, match="name"):
+        session.patch("", counted)
+    with pytest.raises(InvalidOptionError, match="change"):
+        session.patch("x", None)  # type: ignore[arg-type]
+
+
+def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
+    """With the number of the event."""
+    session = opened(InMemoryStore())
+    count(session)
+    empty = session._writer.empty
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.patch\[0\]"):
+        replay([*session.events(), PatchEvent(ContextState.EMPTY, "count", '[{"op": "remove", "path": "/x"}]', at)], empty)
+    with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.state"):
+        replay([*session.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)], empty)
+
+
+def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:
+    """What could not be stored has not happened."""
+    store = SQLiteStore(tmp_path / "sessions.db")
+    session = opened(store)
+    count(session)
+    store.close()
+    with pytest.raises(StoreError):
+        count(session)
+    assert session.companion("count") == {"seen": 1}
+    again = SQLiteStore(tmp_path / "sessions.db")
+    assert opened(again).companion("count") == {"seen": 1}
+    again.close()

@@ -1,0 +1,370 @@
+"""A session goes back, is looked at as it was, and branches off: the journal keeps all of it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError, PolycontextError, ResourceClass, UnknownResourceError
+from polycontext.polynomial import ContextSession, ContextState
+from polycontext.polynomial.journal.conversation import standing
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
+from polycontext.pressure import ConflictError
+from polycontext.window import ContextItem, Part, Turn
+from tests.polynomial.conversations import session_of, words
+from tests.polynomial.session.faulty import Counting, Ticking
+
+CALL = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+
+
+def said(session: Any) -> list[str]:
+    """Return the texts of the log."""
+    return [turn.text for turn in session.log()]
+
+
+def spoken(*texts: str, **options: Any) -> ContextSession:
+    """Return a session in which user and assistant have said these by turns."""
+    session = session_of(clock=Ticking(), **options)
+    for number, text in enumerate(texts):
+        session.add_assistant_turn(text) if number % 2 else session.add_user_turn(text)
+    return session
+
+
+def test_whatever_happened_since_a_rewind_takes_it_back() -> None:
+    """Log, view, classes, state, what yielded: all is what it was at that revision, however often it went back before."""
+    random = Random(7)  # noqa: S311 - nothing here is a secret
+    session = session_of(300, clock=Ticking(), cooldown=2)
+    seen = {0: session.conversation}
+    for number in range(400):
+        match random.randrange(10):
+            case 0:
+                revision = random.choice(sorted(seen))
+                session.rewind(revision)
+                now, wanted = session.conversation, seen[revision]
+                assert (now.state, now.log, now.window.all_turns()) == (wanted.state, wanted.log, wanted.window.all_turns())
+                assert now.window.linearity == wanted.window.linearity
+                assert list(now.past.batches) == list(wanted.past.batches)
+            case 1 if session.state is not ContextState.EMPTY:
+                session.promote(session.log()[-1].resource_id, "PRESERVED") if len(session.log()) % 7 == 0 else session.compress(0.2)
+            case _:
+                session.add_user_turn(words(random.randrange(1, 30), f"n{number}_"))
+        seen[session.revision] = session.conversation
+    for revision, wanted in seen.items():
+        past = session.at(revision)
+        assert (past.state, past.window.all_turns(), past.log()) == (wanted.state, wanted.window.all_turns(), tuple(wanted.log))
+
+
+def test_no_id_is_given_twice_however_often_a_session_goes_back() -> None:
+    """Ids count on through what was abandoned, so that a name of a turn means one turn for ever."""
+    session = spoken("one", "two")
+    given = [turn.resource_id for turn in session.log()]
+    for number in range(50):
+        session.rewind(1)
+        session.add_assistant_turn(f"another {number}")
+        given.append(session.log()[-1].resource_id)
+    assert len(set(given)) == len(given)
+
+
+def test_an_id_of_the_callers_own_is_free_again() -> None:
+    """Whoever names turns himself names the one that is said instead alike; both are found where they stand."""
+    session = session_of()
+    session.add(Turn("user", "red?", resource_id="own"))
+    before = session.revision
+    session.rewind(0)
+    session.add(Turn("user", "blue?", resource_id="own"))
+    assert said(session) == ["blue?"]
+    assert said(session.at("own")) == ["blue?"]
+    session.rewind(before)
+    assert said(session.at("own")) == ["red?"]
+
+
+def test_a_rewind_is_undone_by_going_back_to_before_it() -> None:
+    """Nothing is lost: what was abandoned stands in the journal."""
+    session = spoken("one", "two", "three")
+    full = session.revision
+    session.rewind(1)
+    session.add_assistant_turn("else")
+    session.rewind(full)
+    assert said(session) == ["one", "two", "three"]
+    assert [number for number, _ in standing(session.events())] == [1, 2, 3]
+
+
+def test_where_a_session_stands_already_it_need_not_go() -> None:
+    """Nothing is written, and the epoch stays."""
+    session = spoken("one")
+    before = session.conversation
+    session.rewind(session.revision)
+    assert session.conversation is before
+    assert session.regenerate().state is before.state
+    assert session.conversation is before
+
+
+def test_going_back_begins_an_epoch_that_says_from_where_it_differs() -> None:
+    """What a provider was sent before is a prefix no more."""
+    session = spoken("one", "two", "three", "four")
+    session.rewind(2)
+    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (2, 2, "rewind")
+
+
+def test_thoughts_that_fall_by_going_back_are_named() -> None:
+    """A provider that signs thoughts is told that some are gone."""
+    session = session_of()
+    session.add_user_turn("Red or blue?")
+    parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
+    session.add(Turn("assistant", "Blue.", parts=parts))
+    session.regenerate()
+    assert session.epoch.unbound == ("anthropic",)
+    assert session.messages("anthropic") == [{"role": "user", "content": [{"type": "text", "text": "Red or blue?"}]}]
+
+
+def test_the_last_message_is_edited() -> None:
+    """Another text stands in its place, under an id of its own; what came behind it is gone from the log, and attached items stay."""
+    session = session_of()
+    session.send_message("What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})])
+    question = session.log()[-1].resource_id
+    session.add_assistant_turn("It prints 1.")
+    session.edit(question, "What of that file?")
+    assert said(session)[1:] == ["What of that file?"]
+    assert "print(1)" in said(session)[0]
+    assert session.log()[-1].resource_id != question
+
+
+def test_an_edit_is_one_commit() -> None:
+    """A text that does not get in leaves everything as it was."""
+    session = spoken("one", "two", max_tokens=60)
+    before = session.conversation
+    with pytest.raises(PolycontextError):
+        session.edit("t1", words(500))
+    assert session.conversation is before
+
+
+@pytest.mark.parametrize("resource_id", ["t2", "c1", "nobody's", "", "t99"])
+def test_only_what_the_user_said_is_edited(resource_id: str) -> None:
+    """An answer is made anew by the model; an unknown id is refused, with one like it."""
+    session = spoken("one", "two")
+    with pytest.raises((InvalidOptionError, UnknownResourceError)):
+        session.edit(resource_id, "else")
+    assert said(session) == ["one", "two"]
+
+
+def test_an_answer_is_made_anew_with_all_its_calls() -> None:
+    """The calls that led to it, and their results, go with it."""
+    session = spoken("one", "two", "three")
+    session.add_assistant_turn(None, CALL)
+    session.add_tool_turn("seen", tool_call_id="c1")
+    session.add_assistant_turn("four")
+    session.regenerate()
+    assert said(session) == ["one", "two", "three"]
+    session.add_assistant_turn("another")
+    assert said(session)[-1] == "another"
+
+
+def test_without_a_user_there_is_nothing_to_answer() -> None:
+    """It is refused in words."""
+    session = session_of()
+    with pytest.raises(InvalidOptionError, match="the user has said something"):
+        session.regenerate()
+
+
+def test_in_the_middle_of_calls_a_session_goes_back_too() -> None:
+    """Open calls are gone with their turn, or open once more where it stands."""
+    session = spoken("one")
+    session.add_assistant_turn(None, CALL)
+    waiting = session.revision
+    session.regenerate()
+    assert not session.open_calls
+    session.rewind(waiting)
+    assert [call.id for call in session.open_calls] == ["c1"]
+    session.add_tool_turn("seen", tool_call_id="c1")
+
+
+@pytest.mark.parametrize("moment", [-1, 4, True, None, 1.0, "nobody's", "", datetime(2026, 1, 1)])  # noqa: DTZ001 - the point of it
+def test_what_is_no_moment_is_refused(moment: Any) -> None:
+    """It is said what would be one; nothing changes."""
+    session = spoken("one", "two", "three")
+    before = session.conversation
+    for act in (session.at, session.rewind):
+        with pytest.raises((InvalidOptionError, UnknownResourceError)):
+            act(moment)
+    assert session.conversation is before
+
+
+def test_a_time_is_a_moment() -> None:
+    """As it stood before the first event that is later; before all and behind all as well."""
+    session = spoken("one", "two", "three")
+    second = session.log()[1].timestamp
+    assert said(session.at(second)) == ["one", "two"]
+    assert said(session.at(second - timedelta(microseconds=1))) == ["one"]
+    assert said(session.at(datetime(1990, 1, 1, tzinfo=UTC))) == []
+    assert said(session.at(datetime(2990, 1, 1, tzinfo=UTC))) == ["one", "two", "three"]
+
+
+def test_a_past_session_reads_and_does_not_write() -> None:
+    """Messages, events, pressure, search are those of then, and stay so while the session goes on."""
+    session = spoken("A train to Vienna", "two")
+    past = session.at("t1")
+    session.add_user_turn("three")
+    session.clear()
+    assert past.messages() == [{"role": "user", "content": "A train to Vienna"}]
+    assert (past.state, past.machine.context_state) == (ContextState.ACCUMULATING, ContextState.ACCUMULATING)
+    assert (past.revision, past.events()) == (1, session.events()[:1])
+    assert [found.snippet for found in past.search("Vienna")] == ["A train to Vienna"]
+    assert past.explain("t1").place == 0
+    assert repr(past).startswith("PastSession(revision 1 of 'session', ACCUMULATING, 1 turns")
+    assert not hasattr(past, "add")
+
+
+def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
+    """Budget, policy and clock are those of the session; its file stays open for the fork when the session is closed."""
+    session = ContextSession.open(tmp_path / "s.db", "first", 500, auto=False, reserve=17)
+    session.add_user_turn("one")
+    fork = session.fork("second")
+    session.close()
+    fork.add_assistant_turn("two")
+    assert (fork.window.max_tokens, fork.auto, fork.policy) == (session.window.max_tokens, False, session.policy)
+    fork.close()
+    assert ContextSession.list_sessions(tmp_path / "s.db") == ("first", "second")
+    with ContextSession.open(tmp_path / "s.db", "first", 500) as again:
+        assert said(again) == ["one"]
+
+
+def test_a_fork_takes_no_id_that_is_there() -> None:
+    """Neither another session's nor its own; nor one that is none."""
+    session = spoken("one")
+    session.fork("second")
+    for taken in ("second", "session"):
+        with pytest.raises(ConflictError, match="an id that no session has"):
+            session.fork(taken)
+    for none in ("", None, "\ud800"):
+        with pytest.raises(InvalidOptionError):
+            session.fork(none)  # type: ignore[arg-type]
+
+
+class Least:
+    """Keep sessions by the two methods that a session needs."""
+
+    def __init__(self) -> None:
+        self._kept = InMemoryStore()
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return what is kept."""
+        return self._kept.load(session_id, after)
+
+    def append(self, session_id: str, base: int, events: Any, companions: Any, **options: Any) -> None:
+        """Keep it."""
+        self._kept.append(session_id, base, events, companions, **options)
+
+
+def test_a_store_that_shares_nothing_is_given_a_copy() -> None:
+    """A store with `load` and `append` alone forks as well."""
+    session = session_of(store=Least())
+    session.add_user_turn("one")
+    fork = session.fork("second")
+    fork.add_assistant_turn("two")
+    assert (said(session), said(fork)) == (["one"], ["one", "two"])
+
+
+def test_a_fork_shares_the_stored_texts(tmp_path: Path) -> None:
+    """A hundred forks of a large session take hardly more room than one."""
+    file = tmp_path / "s.db"
+    with ContextSession.open(file, "first", 8000) as session:
+        for number in range(50):
+            session.add_user_turn(words(300, f"{number}_"))
+        size = file.stat().st_size + (tmp_path / "s.db-wal").stat().st_size
+        for number in range(20):
+            session.fork(f"fork{number}").close()
+    assert file.stat().st_size < 2 * size
+
+
+def test_writers_see_that_another_went_back() -> None:
+    """The next write of a session that is behind catches up with it, its live machine too, whether it was near or far."""
+    store = InMemoryStore()
+    for to in (1, 3):
+        listener = Counting()
+        ahead = session_of(store=store, session_id=f"s{to}")
+        for number in range(4):
+            ahead.add_user_turn(f"n{number}")
+        behind = session_of(store=store, session_id=f"s{to}", listeners=[listener])
+        ahead.rewind(to)
+        ahead.add_user_turn("else")
+        behind.add_assistant_turn("answer")
+        assert said(behind) == [*(f"n{number}" for number in range(to)), "else", "answer"]
+        assert (behind.machine.context_state, behind.machine.window) == (behind.state, behind.window)
+        assert [kind.value for kind, _ in listener.heard] == ["user_turn", "assistant_turn"]
+
+
+def test_a_rewind_can_name_the_revision_it_was_made_for() -> None:
+    """As every write; and a key makes it happen once."""
+    session = spoken("one", "two")
+    with pytest.raises(ConflictError):
+        session.rewind(1, expected_revision=1)
+    for _ in range(2):
+        session.rewind(1, idempotency_key="back")
+    assert session.revision == 3
+
+
+def test_tasks_go_back_too(tmp_path: Path) -> None:
+    """The twins do what the methods do."""
+
+    async def live() -> None:
+        async with await ContextSession.aopen(tmp_path / "s.db", "s", 8000) as session:
+            await session.aadd_user_turn("one")
+            await session.aadd_assistant_turn("two")
+            await session.aregenerate()
+            await session.aedit("t1", "three")
+            assert said(session) == ["three"]
+            await session.arewind(2)
+            assert said(await session.aat(1)) == ["one"]
+            fork = await session.afork("other")
+            await fork.aclose()
+            assert said(session) == ["one", "two"]
+
+    asyncio.run(live())
+
+
+def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: Path) -> None:
+    """Opening replays no more than what came since, also then."""
+    store = SQLiteStore(tmp_path / "s.db")
+    session = session_of(store=store, session_id="s")
+    for number in range(600):
+        session.add_user_turn(f"n{number}")
+    session.rewind(20)
+    opened = store.opened("s")
+    assert opened is not None
+    assert opened.stored.snapshot == session.revision
+    again = session_of(store=store, session_id="s")
+    assert again.conversation == session.conversation
+    assert again.conversation.joints == session.conversation.joints
+    again.rewind(500)
+    assert said(again) == said(session.at(500))
+    store.close()
+
+
+def test_what_became_of_a_turn_is_told_of_what_stands() -> None:
+    """A compression that was taken back has taken nothing."""
+    session = session_of(400)
+    for number in range(12):
+        session.add_user_turn(words(20, f"n{number}_"))
+    before = session.revision
+    session.compress(0.1)
+    gone = next(turn.resource_id for turn in session.log() if session.explain(turn.resource_id).left)
+    session.rewind(before)
+    assert session.explain(gone).place is not None
+    assert session.window.linearity.get(gone) is not ResourceClass.DROPPABLE
+
+
+def test_a_saved_session_goes_back_as_well() -> None:
+    """JSON text holds what was abandoned, and sources that were told by places."""
+    session = session_of(300)
+    for number in range(30):
+        session.add_user_turn(words(20, f"n{number}_"))
+        if number % 7 == 6:
+            session.rewind(session.revision - 3)
+    again = ContextSession.from_json(session.to_json(), counter=session.window.counter)
+    assert again.conversation == session.conversation
+    assert again.events() == session.events()
+    again.rewind(9)
+    assert said(again) == said(session.at(9))

@@ -1,0 +1,360 @@
+"""Searching a log: what is found, in which order, and what is left of the words of who is gone."""
+
+import asyncio
+import copy
+import pickle
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing import ANY_TEXT, FAST
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, sqlite_search, word_index
+from polycontext.polynomial.stores.asked_words import MOST_TERMS, SNIPPET, AskedWords
+from polycontext.window import Role, ToolCall, Turn
+
+
+@pytest.fixture(params=["in memory", "in a file"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ContextSession]:
+    """Return a session that is searched by its log, or by its store."""
+    store = InMemoryStore() if request.param == "in memory" else SQLiteStore(tmp_path / "sessions.db")
+    yield ContextSession(2_000, counter=FAST, store=store, session_id="s")
+    store.close()
+
+
+def said(session: ContextSession, *texts: str) -> None:
+    """Let the user say these."""
+    session.extend([Turn("user", text) for text in texts])
+
+
+def found(session: ContextSession, text: str, limit: int = 10) -> list[str]:
+    """Return the snippets of what is found."""
+    return [each.snippet for each in session.search(text, limit)]
+
+
+def test_a_finding_says_who_said_what_and_can_be_recalled(session: ContextSession) -> None:
+    """Its id, its role, a line of it, and a score."""
+    said(session, "Where is my parcel?", *(f"filler {number} " + "word " * 60 for number in range(40)))
+    session.compress(0.1)
+    (first,) = session.search("parcel")
+    assert first == Found("t1", Role.USER, "Where is my parcel?", first.score)
+    assert first.score > 0
+    assert session.recall(first.resource_id).window.all_turns()
+
+
+def test_who_says_more_of_it_comes_first_and_of_equals_the_newest(session: ContextSession) -> None:
+    """Words weigh by how few turns say them; one of them is enough."""
+    said(session, "red apple", "red pear", "green apple", "red apple", "sky", "sea", "sand", "stone", "grass")
+    assert found(session, "apple pear") == ["red pear", "red apple", "green apple", "red apple"]
+    assert [each.resource_id for each in session.search("red apple", 3)] == ["t4", "t1", "t3"]
+
+
+def test_phrases_in_quotes_must_be_there(session: ContextSession) -> None:
+    """All of them, as they stand; words beside them only rank."""
+    said(session, "night train to Vienna", "the train at night", "Vienna", "a night train to Graz")
+    assert set(found(session, '"night train"')) == {"a night train to Graz", "night train to Vienna"}
+    assert found(session, '"night train" Vienna')[0] == "night train to Vienna"
+    assert len(found(session, '"night train" Vienna')) == 2
+    assert found(session, '"night train" "to Graz"') == ["a night train to Graz"]
+    assert found(session, '"night bus" Vienna') == []
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("快递", "我的快递在哪里"),
+        ("我的快递在哪", "他说我的快递到了"),
+        ("東京", "明日は東京へ行きます"),
+        ("서울", "서울에서 만나요"),
+        ("รถไฟ", "ฉันรอรถไฟอยู่"),
+        ("हिन्दी", "वह हिन्दी बोलता है"),
+        ("MUNCHEN", "Zug nach München"),
+        ("naive", "a naïve question"),
+        ("АНТОН", "позвони Антон завтра"),
+        ("src/agent.py", "see src/agent.py, line 3"),
+        ("QX7-2281", "the order is QX7-2281."),
+        ("snake_case", "rename snake_case"),
+        ("AI模型", "训练模型很慢"),
+    ],
+)
+def test_words_of_any_language_are_found(session: ContextSession, query: str, text: str) -> None:
+    """With spaces between them or without, in any case, with accents or without, and names from code."""
+    said(session, "something else", text, "other things")
+    assert found(session, query) == [text]
+
+
+def test_a_phrase_without_spaces_is_found_as_it_stands(session: ContextSession) -> None:
+    """Pairs of characters are what is asked for outside of quotes; inside it is the whole."""
+    said(session, "快递我的", "我的快递")
+    assert found(session, '"我的快递"') == ["我的快递"]
+    assert len(found(session, "我的快递")) == 2
+
+
+def test_calls_are_searched_and_gists_are_not(session: ContextSession) -> None:
+    """What was asked of a tool was said; a summary says what others said."""
+    said(session, *(f"wall {number} got the colour shade-{number}" for number in range(200)))
+    session.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "paint.py"}')])
+    (call,) = session.search("paint.py")
+    assert (call.role, call.snippet) == (Role.ASSISTANT, 'read_file {"path": "paint.py"}')
+    assert any(turn.sources for turn in session.window.all_turns())
+    assert [each.resource_id for each in session.search('"shade-3"')] == ["t4"]
+
+
+def test_what_is_said_later_is_found_by_the_next_search(session: ContextSession) -> None:
+    """Also after the view was cleared, and by another session of the same store."""
+    for number in range(5):
+        said(session, f"parcel number{number}")
+        assert found(session, "parcel")[0] == f"parcel number{number}"
+    session.clear()
+    said(session, "another parcel")
+    assert len(found(session, "parcel")) == 6
+    other = ContextSession(2_000, counter=FAST, store=session._writer.store, session_id="s")
+    assert found(other, "parcel") == found(session, "parcel")
+
+
+def test_a_session_finds_its_own_turns_and_not_those_of_a_writer_ahead(session: ContextSession) -> None:
+    """What it has not read yet it could not recall; its own come in their stead."""
+    said(session, "parcel one", "parcel two")
+    ahead = ContextSession(2_000, counter=FAST, store=session._writer.store, session_id="s")
+    said(ahead, *(f"parcel parcel {number}" for number in range(9)))
+    assert sorted(found(session, "parcel", 2)) == ["parcel one", "parcel two"]
+    assert len(found(ahead, "parcel", 20)) == 11
+
+
+@given(text=ANY_TEXT | st.text(alphabet='ab"*()^:-+ANDORNEAR \0\ud800日本'), limit=st.integers(1, 3))
+def test_any_text_is_a_search(text: str, limit: int) -> None:
+    """No sign has a meaning that could be wrong, and what says nothing finds nothing."""
+    session = ContextSession(100_000, counter=FAST)
+    said(session, "a b AND OR NEAR 日本", "a", "b")
+    results = session.search(text, limit)
+    assert len(results) <= limit
+    assert bool(results) <= any(map(str.isalnum, text))
+    assert all(len(each.snippet) <= SNIPPET for each in results)
+
+
+@given(before=ANY_TEXT, behind=ANY_TEXT)
+def test_what_was_said_is_found_whatever_stands_beside_it(before: str, behind: str) -> None:
+    """A word between any two others, and in the snippet it stands."""
+    session = ContextSession(1_000_000, counter=FAST)
+    try:
+        said(session, f"{before} quittengelee {behind}")
+    except Exception:  # noqa: BLE001 - no turn can say this
+        return
+    (only,) = session.search("Quittengelee")
+    assert "quittengelee" in only.snippet
+    assert len(only.snippet) <= SNIPPET
+
+
+def test_a_long_question_is_looked_for_by_its_first_words(session: ContextSession) -> None:
+    """A page that somebody pasted is no reason to refuse."""
+    said(session, "first", "last")
+    page = "first " + " ".join(f"word{number}" for number in range(100_000)) + " last"
+    assert found(session, page) == ["first"]
+    quoted = " ".join(f'"phrase {number}"' for number in range(200))
+    assert len(AskedWords.of(quoted + page).phrases) == MOST_TERMS
+    assert found(session, quoted) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 3_000 + " needle " + "y" * 3_000, "needle " + "y " * 3_000, "é " * 1_000 + "needle", " needle ".center(3_000)]
+)
+def test_a_snippet_shows_where_it_stands(session: ContextSession, text: str) -> None:
+    """A long turn is cut around the word."""
+    said(session, text)
+    (snippet,) = found(session, "needle")
+    assert "needle" in snippet
+    assert len(snippet) <= SNIPPET
+    assert "\n" not in snippet
+
+
+@pytest.mark.parametrize(("text", "limit"), [(None, 10), (5, 10), ("a", 0), ("a", 1_001), ("a", True), ("a", "3"), ("a", None)])
+def test_what_is_no_search_is_refused(session: ContextSession, text: Any, limit: Any) -> None:
+    """Text and a number of turns are what a search is made of."""
+    said(session, "a")
+    with pytest.raises(InvalidOptionError, match=r"text|limit"):
+        session.search(text, limit)
+
+
+def test_nothing_is_found_where_nothing_was_said(session: ContextSession) -> None:
+    """An empty session, and a search for nothing."""
+    assert session.search("parcel") == ()
+    said(session, "parcel")
+    assert session.search("") == session.search(' -- "" ') == ()
+
+
+def test_threads_and_tasks_search_while_others_write(session: ContextSession) -> None:
+    """Each finds all that was there when it began."""
+
+    def work(number: int) -> None:
+        said(session, f"parcel {number}")
+        assert f"parcel {number}" in found(session, f'"parcel {number}"', 100)
+
+    async def all_search() -> list[tuple[Found, ...]]:
+        return await asyncio.gather(*(session.asearch("parcel", 100) for _ in range(8)))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(40)))
+    assert {len(each) for each in asyncio.run(all_search())} == {40}
+
+
+def test_a_copy_is_searched_by_itself() -> None:
+    """The index stays behind; what is said to the copy is not found in the original."""
+    session = ContextSession(2_000, counter=FAST)
+    said(session, "parcel one")
+    assert found(session, "parcel") == ["parcel one"]
+    for again in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - our own
+        said(again, "parcel two")
+        assert len(found(again, "parcel")) == 2
+    assert found(session, "parcel") == ["parcel one"]
+
+
+def test_an_index_in_memory_begins_anew_for_another_log() -> None:
+    """A log that does not go on from the one that was indexed shares no finding with it."""
+    session, other = (ContextSession(2_000, counter=FAST) for _ in range(2))
+    said(session, "one", "two", "three")
+    said(other, "one", "four")
+    assert found(session, "three") == ["three"]
+    other._log_index = session._log_index
+    assert found(other, "three two") == []
+    assert found(other, "four") == ["four"]
+
+
+# --- in a file ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a store may be."""
+    return tmp_path / "sessions.db"
+
+
+def kept(path: Path, session_id: str = "s") -> ContextSession:
+    """Return a session in a file."""
+    return ContextSession.open(path, session_id, 100_000, counter=FAST)
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return all bytes of the files of a store."""
+    return b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
+    """Neither in the database nor beside it, also where the index was made in many steps; other sessions are found still."""
+    with kept(path, "stays") as stays, kept(path) as gone:
+        said(stays, "parcel")
+        for step in range(30):
+            said(gone, *(f"{number} quittengelee schluesselwort{step}x{number}" for number in range(40)))
+            assert gone.search(f"schluesselwort{step}x7")
+        stays.search("parcel")
+        raw = bytes_of(path)
+        assert b"quittengelee" in raw
+        assert ContextSession.delete(path, "s") is True
+        raw = bytes_of(path)
+        assert not any(word in raw for word in (b"quittengelee", b"schluesselwort", b"esselwort"))
+        assert found(stays, "parcel") == ["parcel"]
+        assert gone._writer.store.search("s", "quittengelee", 10) == ()  # type: ignore[attr-defined]  # it is a SQLite store
+    assert b"quittengelee" not in bytes_of(path)
+
+
+def test_an_append_indexes_nothing(path: Path) -> None:
+    """What nobody looks for costs nothing: the file has no index until the first search, and words are in it once."""
+    with kept(path) as session:
+        said(session, *(f"quittengelee {number}" for number in range(300)))
+        session._writer.store._file.checkpoint()  # type: ignore[attr-defined]  # it is a SQLite store
+        without = path.stat().st_size
+        assert tables(path, session) == []
+        session.search("quittengelee")
+        assert tables(path, session)[0] == "words_1"
+        session._writer.store._file.checkpoint()  # type: ignore[attr-defined]
+        assert path.stat().st_size < 1.8 * without
+
+
+def tables(path: Path, session: ContextSession) -> list[str]:
+    """Return the names of the tables of indexes."""
+    with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]  # it is a SQLite store
+        rows = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'words%' ORDER BY name").fetchall()
+    return [name for (name,) in rows]
+
+
+def test_an_index_outlives_its_writer_and_is_brought_up_to_date(path: Path) -> None:
+    """Opened again, only what is new is indexed."""
+    with kept(path) as session:
+        said(session, "parcel one")
+        session.search("parcel")
+    with kept(path) as session:
+        said(session, "parcel two")
+        assert len(found(session, "parcel")) == 2
+        with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]  # it is a SQLite store
+            assert db.execute("SELECT session, upto FROM indexes").fetchall() == [(1, 2)]
+
+
+def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others write between two of them; a step that fails is taken again."""
+    monkeypatch.setattr(sqlite_search, "BATCH", 7)
+    with kept(path) as session:
+        said(session, *(f"parcel {number}" for number in range(50)))
+        added = word_index.WordIndex.add
+        monkeypatch.setattr(word_index.WordIndex, "add", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            session.search("parcel")
+        monkeypatch.setattr(word_index.WordIndex, "add", added)
+        assert len(found(session, "parcel", 100)) == 50
+
+
+def test_the_oldest_index_makes_room_for_a_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file holds so many of them; what lost its index is indexed anew by its next search."""
+    monkeypatch.setattr(sqlite_search, "MOST_INDEXES", 3)
+    with kept(path, "0") as first:
+        for number in range(5):
+            with kept(path, str(number)) as session:
+                said(session, f"parcel {number}")
+                assert found(session, "parcel") == [f"parcel {number}"]
+        indexes = [name for name in tables(path, first) if name.count("_") == 1]
+        assert indexes == ["words_3", "words_4", "words_5"]
+        assert found(kept(path, "0"), "parcel") == ["parcel 0"]
+        assert [name for name in tables(path, first) if name.count("_") == 1] == ["words_1", "words_4", "words_5"]
+
+
+@pytest.mark.parametrize("damage", ["UPDATE words_1_data SET block = x'0102' WHERE id > 10", "DELETE FROM words_1_data WHERE id > 10"])
+def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
+    """It is derived: the words it was made of are there."""
+    with kept(path) as session:
+        said(session, *(f"parcel {number}" for number in range(50)))
+        session.search("parcel")
+    db = sqlite3.connect(path)
+    db.execute(damage)
+    db.commit()
+    db.close()
+    with kept(path) as session:
+        assert len(found(session, "parcel", 100)) == 50
+        assert found(session, '"parcel 7"') == ["parcel 7"]
+
+
+@pytest.mark.parametrize("released", sorted((Path(__file__).parent / "released").glob("*.db")), ids=lambda path: path.name)
+def test_a_file_of_before_is_searched(released: Path, path: Path) -> None:
+    """One of an earlier schema is brought to the newest, and indexed when it is searched; an index that is there goes on."""
+    path.write_bytes(released.read_bytes())
+    with kept(path) as session:
+        assert "Where is my parcel? It is number QX7-2281." in found(session, "QX7-2281")
+        said(session, "quittengelee")
+        assert found(session, "quittengelee") == ["quittengelee"]
+
+
+def test_python_without_fts5_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searching is all that it cannot do."""
+    session = ContextSession(2_000, counter=FAST)
+    said(session, "parcel")
+    monkeypatch.setattr(word_index, "_MAKE", word_index._MAKE.replace("fts5", "no_fts5"))
+    with pytest.raises(StoreError, match=r"has no FTS5 .*; legal: a Python whose SQLite has it"):
+        session.search("parcel")
+    monkeypatch.setattr(word_index, "_MAKE", "CREATE nonsense")
+    with pytest.raises(sqlite3.OperationalError, match="nonsense"):
+        session.search("parcel")
