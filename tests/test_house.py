@@ -39,8 +39,8 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "what", "now", "worst"),
     [
-        ({f"nodes/part{n}.py": BODY for n in range(425)}, "Python files", 431, "nodes 426"),
-        ({"window/long.py": '"""Say why."""\n' + "# why\n" * 60_000}, "lines", 60_001, "window/long.py 60001"),
+        ({f"nodes/part{n}.py": BODY for n in range(house.MOST_FILES - 5)}, "Python files", house.MOST_FILES + 1, f"nodes {house.MOST_FILES - 4}"),
+        ({"window/long.py": '"""Say why."""\n' + "# why\n" * house.MOST_LINES}, "lines", house.MOST_LINES + 1, f"window/long.py {house.MOST_LINES + 1}"),
         ({"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24}, "files under 25 lines", 2, "window/tiny.py 1"),
         ({"nodes/long.py": "x = 1\n" * 321}, "files over 320 lines of code", 1, "nodes/long.py 321"),
         (
