@@ -160,10 +160,12 @@ class SQLiteFile:
         if not place.parent.is_dir():
             raise StoreError(self.name, "its folder is not there", "a folder that is there and that this user may write to")
         lock = FileLock(place, timeout=timeout, thread_local=False)
+        # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever has it.
+        before = _pid_in(place)
         try:
             lock.acquire()
         except Timeout:
-            pid = _pid_in(place)
+            pid = _pid_in(place) or before
             problem = f"process {pid or 'of an unknown number'} has it open, for more than the {timeout:g} seconds that were waited"
             raise StoreBusyError(self.name, problem, "closing it there, or a longer timeout", pid) from None
         except OSError as error:

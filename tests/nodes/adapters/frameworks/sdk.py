@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -95,12 +96,14 @@ class SdkTests(FrameworkTests):
     wrap: Callable[..., Any]
     ask: Ask
     streamed: Ask | None = None
+    clients: ExitStack
+    """Closes them behind a test."""
 
     @pytest.fixture
     def judge(self) -> Iterator[Judge]:
         """Judge what comes in on loopback."""
         judge = Judge(self.dialect(), self.provider)
-        with StrictServer((Listening(judge, self.list_name),)) as server:
+        with StrictServer((Listening(judge, self.list_name),)) as server, ExitStack() as self.clients:
             judge.url = server.url
             yield judge
 
@@ -110,5 +113,6 @@ class SdkTests(FrameworkTests):
 
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent on a wrapped client."""
-        cls = type(self)
-        return ByHand(cls.wrap(self.client(judge.url), **options), cls.ask, cls.streamed, saved)
+        cls, client = type(self), self.client(judge.url)
+        self.clients.callback(client.close)
+        return ByHand(cls.wrap(client, **options), cls.ask, cls.streamed, saved)
