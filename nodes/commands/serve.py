@@ -35,8 +35,8 @@ def serve(served: Served) -> int:
     require("uvicorn", extra="server", purpose="conversations over HTTP")
     import uvicorn  # noqa: PLC0415 - an extra
 
+    from polycontext.nodes.models.answering import answering  # noqa: PLC0415 - as above
     from polycontext.nodes.server.access import LOOPBACK, Access, is_loopback  # noqa: PLC0415 - as above
-    from polycontext.nodes.server.answering import answering  # noqa: PLC0415 - as above
     from polycontext.nodes.server.app import create_app  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores import InMemoryStore  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - as above

@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse
 
 from polycontext import __version__
 from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
+from polycontext.nodes.models.answering import Answering, ScriptedAnswering
 from polycontext.nodes.server.access import Access
-from polycontext.nodes.server.answering import Answering, ScriptedAnswering
 from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import schemas
 from polycontext.nodes.server.routes import router

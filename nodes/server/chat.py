@@ -5,8 +5,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from polycontext.nodes.models.answering import Answering
 from polycontext.nodes.props.component_renderer import ComponentRenderer
-from polycontext.nodes.server.answering import Answering
 from polycontext.nodes.server.feed import PROPS, Feed
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import SessionWriteError

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from polycontext.linearity import UnknownNameError
-from polycontext.nodes.server.answering import Answering
+from polycontext.nodes.models.answering import Answering
 from polycontext.nodes.server.chat import Chat
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore

@@ -18,9 +18,9 @@ import uvicorn
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.commands.app import main
+from polycontext.nodes.models.answering import ScriptedAnswering, answering
 from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictServer
 from polycontext.nodes.server.access import Access, is_loopback
-from polycontext.nodes.server.answering import ScriptedAnswering, answering
 from polycontext.polynomial import ContextSession
 
 PLACE = re.compile(r"chats at (http://\S+)/")
