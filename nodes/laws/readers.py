@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from polycontext.linearity.law import agree, holds, law
+from polycontext.nodes.waffle import waffle
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 from polycontext.window.items import attachment_of
@@ -20,6 +22,8 @@ from polycontext.window.providers import Rendered, WireFormat
 
 _OUTSIDE = 'docs/session.md, "Asking a model"'
 _PROPS = "docs/props.md"
+_WAFFLE = 'docs/terminal.md, "What fills the window"'
+_CELLS = 200
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 _WORD = re.compile(r"\w{6,}")
@@ -178,3 +182,15 @@ def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> No
     agree((session.state, session.window, session.revision), before)
     agree(json.loads(json.dumps(props)), props)
     agree(renderer.render_chat(session), props)
+
+
+@law(_WAFFLE)
+def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
+    """The number that is shown is the sum of its parts, and the very one that the machine's guard compares with its mark; no part is counted twice."""
+    found, window = waffle(session), session.output.window
+    agree(found.used, sum(turn.tokens or 0 for turn in window.all_turns()), window=window)
+    agree((found.used, found.used / found.max_tokens), (window.total_tokens, session.pressure), window=window)
+    agree(found.is_pressured, session.policy.is_above(window) or is_over_budget(window), window=window)
+    agree(sum(portion.turns for portion in found.portions), len(window))
+    agree(found.total, max(found.max_tokens, found.used) + found.reserve + found.tools)
+    agree(sum(found.cells(_CELLS)), _CELLS, found=found)

@@ -36,11 +36,8 @@ class KeptSession(ReadableSession):
     _opened: SessionStore | None = None
     _place: tuple[Place, float] | None = None
     _clock: Callable[[], datetime]
-    _taken: int
     _given: int
     """Tokens of the window as it was asked for, whatever was measured since."""
-    _told_tools: int
-    """Tokens of the tool definitions among what is taken off it."""
     _reports: Mapping[str, Any]
     """What was reported, by the name of the model; replaced as a whole."""
 

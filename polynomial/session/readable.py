@@ -40,6 +40,10 @@ class ReadableSession:
     _provider: Provider
     _clock: Callable[[], datetime]
     _asking: Asking = Asking()
+    _taken: int = 0
+    """Tokens that were taken off the window before anything stood in it: for the reply, and for tools."""
+    _told_tools: int = 0
+    """Tokens of the tool definitions among them."""
     _billing: "Billing | None" = None
     """Made for whoever asks what requests cost."""
     _log_index: "LogIndex | None" = None

@@ -33,6 +33,7 @@ class PastSession(ReadableSession):
         writer = session._writer  # noqa: SLF001 - what is a reader of it
         self._writer: Any = _Reader(conversation, writer.policy, writer.store, writer.session_id)
         self._delivery, self._provider, self._clock = Delivery(), session.provider, session._clock  # noqa: SLF001 - as above
+        self._taken, self._told_tools = session._taken, session._told_tools  # noqa: SLF001 - as above
 
     def __repr__(self) -> str:
         return super().__repr__().replace("ContextSession(", f"PastSession(revision {self.revision} of ", 1)

@@ -6,7 +6,7 @@ from polycontext.nodes.commands.session.group import session
 __all__ = ["keeping", "reading", "session", "writing"]
 
 _ORDER = (
-    *("new", "append", "close-open-calls", "show", "messages", "compress", "recall", "explain", "search"),
+    *("new", "append", "close-open-calls", "show", "context", "messages", "compress", "recall", "explain", "search"),
     *("rewind", "fork", "export", "import", "list", "delete", "forget", "retain"),
 )
 

@@ -1,8 +1,7 @@
-"""What became of every turn of a session, and what the tokens of its window are spent on."""
+"""What became of every turn of a session."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
-from itertools import product
 from typing import Any
 
 from attrs import frozen
@@ -102,33 +101,3 @@ def _superseded(window: ContextWindow, session: ReadableSession) -> Iterator[str
     columns = columns_of(window, reach)
     for atom in superseded(columns, reach.rules):
         yield from (columns.atoms.turns[index].resource_id for index in columns.cuttable(atom))
-
-
-@frozen
-class Share:
-    """Say how many tokens of the window some turns take: those of one class that stand as they are, or all gists."""
-
-    resource_class: ResourceClass
-    fidelity: Fidelity
-    turns: int
-    tokens: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready."""
-        return {"class": self.resource_class.name, "fidelity": self.fidelity.name, "turns": self.turns, "tokens": self.tokens}
-
-
-def shares(window: ContextWindow) -> list[Share]:
-    """Return what the window's tokens are spent on, the highest class first, none of it twice.
-
-    Law: their tokens together are those of the window.
-    """
-    classes = sorted(ResourceClass, reverse=True)
-    turns: dict[tuple[ResourceClass, Fidelity], list[Turn]] = {kind: [] for kind in product(classes, (Fidelity.VERBATIM, Fidelity.GIST))}
-    for turn in window.all_turns():
-        turns[window.class_of(turn), Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM].append(turn)
-    return [Share(*kind, len(held), _tokens(held)) for kind, held in turns.items() if held]
-
-
-def _tokens(turns: Iterable[Turn]) -> int:
-    return sum(turn.tokens or 0 for turn in turns)

@@ -10,8 +10,9 @@ from rich.text import Text
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
 from polycontext.nodes.commands.seen import excerpt
-from polycontext.nodes.commands.session.became import Became, Now, Share, became, shares
+from polycontext.nodes.commands.session.became import Became, Now, became
 from polycontext.nodes.commands.session.told import listed, standing, standing_line
+from polycontext.nodes.waffle import Portion, cells, portions
 from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.pressure import Fidelity
 
@@ -20,7 +21,7 @@ MOST_TURNS = 40
 
 _FIRST = 8
 _WIDEST = 72
-_FREE = "░", "."
+FREE = "░", "."
 _LOOKS = {
     (ResourceClass.PRESERVED, Fidelity.VERBATIM): ("█", "#", "green"),
     (ResourceClass.REQUIRED, Fidelity.VERBATIM): ("▓", "=", "cyan"),
@@ -53,38 +54,26 @@ def drawn(session: ReadableSession, name: str, *, show_all: bool, width: int) ->
 
 def _bar(session: ReadableSession, width: int) -> Iterator[RenderableType]:
     """Yield the bar, and under it what its signs mean: the tokens of each class that stands word for word, of what is shortened, and what is free."""
-    window, held = session.window, shares(session.window)
+    window, held = session.window, portions(session.window, by_role=False)
     free = max(0, window.max_tokens - window.total_tokens)
     places = cells([*(share.tokens for share in held), free], min(_WIDEST, width))
     bar, legend = Text(no_wrap=True), Table.grid(padding=(0, 2, 0, 0))
     for share, place in zip(held, places, strict=False):
-        sign, style = _look(share)
+        sign, style = look_of(share)
         bar.append(sign * place, style=style)
-        legend.add_row(Text(sign, style=style), Text(_meaning(share)), Text(f"{share.tokens:,} tokens", justify="right"))
-    bar.append(_sign(*_FREE) * places[-1], style="dim")
-    legend.add_row(Text(_sign(*_FREE), style="dim"), "free", Text(f"{free:,} tokens", justify="right"))
+        legend.add_row(Text(sign, style=style), Text(meaning_of(share)), Text(f"{share.tokens:,} tokens", justify="right"))
+    bar.append(sign_of(*FREE) * places[-1], style="dim")
+    legend.add_row(Text(sign_of(*FREE), style="dim"), "free", Text(f"{free:,} tokens", justify="right"))
     yield from (bar, legend)
 
 
-def cells(tokens: Sequence[int], width: int) -> list[int]:
-    """Share `width` cells out by tokens: whatever there is any of has one, and together they are `width`, where it is wide enough.
-
-    >>> cells([10, 1, 0, 989], 40)
-    [1, 1, 0, 38]
-    """
-    total = sum(tokens) or 1
-    places = [max(1, count * width // total) if count else 0 for count in tokens]
-    largest = max(range(len(tokens)), key=lambda index: places[index])
-    places[largest] = max(1, places[largest] + width - sum(places))
-    return places
-
-
-def _look(share: Share) -> tuple[str, str]:
+def look_of(share: Portion) -> tuple[str, str]:
+    """Return the sign and the style of what is of one class and fidelity."""
     sign, plain, style = _GIST if share.fidelity is Fidelity.GIST else _LOOKS[share.resource_class, share.fidelity]
-    return _sign(sign, plain), style
+    return sign_of(sign, plain), style
 
 
-def _sign(sign: str, plain: str) -> str:
+def sign_of(sign: str, plain: str) -> str:
     """Return a sign that the terminal knows."""
     try:
         sign.encode(sys.stdout.encoding or "ascii")
@@ -93,7 +82,8 @@ def _sign(sign: str, plain: str) -> str:
     return sign
 
 
-def _meaning(share: Share) -> str:
+def meaning_of(share: Portion) -> str:
+    """Say in words of which class and fidelity turns are, and how many."""
     what = "shortened" if share.fidelity is Fidelity.GIST else "word for word"
     return f"{share.resource_class.name}, {what}: {share.turns} message{'s' * (share.turns != 1)}"
 

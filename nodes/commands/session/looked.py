@@ -7,10 +7,11 @@ from attrs import asdict
 from rich.text import Text
 
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, tell, write, write_json, write_rich
-from polycontext.nodes.commands.session.became import became, shares
+from polycontext.nodes.commands.session.became import became
 from polycontext.nodes.commands.session.drawn import drawn
 from polycontext.nodes.commands.session.opening import Where, opened_session, refused, seen_at
 from polycontext.nodes.commands.session.told import standing
+from polycontext.nodes.waffle import portions
 from polycontext.polynomial import ContextSession
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
@@ -23,7 +24,7 @@ def show_session(where: Where, moment: str | None, *, show_all: bool, as_json: b
         if as_json:
             told = standing(session, where.session)
             told["epoch"] = session.epoch.number
-            told["window"] = [share.as_json() for share in shares(session.window)]
+            told["window"] = [portion.as_json() for portion in portions(session.window, by_role=False)]
             told["turns"] = [each.as_json() for each in became(session)]
             write_json(told, indent=2)
         else:

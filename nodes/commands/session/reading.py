@@ -1,4 +1,4 @@
-"""The commands that read a session and change nothing: show, messages, explain, search, list."""
+"""The commands that read a session and change nothing: show, context, messages, explain, search, list."""
 
 # Commands load what they need (PLC0415), and an option is a parameter with a default (FBT002, PLR0917).
 # ruff: noqa: FBT002, PLC0415, PLR0917
@@ -31,6 +31,23 @@ def show(
     from polycontext.nodes.commands.session.opening import Told, Where
 
     return show_session(Where(store, timeout, name, Told(model, max_tokens)), at, show_all=show_all, as_json=as_json)
+
+
+@command(session, "polycontext session context --store chat.db --session s", verdict=verdict)
+def context(
+    store: StoreOption,
+    name: SessionOption,
+    at: At = None,
+    max_tokens: MaxTokens = None,
+    model: ModelOption = None,
+    timeout: Timeout = 5.0,
+    as_json: AsJson = False,
+) -> int:
+    """Show what the window is filled with, as a grid of cells: by class, by who speaks, and whether word for word or shortened."""
+    from polycontext.nodes.commands.session.filled import context_session
+    from polycontext.nodes.commands.session.opening import Told, Where
+
+    return context_session(Where(store, timeout, name, Told(model, max_tokens)), at, as_json=as_json)
 
 
 @command(

@@ -203,3 +203,35 @@ breaks(
 breaks(readers.props_say_what_was_said, "a renderer that clips", lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()))
 breaks(readers.rendering_changes_nothing, "a renderer that clears", lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()))
 breaks(readers.rendering_changes_nothing, "a renderer that counts", lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()))
+
+
+# --- the waffle ---------------------------------------------------------------------------
+
+
+class Skipping(ContextSession):
+    """Show a window without what was said last."""
+
+    @property
+    def window(self) -> ContextWindow:
+        whole = super().window
+        return whole.restored(whole.all_turns()[:-1], whole.linearity, whole.facts)
+
+
+class CountingTwice(ContextSession):
+    """Take tools off that are in the window besides."""
+
+    _told_tools = 17
+
+    @property
+    def window(self) -> ContextWindow:
+        return super().window.with_room(super().window.max_tokens - 17)
+
+
+breaks(
+    readers.a_waffle_is_what_the_guard_weighs,
+    "a session that shows less than it weighs",
+    lambda law: law(lived(Skipping(500, counter=FAST))),
+)
+breaks(
+    readers.a_waffle_is_what_the_guard_weighs, "a session that shows another room", lambda law: law(lived(CountingTwice(500, counter=FAST)))
+)

@@ -8,8 +8,9 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.commands.session.became import Now, became, shares
-from polycontext.nodes.commands.session.drawn import MOST_TURNS, cells
+from polycontext.nodes.commands.session.became import Now, became
+from polycontext.nodes.commands.session.drawn import MOST_TURNS
+from polycontext.nodes.waffle import cells, portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format
 from tests.nodes.command import EXAMPLE, assistant, chat, result, spawn, user
@@ -80,7 +81,7 @@ def test_every_state_of_a_turn_is_told() -> None:
     assert set(states(session).values()) == {Now.DROPPED}
     session.retain(max_bytes=0)
     assert set(states(session).values()) == {Now.EXPIRED}
-    assert shares(session.window) == []
+    assert portions(session.window, by_role=False) == []
 
 
 def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
@@ -216,5 +217,5 @@ def test_classes_are_told_apart() -> None:
     session = ContextSession(max_tokens=1000)
     session.add_system("Be brief.")
     session.add_user_turn("Hello there", resource_class=ResourceClass.DROPPABLE)
-    found = [(share.resource_class, share.fidelity) for share in shares(session.window)]
+    found = [(share.resource_class, share.fidelity) for share in portions(session.window, by_role=False)]
     assert found == [(ResourceClass.PRESERVED, Fidelity.VERBATIM), (ResourceClass.DROPPABLE, Fidelity.VERBATIM)]

@@ -1,0 +1,128 @@
+"""What the tokens of a window are spent on, by class, role and fidelity: the parts of the number that the machine's guard weighs (docs/terminal.md)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.pressure import Fidelity
+from polycontext.pressure.threshold import tokens_at
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
+
+
+@frozen
+class Portion:
+    """Say how many tokens of a window some turns take: those of one class and fidelity and, where it is told, of one role."""
+
+    resource_class: ResourceClass
+    fidelity: Fidelity
+    turns: int
+    tokens: int
+    role: Role | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        role = {} if self.role is None else {"role": str(self.role)}
+        return {"class": self.resource_class.name, **role, "fidelity": self.fidelity.name, "turns": self.turns, "tokens": self.tokens}
+
+
+@frozen
+class Waffle:
+    """Hold the parts of a request's room, in tokens, none of them twice.
+
+    `portions` are what stands in the window, which has room for `max_tokens`; `pressured_above` is the most that they may be without being pressured.
+    `reserve` and `tools` were taken off before: what is kept free for the reply, and the definitions of tools.
+
+    Laws: `used` is the sum of its parts and the number that the guard weighs; all parts together are `total`.
+    """
+
+    portions: Sequence[Portion]
+    max_tokens: int
+    pressured_above: int
+    reserve: int
+    tools: int
+
+    @property
+    def used(self) -> int:
+        """Return the tokens of everything that stands in the window."""
+        return sum(portion.tokens for portion in self.portions)
+
+    @property
+    def free(self) -> int:
+        """Return the tokens that the window has room for still, 0 where it is over its budget."""
+        return max(0, self.max_tokens - self.used)
+
+    @property
+    def total(self) -> int:
+        """Return what request and reply may take together; more where the window is over its budget."""
+        return self.used + self.free + self.reserve + self.tools
+
+    @property
+    def is_pressured(self) -> bool:
+        """Tell whether the guard would say so."""
+        return self.used > self.pressured_above
+
+    def cells(self, count: int) -> Sequence[int]:
+        """Return how many of `count` cells each portion has, and behind them what is free, the reserve and the tools."""
+        return cells([*(portion.tokens for portion in self.portions), self.free, self.reserve, self.tools], count)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {
+            "tokens": self.used,
+            "max_tokens": self.max_tokens,
+            "pressured_above": self.pressured_above,
+            "free": self.free,
+            "reserve": self.reserve,
+            "tools": self.tools,
+            "window": [portion.as_json() for portion in self.portions],
+        }
+
+
+def waffle(session: ReadableSession) -> Waffle:
+    """Return what the window of a session is filled with, and what is left of it; O(turns).
+
+    >>> from polycontext import ContextSession
+    >>> session = ContextSession(max_tokens=1000, reserve=200)
+    >>> _ = session.add_system("Answer in German."), session.add_user_turn("Where is my parcel?")
+    >>> filled = waffle(session)
+    >>> [(portion.role.value, portion.tokens) for portion in filled.portions], filled.used, filled.free, filled.total
+    ([('system', 8), ('user', 9)], 17, 783, 1000)
+    """
+    window, tools = session.window, session._told_tools  # noqa: SLF001 - what was taken off the window, and nobody else asks for
+    return Waffle(portions(window), window.max_tokens, _pressured_above(session.policy, window), session._taken - tools, tools)  # noqa: SLF001 - as above
+
+
+def _pressured_above(policy: ContextPolicy, window: ContextWindow) -> int:
+    return min(tokens_at(policy.mark(window), window.max_tokens), window.max_tokens - REQUEST_OVERHEAD)
+
+
+def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
+    """Return what the window's tokens are spent on, the highest class first, none of it twice.
+
+    Law: their tokens together are those of the window.
+    """
+    found: dict[tuple[ResourceClass, Role | None, Fidelity], tuple[int, int]] = {}
+    for turn in window.all_turns():
+        kind = window.class_of(turn), turn.role if by_role else None, Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
+        turns, tokens = found.get(kind, (0, 0))
+        found[kind] = turns + 1, tokens + (turn.tokens or 0)
+    roles: Sequence[Role | None] = (None, *Role)
+    order = sorted(found, key=lambda kind: (-kind[0], roles.index(kind[1]), -kind[2]))
+    return [Portion(kind[0], kind[2], *found[kind], kind[1]) for kind in order]
+
+
+def cells(tokens: Sequence[int], count: int) -> list[int]:
+    """Share `count` cells out by tokens: whatever there is any of has one, and together they are `count`, where those are enough.
+
+    >>> cells([10, 1, 0, 989], 40)
+    [1, 1, 0, 38]
+    """
+    total = sum(tokens) or 1
+    places = [max(1, each * count // total) if each else 0 for each in tokens]
+    largest = max(range(len(tokens)), key=lambda index: places[index])
+    places[largest] = max(1, places[largest] + count - sum(places))
+    return places
