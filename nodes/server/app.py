@@ -13,6 +13,7 @@ from polycontext.nodes.models.answering import Answering, ScriptedAnswering
 from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import schemas
+from polycontext.nodes.server.page import Page
 from polycontext.nodes.server.routes import router
 from polycontext.polynomial import IllegalDirectionError
 from polycontext.polynomial.errors import SessionWriteError
@@ -55,6 +56,8 @@ def create_app(
     app.state.chats, app.state.access = chats, access or Access()
     app.include_router(router)
     app.add_exception_handler(PolycontextError, _refused)
+    # Last: a path that is none of the routes is a file of the page.
+    app.mount("/", Page(), name="page")
     document = app.openapi()
     document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
     return app

@@ -1,0 +1,29 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+/** Built into the package, under names that do not change, so that a build can be compared with the one that is committed. */
+export default defineConfig({
+  base: "./",
+  plugins: [react()],
+  build: {
+    outDir: "../nodes/server/page",
+    emptyOutDir: true,
+    // All that a page needs comes from its own server, and its policy allows no script in the page itself.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        entryFileNames: "page.js",
+        assetFileNames: "page[extname]",
+        codeSplitting: false,
+      },
+    },
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8400" } },
+  test: {
+    environment: "happy-dom",
+    include: ["tests/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+  },
+});
