@@ -11,6 +11,9 @@ from polycontext.polynomial.session.decide import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType
 from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 
+Attached = tuple[ContextItem, str | None]
+"""A context item and its source."""
+
 _ITEM_TYPES = {PillType.FILE: ItemType.FILE, PillType.SYMBOL: ItemType.CODE, PillType.BUFFER: ItemType.TEXT}
 
 
@@ -54,7 +57,7 @@ def send_message(
     """
     message = resolve_document(document, resolvers)
     before = session.window
-    return _sent(message, before, session.send_message(message.text, [*items, *_items(message)]))
+    return _sent(message, before, session.send_message(message.text, [*items, *items_of(message)]))
 
 
 async def asend_message(
@@ -63,10 +66,11 @@ async def asend_message(
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
     message = await asyncio.to_thread(resolve_document, document, resolvers)
     before = session.window
-    return _sent(message, before, await session.asend_message(message.text, [*items, *_items(message)]))
+    return _sent(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
 
 
-def _items(message: ResolvedMessage) -> list[tuple[ContextItem, str | None]]:
+def items_of(message: ResolvedMessage) -> list[Attached]:
+    """Return what is attached to a message, each with its source, as `ContextSession.send_message` takes it."""
     return [(item_of(each), each.source) for each in message.attachments]
 
 

@@ -284,6 +284,7 @@ def resolve(
     "polycontext serve",
     "polycontext serve --store chats.db --model https://api.openai.com/v1 --name gpt-5",
     "polycontext serve --host 0.0.0.0 --token $SECRET",
+    "polycontext serve --root .",
 )
 def serve(
     store: Annotated[
@@ -308,6 +309,12 @@ def serve(
     ] = None,
     origin: Annotated[list[str] | None, typer.Option(help="A page elsewhere that may ask; may be said several times.")] = None,
     a_minute: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests a user may make in a minute.")] = 600,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Where files and symbols are that users may name in messages, none unless said; may be given again."
+        ),
+    ] = None,
 ) -> int:
     r"""Serve conversations over HTTP: a browser sees what may be shown, and hears when it changes.
 
@@ -316,7 +323,9 @@ def serve(
     from polycontext.nodes.commands.serve import Served
     from polycontext.nodes.commands.serve import serve as run
 
-    return run(Served(store, host, port, model, name, max_tokens, system, tuple(token or ()), tuple(origin or ()), a_minute))
+    return run(
+        Served(store, host, port, model, name, max_tokens, system, tuple(token or ()), tuple(origin or ()), a_minute, tuple(root or ()))
+    )
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -135,3 +135,12 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
     except OSError as error:
         raise CommandError(USAGE, f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     sys.stderr.write(f"wrote {one_line(str(path))}\n")
+
+
+def existing_folders(roots: Iterable[Path]) -> tuple[Path, ...]:
+    """Return `roots`; end the command where one is no folder."""
+    found = tuple(roots)
+    for root in found:
+        if not root.is_dir():
+            raise CommandError(USAGE, f"--root {root}: no folder; legal: a folder that may be read")
+    return found

@@ -1,13 +1,13 @@
 """`polycontext pills`: complete a name, and resolve a message into what a provider gets."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, tell, write_json, write_rich
+from polycontext.nodes.commands.output import FAULT, CommandError, existing_folders, one_line, tell, write_json, write_rich
 from polycontext.nodes.sending import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window.pills import (
@@ -33,7 +33,7 @@ def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = No
     Raises:
         CommandError: a root is no folder.
     """
-    folders = _folders(roots)
+    folders = existing_folders(roots)
     found = Completer([FileResolver(folders), SymbolResolver(folders)]).candidates(prefix, kind and [kind], limit)
     if as_json:
         write_json([{"name": each.name, "type": each.type.value, "detail": each.detail} for each in found], indent=2)
@@ -64,7 +64,7 @@ def resolve_message(
     Raises:
         CommandError: a root is no folder, or the message does not fit.
     """
-    folders = _folders(roots)
+    folders = existing_folders(roots)
     resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
     session = ContextSession(model, max_tokens=ROOM if model is None and max_tokens is None else max_tokens)
     try:
@@ -119,11 +119,3 @@ def _lines(sent: SentMessage) -> Iterator[Text]:
         yield Text.assemble(("shortened ", "yellow"), f"{one_line(each.name)}: there is room for a summary of it only")
     for problem in sent.problems:
         yield Text.assemble(("refused ", "red"), one_line(f"{problem.pill.name}: {problem.warning} ({problem.detail})"))
-
-
-def _folders(roots: Iterable[Path]) -> Sequence[Path]:
-    found = tuple(roots)
-    for root in found:
-        if not root.is_dir():
-            raise CommandError(USAGE, f"--root {root}: no folder; legal: a folder that may be read")
-    return found

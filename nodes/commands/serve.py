@@ -3,12 +3,13 @@
 import socket
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from secrets import token_urlsafe
 
 from attrs import frozen
 
 from polycontext.linearity.extras import require
-from polycontext.nodes.commands.output import FAULT, CommandError, complain
+from polycontext.nodes.commands.output import FAULT, CommandError, complain, existing_folders
 
 _STOPS_IN = 3
 """Seconds that answers have to end when the server is stopped."""
@@ -28,6 +29,7 @@ class Served:
     tokens: Sequence[str]
     origins: Sequence[str]
     a_minute: int
+    roots: Sequence[Path] = ()
 
 
 def serve(served: Served) -> int:
@@ -40,7 +42,9 @@ def serve(served: Served) -> int:
     from polycontext.nodes.server.app import create_app  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores import InMemoryStore  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - as above
+    from polycontext.window.pills import FileResolver, Resolver, SymbolResolver  # noqa: PLC0415 - as above
 
+    folders = existing_folders(served.roots)
     tokens = tuple(served.tokens)
     if not tokens and not is_loopback(served.host):
         # Whoever reaches the host could read everything.
@@ -49,7 +53,8 @@ def serve(served: Served) -> int:
     access = Access(tokens, LOOPBACK if is_loopback(served.host) else ("*",), served.origins, served.a_minute)
     who = answering(served.model, served.name)
     with closing(InMemoryStore() if served.store is None else store_at(served.store)) as store:
-        app = create_app(store, lambda: who, access, max_tokens=served.max_tokens, system=served.system)
+        resolvers: list[Resolver] = [FileResolver(folders), SymbolResolver(folders)] if folders else []
+        app = create_app(store, lambda: who, access, resolvers=resolvers, max_tokens=served.max_tokens, system=served.system)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_STOPS_IN))
         with closing(_bound(served.host, served.port)) as place:
             host = f"[{served.host}]" if ":" in served.host else served.host

@@ -1,6 +1,6 @@
 """The application: chats over HTTP, and what changes over server-sent events (docs/server.md)."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,10 +15,12 @@ from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import schemas
 from polycontext.nodes.server.page import Page
 from polycontext.nodes.server.routes import router
+from polycontext.nodes.server.sources import Sources, refusal
 from polycontext.polynomial import IllegalDirectionError
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
+from polycontext.window.pills import PillError, Resolver
 
 MOST_BYTES = 1_000_000
 """Of the body of a request."""
@@ -38,14 +40,18 @@ def create_app(
     store: SessionStore,
     answering: Callable[[], Answering] = ScriptedAnswering,
     access: Access | None = None,
+    *,
+    resolvers: Iterable[Resolver] = (),
     **options: Any,
 ) -> FastAPI:
     """Return the application over `store`, which whoever made it closes; `options` are those of each session.
 
+    What `resolvers` find may be named in messages by every user that is let in; those with `entries` are completed as well.
+
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
     """
-    chats = Chats(store, answering, **options)
+    chats = Chats(store, answering, Sources(resolvers), **options)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
@@ -56,6 +62,7 @@ def create_app(
     app.state.chats, app.state.access = chats, access or Access()
     app.include_router(router)
     app.add_exception_handler(PolycontextError, _refused)
+    app.add_exception_handler(ExceptionGroup, _unattachable)
     # Last: a path that is none of the routes is a file of the page.
     app.mount("/", Page(), name="page")
     document = app.openapi()
@@ -65,6 +72,16 @@ def create_app(
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     """Say in words what was wrong: with the request, or, without its words, with the store."""
+    if isinstance(error, PillError):
+        return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     said = str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
     return JSONResponse({"detail": said}, code)
+
+
+async def _unattachable(_: Request, errors: Exception) -> JSONResponse:
+    """Say which pills cannot be attached, and why."""
+    told = [each for each in errors.exceptions if isinstance(each, PillError)] if isinstance(errors, ExceptionGroup) else []
+    if not told:
+        raise errors
+    return JSONResponse(refusal(told), 422)

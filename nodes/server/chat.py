@@ -8,8 +8,10 @@ from typing import Any
 from polycontext.nodes.models.answering import Answering
 from polycontext.nodes.props.component_renderer import ComponentRenderer
 from polycontext.nodes.server.feed import PROPS, Feed
+from polycontext.nodes.server.sources import Sources
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import SessionWriteError
+from polycontext.window.pills import PillDocument
 
 _log = logging.getLogger("polycontext.server")
 _NO_ANSWER = "The model did not answer."
@@ -24,8 +26,8 @@ class Chat:
     Laws: one answer at a time; nothing but props and the words of answers is published.
     """
 
-    def __init__(self, session: ContextSession, answering: Answering) -> None:
-        self.session = session
+    def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
+        self.session, self.sources = session, sources
         self.feed = Feed(self.props)
         self._answering = answering
         self._renderer = ComponentRenderer()
@@ -41,13 +43,28 @@ class Chat:
         """Tell whether an answer is being written."""
         return self._writing is not None and not self._writing.done()
 
-    async def send(self, content: str, *, key: str | None = None) -> dict[str, Any]:
-        """Take in what the user says, have it answered, and return the props; told again under one `key`, it is taken in once."""
-        return await self._done(lambda: self.session.asend_message(content, idempotency_key=key), answered=True)
+    async def send(self, document: PillDocument, *, key: str | None = None) -> dict[str, Any]:
+        """Take in what the user says and what its pills name, have it answered, and return the props; told again under one `key`, it is taken in once.
 
-    async def edit(self, resource_id: str, content: str) -> dict[str, Any]:
-        """Let the user have said something else, and have it answered."""
-        return await self._done(lambda: self.session.aedit(resource_id, content), answered=True, again=True)
+        Raises:
+            ExceptionGroup: pills that cannot be attached; nothing was taken in then.
+        """
+
+        async def sent() -> None:
+            # What was taken in stays so, whatever became since of what it names.
+            known = key is not None and await asyncio.to_thread(self.session.has_taken, key)
+            items = [] if known else await self.sources.attached(document)
+            await self.session.asend_message(document.to_text(), items, idempotency_key=key)
+
+        return await self._done(sent, answered=True)
+
+    async def edit(self, resource_id: str, document: PillDocument) -> dict[str, Any]:
+        """Let the user have said something else, and named something else, and have it answered; raises as `send`."""
+
+        async def edited() -> None:
+            await self.session.aedit(resource_id, document.to_text(), await self.sources.attached(document))
+
+        return await self._done(edited, answered=True, again=True)
 
     async def regenerate(self) -> dict[str, Any]:
         """Have what the user said last answered anew."""

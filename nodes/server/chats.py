@@ -10,6 +10,7 @@ from uuid import uuid4
 from polycontext.linearity import UnknownNameError
 from polycontext.nodes.models.answering import Answering
 from polycontext.nodes.server.chat import Chat
+from polycontext.nodes.server.sources import Sources
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
 
@@ -24,9 +25,17 @@ class Chats:
     """
 
     def __init__(
-        self, store: SessionStore, answering: Callable[[], Answering], *, most: int = OPEN, system: str | None = None, **options: Any
+        self,
+        store: SessionStore,
+        answering: Callable[[], Answering],
+        sources: Sources | None = None,
+        *,
+        most: int = OPEN,
+        system: str | None = None,
+        **options: Any,
     ) -> None:
         self._store, self._answering, self._most, self._system, self._options = store, answering(), most, system, options
+        self._sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
         self._lock = asyncio.Lock()
 
@@ -71,6 +80,7 @@ class Chats:
         for chat in self._open.values():
             await chat.close()
         self._open.clear()
+        await self._sources.close()
         await self._answering.aclose()
 
     async def _is_kept(self, key: str) -> bool:
@@ -82,7 +92,7 @@ class Chats:
                 session = await ContextSession.aopen(self._store, key, **self._options)
                 if self._system and not session.revision:
                     await session.aadd_system(self._system)
-                self._open[key] = Chat(session, self._answering)
+                self._open[key] = Chat(session, self._answering, self._sources)
             self._open.move_to_end(key)
             idle = [name for name, chat in self._open.items() if not chat.is_busy and not chat.feed.listeners and name != key]
             for name in idle[: max(0, len(self._open) - self._most)]:

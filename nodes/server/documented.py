@@ -6,6 +6,7 @@ import orjson
 
 from polycontext.nodes.props.component_renderer import SCHEMA, shipped
 
+_TEXT = {"type": "string"}
 _PLACE = "#/components/schemas/"
 
 
@@ -18,7 +19,7 @@ def schemas() -> dict[str, Any]:
     """Return the schemas of everything that goes out, by their names.
 
     >>> sorted(schemas())
-    ['ActionProps', 'Changed', 'ChatProps', 'History', 'Listed', 'MessageProps', 'Opened']
+    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', 'Opened', 'Source']
     """
     contract = orjson.loads(shipped(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
@@ -33,6 +34,22 @@ def schemas() -> dict[str, Any]:
             "A page of what was said, oldest first; `before` is where the page before it ends, null at the beginning.",
             messages={"type": "array", "items": {"$ref": f"{_PLACE}MessageProps"}},
             before={"type": ["string", "null"]},
+        ),
+        "Completions": _object(
+            "What can be named in a message, the best first.",
+            completions={
+                "type": "array",
+                "items": _object("A name, its type, and where it is defined.", name=_TEXT, type=_TEXT, detail=_TEXT),
+            },
+        ),
+        "Source": _object(
+            "What a pill names; `notice` says what of it was cut.",
+            name=_TEXT,
+            type=_TEXT,
+            content=_TEXT,
+            path={"type": ["string", "null"]},
+            startLine={"type": ["integer", "null"]},
+            notice={"type": ["string", "null"]},
         ),
     }
 

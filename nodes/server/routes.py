@@ -11,6 +11,8 @@ from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.chat import Chat
 from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import gives
+from polycontext.nodes.server.sources import MOST_OFFERED, MOST_PILLS, document_of
+from polycontext.window.pills import Pill, PillDocument
 
 PAGE = 100
 """Messages of a page of the history."""
@@ -38,6 +40,14 @@ async def _chat(session_id: str, user: User, chats: All) -> Chat:
 
 One = Annotated[Chat, Depends(_chat)]
 Text = Annotated[str, Body(embed=True, min_length=1)]
+Pills = Annotated[list[dict[str, Any]] | None, Body(embed=True, max_length=MOST_PILLS)]
+
+
+def _document(content: Text, pills: Pills = None) -> PillDocument:
+    return document_of(content, pills or [])
+
+
+Document = Annotated[PillDocument, Depends(_document)]
 Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
@@ -74,15 +84,15 @@ async def delete(session_id: str, user: User, chats: All) -> None:
 
 
 @router.post("/{session_id}/messages", responses=gives("Changed"))
-async def send(chat: One, content: Text, key: Key = None) -> dict[str, Any]:
-    """Say something, and have it answered; the answer comes with the events."""
-    return _changed(await chat.send(content, key=key))
+async def send(chat: One, document: Document, key: Key = None) -> dict[str, Any]:
+    """Say something, attach what its pills name, and have it answered; the answer comes with the events."""
+    return _changed(await chat.send(document, key=key))
 
 
 @router.put("/{session_id}/messages/{message_id}", responses=gives("Changed"))
-async def edit(chat: One, message_id: str, content: Text) -> dict[str, Any]:
-    """Say something else in the place of one's own message, and have it answered; what came behind it is taken back."""
-    return _changed(await chat.edit(message_id, content))
+async def edit(chat: One, message_id: str, document: Document) -> dict[str, Any]:
+    """Say something else in the place of one's own message and what it named, and have it answered; what came behind it is taken back."""
+    return _changed(await chat.edit(message_id, document))
 
 
 @router.post("/{session_id}/regenerate", responses=gives("Changed"))
@@ -139,6 +149,20 @@ async def history(chat: One, before: str | None = None, limit: Annotated[int, Qu
     """Show a page of all that was said, also of what is summed up by now: the newest, or those before a message."""
     messages, further = ComponentRenderer().render_history(chat.session, before, limit)
     return {"messages": messages, "before": further}
+
+
+@router.get("/{session_id}/completions", responses=gives("Completions"))
+async def completions(
+    chat: One, prefix: Annotated[str, Query(max_length=1024)] = "", limit: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20
+) -> dict[str, Any]:
+    """Offer what can be named in a message, from the few characters typed behind the @."""
+    return {"completions": await chat.sources.completions(prefix, limit)}
+
+
+@router.get("/{session_id}/source", responses=gives("Source"))
+async def source(chat: One, name: str, type: str = "file") -> dict[str, Any]:  # noqa: A002 - the query says it so
+    """Show what a pill names, as it is now."""
+    return await chat.sources.shown(Pill(name, type))
 
 
 @router.get("/{session_id}/events", response_class=EventSourceResponse)

@@ -186,6 +186,15 @@ class KeptSession(ReadableSession):
         """Take in what others have stored without blocking the event loop; see `refresh`."""
         return await asyncio.to_thread(self.refresh)
 
+    def has_taken(self, idempotency_key: str) -> bool:
+        """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.
+
+        Raises:
+            InvalidOptionError: the store keeps no keys.
+        """
+        check_arguments(idempotency_key=idempotency_key)
+        return self._writer.has_happened(idempotency_key)
+
     def forget(self, resource_id: str) -> bool:
         """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/erasing.md).
 

@@ -13,6 +13,7 @@ from polycontext.polynomial.machine.context_machine import FollowingMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.commands import Add, Rewind, Together
 from polycontext.polynomial.session.delivery import Delivery
+from polycontext.polynomial.session.intake import Items, all_attached
 from polycontext.polynomial.session.kept import KeptSession
 from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.session.writer import goes_behind
@@ -98,14 +99,14 @@ def rewinding(session: ReadableSession, to: "Moment") -> Rewind:
     return Rewind(conversation_at(session, revision_at(session, to)))
 
 
-def editing(session: KeptSession, resource_id: str, content: str, at: datetime) -> Together:
-    """Return the command that says `content` in the place of a user turn."""
+def editing(session: KeptSession, resource_id: str, content: str, items: Items, at: datetime) -> Together:
+    """Return the command that attaches `items` and says `content` in the place of a user turn."""
     log = session.conversation.log
     turn = log[log.place(resource_id)]
     if turn.role is not Role.USER:
         raise InvalidOptionError("resource_id", resource_id, f"the id of a user turn; this one is of the {turn.role}")
     before = conversation_at(session, _came_with(session, resource_id) - 1)
-    return Together((Rewind(before), Add(Turn(Role.USER, content, name=turn.name, timestamp=at))))
+    return Together((Rewind(before), *all_attached(items), Add(Turn(Role.USER, content, name=turn.name, timestamp=at))))
 
 
 def regenerating(session: KeptSession) -> Rewind:

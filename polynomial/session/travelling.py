@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.commands import Command
+from polycontext.polynomial.session.intake import Items
 from polycontext.polynomial.session.kept import KeptSession, When
 from polycontext.polynomial.session.options import check_arguments
 from polycontext.polynomial.stores.session_store import SessionStore
@@ -74,18 +75,20 @@ class TravellingSession(KeptSession):
         """Go back without blocking; see `rewind`."""
         return await self._awrite(await asyncio.to_thread(self._rewinding, to), **when)
 
-    def edit(self, resource_id: str, content: str, **when: Unpack[When]) -> ContextOutput:
-        """Say something else in the place of a user turn: go back to before it, and add `content` instead, as one commit.
+    def edit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
+        """Say something else in the place of a user turn: go back to before it, attach `items`, and add `content` instead, as one commit.
+
+        What was attached before it stays.
 
         Raises:
             UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of the user.
             Whatever `add` raises.
         """
-        return self._write(self._editing(resource_id, content), **when)
+        return self._write(self._editing(resource_id, content, items), **when)
 
-    async def aedit(self, resource_id: str, content: str, **when: Unpack[When]) -> ContextOutput:
+    async def aedit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Say something else in the place of a user turn without blocking; see `edit`."""
-        return await self._awrite(await asyncio.to_thread(self._editing, resource_id, content), **when)
+        return await self._awrite(await asyncio.to_thread(self._editing, resource_id, content, items), **when)
 
     def regenerate(self, **when: Unpack[When]) -> ContextOutput:
         """Go back to the last thing that the user said, so that the model can be asked for another answer; nothing happens where it is the last turn.
@@ -226,11 +229,11 @@ class TravellingSession(KeptSession):
 
         return rewinding(self, to)
 
-    def _editing(self, resource_id: str, content: str) -> Command:
+    def _editing(self, resource_id: str, content: str, items: Items) -> Command:
         from polycontext.polynomial.session.time_travel import editing  # noqa: PLC0415 - for those who go back
 
         check_arguments(resource_id=resource_id, content=content)
-        return editing(self, resource_id, content, self._clock())
+        return editing(self, resource_id, content, items, self._clock())
 
     def _regenerating(self) -> Command:
         from polycontext.polynomial.session.time_travel import regenerating  # noqa: PLC0415 - for those who go back

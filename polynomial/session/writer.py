@@ -128,7 +128,7 @@ class Writer:
             for lost in range(TRIES):
                 if lost > 1:
                     sleep(_pause(lost))
-                if asked.key is not None and self._has_happened(asked.key):
+                if asked.key is not None and self.has_happened(asked.key):
                     return self._as_it_is()
                 base = self._base(expected_revision)
                 decision = self._decided(decide(base, asked, self.policy), base)
@@ -143,7 +143,7 @@ class Writer:
                 for lost in range(TRIES):
                     if lost > 1:
                         await asyncio.sleep(_pause(lost))
-                    if asked.key is not None and await asyncio.to_thread(self._has_happened, asked.key):
+                    if asked.key is not None and await asyncio.to_thread(self.has_happened, asked.key):
                         return self._as_it_is()
                     base = self._base(expected_revision)
                     decision = await self._adecided(decide(base, asked, self.policy), base)
@@ -237,7 +237,7 @@ class Writer:
         last = self._snapped if goes_on else self.empty
         return {**options, "snapshot": snapshot_of(last, now)} if not goes_on or due(last, now) else options
 
-    def _has_happened(self, key: str) -> bool:
+    def has_happened(self, key: str) -> bool:
         """Tell whether the command of that key is stored; then its effects are known from here on."""
         if not callable(getattr(self.store, "committed", None)):
             raise InvalidOptionError("idempotency_key", key, "None: the store of this session keeps no keys (it has no `committed`)")

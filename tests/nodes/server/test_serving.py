@@ -76,6 +76,16 @@ def _kept(path: Any) -> ContextSession:
         return session
 
 
+def test_a_folder_is_served_where_it_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """Its files and symbols; without one there are none."""
+    (tmp_path / "plums.py").write_text("JARS = 3\n")
+    for options, names in [(("--root", str(tmp_path)), ["plums.py", "plums.JARS"]), ((), [])]:
+        with served(capsys, monkeypatch, *options) as (url, _), httpx.Client(base_url=f"{url}/api") as browser:
+            chat = browser.post("/sessions").json()["sessionId"]
+            offered = browser.get(f"/sessions/{chat}/completions", params={"prefix": "plums"}).json()["completions"]
+            assert [each["name"] for each in offered] == names
+
+
 def test_a_host_that_others_reach_asks_for_a_token(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One is made and printed; without it nobody comes in."""
     monkeypatch.setattr("polycontext.nodes.server.access.is_loopback", lambda host: False)
@@ -93,6 +103,7 @@ def test_a_host_that_others_reach_asks_for_a_token(capsys: pytest.CaptureFixture
         (("--model", "http://127.0.0.1:1/v1"), "name = None; legal: what the endpoint calls its model"),
         (("--store", "oracle://scott:tiger@host/db"), "oracle://***@host/db"),
         (("--port", "70000"), "65535"),
+        (("--root", "nowhere"), "--root nowhere: no folder"),
     ],
 )
 def test_mistakes_are_told(arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,9 +53,11 @@ def test_each_command_happens_once_under_a_key(name: str, store: SessionStore) -
     if name == "recall":
         session.compress(0.1)
     act = COMMANDS[name]
+    assert not session.has_taken("k")
     act(session, "k")
     conversation = session.conversation
     for again in (session, late, session_in(store)):
+        assert again.has_taken("k")
         act(again, "k")
         assert again.conversation == conversation
     assert session.revision == len(store.load("s").events)

@@ -132,6 +132,17 @@ def test_the_last_message_is_edited() -> None:
     assert session.log()[-1].resource_id != question
 
 
+def test_an_edit_attaches_something_else() -> None:
+    """Items of its own, behind those that stay; also without blocking."""
+    session = session_of()
+    session.send_message("What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})])
+    session.edit(session.log()[-1].resource_id, "And of that?", [ContextItem("print(2)", "code", metadata={"filename": "b.py"})])
+    assert ["print(1)" in said(session)[0], "print(2)" in said(session)[1], said(session)[2:]] == [True, True, ["And of that?"]]
+    other = ContextItem("print(3)", "code", metadata={"filename": "c.py"})
+    asyncio.run(session.aedit(session.log()[-1].resource_id, "Or of this?", [other]))
+    assert ["print(3)" in said(session)[2], said(session)[3:]] == [True, ["Or of this?"]]
+
+
 def test_an_edit_is_one_commit() -> None:
     """A text that does not get in leaves everything as it was."""
     session = spoken("one", "two", max_tokens=60)
