@@ -1,0 +1,38 @@
+import type { ChatProps } from "@props";
+import type { SessionState } from "../session/state";
+
+/** What the states of a conversation are called, and what they mean. */
+export const STATUS: Record<ChatProps["status"], { name: string; meaning: string }> = {
+  ready: { name: "Ready", meaning: "There is room." },
+  thinking: { name: "Thinking", meaning: "The last word is yours; the model's answer is due." },
+  pressured: { name: "Pressured", meaning: "Little room is left." },
+  compressed: { name: "Compressed", meaning: "Earlier messages were summed up." },
+};
+
+/** Return how much is used, in per cent. */
+export function percent(pressure: number): number {
+  return Math.round(pressure * 100);
+}
+
+/** Return why a message has to wait, or what will happen when it is sent; an empty text where there is nothing to say. */
+export function reasonOf({ contextProps, connection, writing, pending }: SessionState): string {
+  const { status, actions } = contextProps;
+  if (pending !== null) return "On its way…";
+  if (writing) return "The model is writing. Wait for it, or stop it.";
+  if (!actions.send && status === "pressured")
+    return "The context is full: there is no room for another message. Compress it, or clear it, and go on.";
+  if (!actions.send) return "The model waits for a tool. Sending is possible when it has answered.";
+  if (connection === "lost") return "No connection. What you send goes out when it is back.";
+  if (status === "pressured") return "The context is nearly full: earlier messages are summed up before your next one goes in.";
+  return "";
+}
+
+/** Return when something was said, as the reader's place writes it. */
+export function timeOf(timestamp: string, now: Date = new Date()): string {
+  const when = new Date(timestamp);
+  if (Number.isNaN(when.getTime())) return "";
+  const today = when.toDateString() === now.toDateString();
+  return today
+    ? when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,163 @@
+import type { ChatProps, MessageProps } from "@props";
+import { backoff, waited } from "./backoff";
+
+/** A chat, and how it stands. */
+export interface Opened {
+  sessionId: string;
+  contextProps: ChatProps;
+}
+
+/** A page of all that was said, oldest first; `before` is where the page before it ends. */
+export interface HistoryPage {
+  messages: MessageProps[];
+  before: string | null;
+}
+
+/** What a server said of a request that it did not take. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    detail: string,
+  ) {
+    super(detail);
+    this.name = "Refused";
+  }
+}
+
+/** Nothing came back: the server is not there, or the way to it is broken. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The server cannot be reached.");
+    this.name = "Unreachable";
+  }
+}
+
+/** What of a server's answers is worth another try: it was too busy, or its store did not take it, and nothing has changed. */
+const AGAIN = new Set([429, 502, 503, 504]);
+const TRIES = 6;
+
+export interface ClientOptions {
+  /** where the server is; the page's own unless said */
+  base?: string;
+  /** a bearer token, where the server asks for one */
+  token?: string | null;
+  fetch?: typeof fetch;
+}
+
+/** Ask a server of chats (docs/server.md) for what its routes do. */
+export class Client {
+  private readonly base: string;
+  private readonly token: string | null;
+  private readonly ask: typeof fetch;
+
+  constructor({ base = "", token = null, fetch: ask = (...said) => globalThis.fetch(...said) }: ClientOptions = {}) {
+    this.base = base;
+    this.token = token;
+    this.ask = ask;
+  }
+
+  /** Return the ids of one's own chats. */
+  async list(): Promise<string[]> {
+    return (await this.json<{ sessions: string[] }>("GET", "")).sessions;
+  }
+
+  create(): Promise<Opened> {
+    return this.json("POST", "");
+  }
+
+  show(session: string): Promise<Opened> {
+    return this.json("GET", path(session));
+  }
+
+  fork(session: string, message: string | null): Promise<Opened> {
+    return this.json("POST", path(session, "fork"), { message_id: message });
+  }
+
+  history(session: string, before: string | null, limit: number): Promise<HistoryPage> {
+    const asked = new URLSearchParams({ limit: String(limit), ...(before === null ? {} : { before }) });
+    return this.json("GET", `${path(session, "history")}?${asked}`);
+  }
+
+  async delete(session: string): Promise<void> {
+    await this.request("DELETE", path(session));
+  }
+
+  /** Say something; asked again under one key where nothing came back, it is taken in once. */
+  async send(session: string, content: string, key: string): Promise<ChatProps> {
+    return this.changed("POST", path(session, "messages"), { content }, key);
+  }
+
+  edit(session: string, message: string, content: string): Promise<ChatProps> {
+    return this.changed("PUT", path(session, "messages", message), { content });
+  }
+
+  /** Do what has no words of its own: compress, clear, cancel, regenerate; with a message: recall, pin. */
+  act(session: string, what: string, message?: string): Promise<ChatProps> {
+    return this.changed("POST", message === undefined ? path(session, what) : path(session, "messages", message, what));
+  }
+
+  /** Open the stream of a chat's events, behind the one that was seen last. */
+  async events(session: string, last: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const answer = await this.request("GET", path(session, "events"), {
+      headers: { Accept: "text/event-stream", ...(last === null ? {} : { "Last-Event-ID": last }) },
+      signal,
+    });
+    if (!answer.body) throw new Unreachable();
+    return answer.body;
+  }
+
+  private async changed(method: string, where: string, body?: unknown, key?: string): Promise<ChatProps> {
+    return (await this.json<{ contextProps: ChatProps }>(method, where, body, key)).contextProps;
+  }
+
+  private async json<T>(method: string, where: string, body?: unknown, key?: string): Promise<T> {
+    const options: RequestInit = body === undefined ? {} : { body: JSON.stringify(body) };
+    options.headers = {
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(key === undefined ? {} : { "Idempotency-Key": key }),
+    };
+    // Only what may be asked twice is: what changes nothing, and what is taken once under its key.
+    const tries = method === "GET" || key !== undefined ? TRIES : 1;
+    for (let tried = 1; ; tried++) {
+      try {
+        const answer = await this.request(method, where, options);
+        return (await answer.json().catch(() => {
+          throw new Unreachable();
+        })) as T;
+      } catch (error) {
+        const again = error instanceof Unreachable || (error instanceof Refused && AGAIN.has(error.status));
+        if (!again || tried >= tries) throw error;
+      }
+      await waited(backoff(tried - 1), NEVER);
+    }
+  }
+
+  private async request(method: string, where: string, options: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(options.headers);
+    if (this.token) headers.set("Authorization", `Bearer ${this.token}`);
+    let answer: Response;
+    try {
+      answer = await this.ask(`${this.base}/api/sessions${where}`, { ...options, method, headers, cache: "no-store" });
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") throw error;
+      throw new Unreachable();
+    }
+    if (!answer.ok) throw new Refused(answer.status, await detailOf(answer));
+    return answer;
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+function path(...names: string[]): string {
+  return names.map((name) => `/${encodeURIComponent(name)}`).join("");
+}
+
+/** Return in words what was wrong: a server says it in `detail`, as a text or as a list of what is wrong with a body. */
+async function detailOf(answer: Response): Promise<string> {
+  const said: unknown = await answer.json().catch(() => null);
+  const detail = said && typeof said === "object" && "detail" in said ? said.detail : null;
+  if (typeof detail === "string") return detail;
+  if (Array.isArray(detail)) return detail.map((each: { msg?: string }) => each.msg ?? "").join("; ");
+  return `The server answered ${answer.status}.`;
+}
