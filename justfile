@@ -91,6 +91,14 @@ cache-peers *arguments:
 props:
     uv run python .ci/props_contract.py
 
+# Check the page of `web/`: its types, its tests, its weight, and that what is committed is what it builds.
+page:
+    uv run python .ci/page.py
+
+# Write the page anew, out of `web/`.
+page-build:
+    uv run python .ci/page.py --write
+
 # Write the JSON Schema of the AgentContext anew.
 agent-schema:
     uv run python .ci/agent_schema.py

@@ -40,6 +40,23 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
     if (begun) virtual.scrollToEnd();
   }, [begun, virtual]);
 
+  // Where a keyboard or a notice takes room away, whoever reads the newest words goes on reading them.
+  useEffect(() => {
+    if (!place.current) return;
+    let wasAtEnd = true;
+    const element = place.current;
+    const scrolled = () => {
+      wasAtEnd = virtual.isAtEnd(80);
+    };
+    element.addEventListener("scroll", scrolled, { passive: true });
+    const resized = new ResizeObserver(() => wasAtEnd && virtual.scrollToEnd());
+    resized.observe(element);
+    return () => {
+      element.removeEventListener("scroll", scrolled);
+      resized.disconnect();
+    };
+  }, [virtual]);
+
   const offset = virtual.scrollOffset ?? 0;
   const asks = begun && !isWhole && view === "log" && offset < NEAR;
   useEffect(() => {
@@ -62,7 +79,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
       case "summary":
         return (
           <div className="summary">
-            <p>{row.message.content}</p>
+            <p>Summed up for the model: {row.message.content}</p>
             <button type="button" aria-pressed={view === "window"} onClick={() => onView(view === "log" ? "window" : "log")}>
               {view === "log" ? "Show what the model is sent" : "Show all that was said"}
             </button>

@@ -40,6 +40,29 @@ export function Message({ message, isSent, isIdle, draft, onDraft, onEdit, onPin
             Not sent any more
           </span>
         )}
+        {draft === null && (
+          <div className="actions" role="group" aria-label="Actions of this message">
+            {isOwn && isSent && (
+              <button type="button" disabled={!isIdle} onClick={() => onDraft(message.content)}>
+                Edit
+              </button>
+            )}
+            {isSent && !message.isPreserved && (
+              <button type="button" disabled={!isIdle} onClick={() => void onPin(message.id)}>
+                Keep
+              </button>
+            )}
+            {!isSent && (
+              <button type="button" disabled={!isIdle} onClick={() => void onRecall(message.id)}>
+                Bring back
+              </button>
+            )}
+            <button type="button" onClick={() => onFork(message.id)}>
+              Branch
+            </button>
+            <Copy text={message.content} />
+          </div>
+        )}
       </header>
       {draft === null ? (
         <Markdown text={message.content} />
@@ -51,29 +74,6 @@ export function Message({ message, isSent, isIdle, draft, onDraft, onEdit, onPin
             if (await onEdit(message.id, draft)) onDraft(null);
           }}
         />
-      )}
-      {draft === null && (
-        <div className="actions" role="group" aria-label="Actions of this message">
-          {isOwn && isSent && (
-            <button type="button" disabled={!isIdle} onClick={() => onDraft(message.content)}>
-              Edit
-            </button>
-          )}
-          {isSent && !message.isPreserved && (
-            <button type="button" disabled={!isIdle} onClick={() => void onPin(message.id)}>
-              Keep
-            </button>
-          )}
-          {!isSent && (
-            <button type="button" disabled={!isIdle} onClick={() => void onRecall(message.id)}>
-              Bring back
-            </button>
-          )}
-          <button type="button" onClick={() => onFork(message.id)}>
-            Branch
-          </button>
-          <Copy text={message.content} />
-        </div>
       )}
     </article>
   );

@@ -1,0 +1,68 @@
+"""Build the page out of `web/` as it is committed there: check its types, run its tests, and weigh what comes out.
+
+Usage: python .ci/page.py [--write]
+
+Without --write the build is compared with the page that is committed, and exit code 1 says that it differs. Where Node.js is absent nothing is done,
+and said: the page is committed, so that nobody needs it.
+"""
+
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WEB, PAGE = ROOT / "web", ROOT / "nodes" / "server" / "page"
+NODE = (20, 19)
+"""The lowest version that builds the page."""
+
+
+def main(*arguments: str) -> int:
+    """Build, and compare or write; return the exit code."""
+    missing = without_node()
+    if missing:
+        print(f"skipped: {missing}; the committed page stays as it is")
+        return 0
+    npm("ci", "--no-audit", "--no-fund")
+    for script in ("types", "test"):
+        npm("run", "--silent", script)
+    with tempfile.TemporaryDirectory() as folder:
+        built = PAGE if arguments == ("--write",) else Path(folder) / "page"
+        npm("run", "--silent", "build", "--", "--logLevel", "warn", "--outDir", str(built), "--emptyOutDir")
+        npm("run", "--silent", "size", "--", str(built))
+        different = differing(built, PAGE)
+    if different:
+        print(f"differs from what web/ builds: {', '.join(different)}; `just page-build` writes it anew", file=sys.stderr)
+    return 1 if different else 0
+
+
+def without_node() -> str:
+    """Return why the page cannot be built here, an empty text where it can."""
+    node = shutil.which("node")
+    if not node or not shutil.which("npm"):
+        return "Node.js and its npm are not here"
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - a tool
+    version = tuple(int(part) for part in said.removeprefix("v").split(".")[:2])
+    return "" if version >= NODE else f"Node.js {said} is older than {NODE[0]}.{NODE[1]}"
+
+
+def npm(*arguments: str) -> None:
+    """Run npm in `web/`; exit as it does where it fails."""
+    environment = {**os.environ, "NO_UPDATE_NOTIFIER": "1"}
+    code = subprocess.run([shutil.which("npm") or "npm", *arguments], cwd=WEB, env=environment, check=False).returncode  # noqa: S603 - as above
+    if code:
+        sys.exit(code)
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """Return the names of the files that two folders do not both have, byte for byte."""
+    names = sorted({path.name for folder in (one, other) for path in folder.iterdir()})
+    _, mismatch, errors = filecmp.cmpfiles(one, other, names, shallow=False)
+    return sorted([*mismatch, *errors])
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
