@@ -12,6 +12,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     cssCodeSplit: false,
+    // What is built in is handed on, and so are its licences.
+    license: { fileName: "licenses.md" },
     rolldownOptions: {
       output: {
         entryFileNames: "page.js",
