@@ -73,18 +73,33 @@ def anthropic_turns(answer: Any) -> list[Message]:
     return [{"role": "assistant", "content": content}, *([{"role": "user", "content": results}] if results else [])]
 
 
+RESPONSES: dict[str, Any] = {
+    "model": "gpt-5.6",
+    "instructions": "You keep a cellar.",
+    "tools": [{"type": "function", **LOOK}],
+    "max_output_tokens": 200,
+    "store": False,
+    "include": ["reasoning.encrypted_content"],
+}
+
+
 async def responses(client: Any, messages: list[Message]) -> list[Message]:
     """Ask OpenAI's responses."""
-    made = client.responses.create(
-        model="gpt-5.6",
-        input=messages,
-        instructions="You keep a cellar.",
-        tools=[{"type": "function", **LOOK}],
-        max_output_tokens=200,
-        store=False,
-        include=["reasoning.encrypted_content"],
-    )
-    items = [item.model_dump(exclude_none=True) for item in (await value_of(made)).output]
+    return responses_turns(await value_of(client.responses.create(input=messages, **RESPONSES)))
+
+
+async def responses_stream(client: Any, messages: list[Message]) -> list[Message]:
+    """Ask OpenAI's responses for a stream, and put it together as the SDK does."""
+    with client.responses.stream(input=messages, **RESPONSES) as stream:
+        return responses_turns(stream.get_final_response())
+
+
+def responses_turns(answer: Any) -> list[Message]:
+    """Return the items of an answer, and what its calls find."""
+    items = [item.model_dump(exclude_none=True, exclude={"parsed_arguments": True}) for item in answer.output]
+    for item in items:
+        for part in item.get("content") or ():
+            part.pop("parsed", None)
     calls = [item["call_id"] for item in items if item["type"] == "function_call"]
     return [*items, *({"type": "function_call_output", "call_id": call, "output": f"{call}: {FOUND}"} for call in calls)]
 

@@ -23,7 +23,7 @@ from litellm.types.utils import CallTypes
 
 from polycontext.nodes.adapters.litellm import ContextCallback, LiteLLMDialect
 
-pytestmark = pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning")  # LiteLLM's types, on Python 3.11
+pytestmark = pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning")  # LiteLLM's types, on Python 3.11
 
 
 @pytest.fixture(autouse=True)

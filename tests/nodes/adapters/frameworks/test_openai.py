@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.nodes.adapters.openai import wrap
 from polycontext.nodes.adapters.wire_dialect import WireDialect
-from tests.nodes.adapters.asking import chat, chat_stream, responses
+from tests.nodes.adapters.asking import chat, chat_stream, responses, responses_stream
 from tests.nodes.adapters.frameworks.sdk import SdkTests
 
 openai = pytest.importorskip("openai")
@@ -47,7 +47,7 @@ class TestResponses(SdkTests):
 
     distribution, label = "openai", "openai: responses"
     provider, dialect, list_name = "openai-responses", ResponsesDialect, "input"
-    wrap, ask = staticmethod(wrap), staticmethod(responses)
+    wrap, ask, streamed = staticmethod(wrap), staticmethod(responses), staticmethod(responses_stream)
 
     def client(self, url: str) -> Any:
         """Return a client."""
