@@ -64,7 +64,11 @@ async def asend_message(
     session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver], items: Iterable[tuple[ContextItem, str]] = ()
 ) -> SentMessage:
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
-    message = await asyncio.to_thread(resolve_document, document, resolvers)
+    return await asend_resolved(session, await asyncio.to_thread(resolve_document, document, resolvers), items)
+
+
+async def asend_resolved(session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()) -> SentMessage:
+    """Send what is resolved already, for whoever looks at its problems first; see `asend_message`."""
     before = session.window
     return _sent(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
 

@@ -1,4 +1,4 @@
-"""The command line: `polycontext` with `replay`, `project`, `check`, `diagram`, `laws`, `pills`, `session`, `serve`.
+"""The command line: `polycontext` with `replay`, `project`, `check`, `diagram`, `laws`, `pills`, `session`, `serve`, `chat`.
 
 This module holds the options, the help (what a function's docstring says) and the exit codes, those of `session` stand in its folder; each
 command's work is in a module of its own, loaded when it is asked for, so that `--help` is quick.
@@ -25,6 +25,7 @@ import polycontext
 from polycontext.nodes.commands.output import USAGE, CommandError, complain
 from polycontext.nodes.commands.registering import AsJson, ModelOption, ProviderChoice, command
 from polycontext.nodes.commands.session import session
+from polycontext.nodes.commands.session.group import STORE, verdict
 
 INTERNAL, INTERRUPTED = 70, 130
 """Exit codes beside those of `output`: a fault of this program; stopped from outside."""
@@ -326,6 +327,49 @@ def serve(
     return run(
         Served(store, host, port, model, name, max_tokens, system, tuple(token or ()), tuple(origin or ()), a_minute, tuple(root or ()))
     )
+
+
+@command(
+    app,
+    "polycontext chat",
+    "polycontext chat --store chats.db --session trip --model https://api.openai.com/v1 --name gpt-5",
+    "polycontext chat --model http://localhost:11434/v1 --name llama3 < questions.txt",
+    verdict=verdict,
+)
+def chat(
+    store: Annotated[
+        str | None,
+        typer.Option(envvar=STORE, metavar="URL", help="Where the chat is kept: a SQLite file, or postgresql://…; nowhere unless said."),
+    ] = None,
+    name_of_session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="Which session of the store, which goes on if it is there; a new one unless said."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="An endpoint that speaks OpenAI's chat or Anthropic's messages; a script answers unless one is said."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the endpoint calls its model.")] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="TOKENS", help="How many tokens a request may have; as many as a known model has, or 8000, unless said."
+        ),
+    ] = None,
+    root: Roots = None,
+    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system prompt for a new session.")] = None,
+) -> int:
+    r"""Talk with a model in the terminal: @ attaches files, symbols and buffers, /help tells what else can be typed.
+
+    Ctrl+C ends an answer, of which is kept what was said; Ctrl+D leaves. Where standard input is no terminal, each line of it is a message, and exit
+    code 1 says that one was refused or not answered. Needs polycontext\[chat] at a terminal.
+    """
+    from polycontext.nodes.commands.chat.chatting import Chatted
+    from polycontext.nodes.commands.chat.chatting import chat as run
+
+    return run(Chatted(store, name_of_session, model, name, max_tokens, root or [Path()], system))
 
 
 def _provider(choice: ProviderChoice) -> "Provider | None":

@@ -68,7 +68,7 @@ def resolve_message(
     resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
     session = ContextSession(model, max_tokens=ROOM if model is None and max_tokens is None else max_tokens)
     try:
-        sent = send_message(session, _typed(text, resolvers), resolvers)
+        sent = send_message(session, typed(text, resolvers), resolvers)
         messages = session.messages(provider)
     except ContextOverflowError as error:
         raise CommandError(FAULT, str(error)) from None
@@ -76,7 +76,7 @@ def resolve_message(
         write_json({"messages": messages, **report(sent)}, indent=2)
     else:
         write_json(messages, indent=2)
-        for line in _lines(sent):
+        for line in told(sent):
             tell(line)
     return FAULT if sent.problems else 0
 
@@ -93,7 +93,7 @@ def report(sent: SentMessage) -> dict[str, Any]:
     }
 
 
-def _typed(text: str, resolvers: Resolvers) -> PillDocument:
+def typed(text: str, resolvers: Resolvers) -> PillDocument:
     """Return the document of `text`, in which a name that is no file but a symbol is one."""
 
     def type_of(name: str) -> PillType:
@@ -111,7 +111,8 @@ def _typed(text: str, resolvers: Resolvers) -> PillDocument:
     return PillDocument.parse(text, type_of)
 
 
-def _lines(sent: SentMessage) -> Iterator[Text]:
+def told(sent: SentMessage) -> Iterator[Text]:
+    """Yield what was attached, truncated or refused, and what had to yield, in lines for people."""
     for each in sent.attached:
         line = Text.assemble(("attached ", "green"), one_line(each.name), f" ({each.type}, {len(each.content):,} characters)")
         yield line.append(f" {each.notice}", "yellow") if each.notice else line

@@ -1,6 +1,7 @@
 """Who answers in a chat: a model behind a URL, streamed, or a script where there is none."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Protocol
 
 from polycontext.linearity import InvalidOptionError
@@ -30,7 +31,7 @@ class ScriptedAnswering:
         """Yield a few words about what was said last."""
         messages = session.messages("openai")
         said = str(messages[-1]["content"]).split()
-        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this page: start it with --model URL.)"
+        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this: start it with --model URL.)"
         for word in words.split(" "):
             yield f"{word} "
 
@@ -45,7 +46,9 @@ class OpenAIAnswering:
         require("openai", extra="openai", purpose="answers of an endpoint that speaks OpenAI's chat")
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra
 
-        self._client, self._name = AsyncOpenAI(base_url=url), name
+        # Servers of one's own want no key, and the SDK wants one.
+        key = os.environ.get("OPENAI_API_KEY") or (None if url is None else "none")
+        self._client, self._name = AsyncOpenAI(base_url=url, api_key=key), name
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
         """Yield the words of a stream."""
@@ -86,6 +89,16 @@ class AnthropicAnswering:
     async def aclose(self) -> None:
         """Close the client."""
         await self._client.close()
+
+
+def said_in(pieces: Iterable[str]) -> str | None:
+    r"""Return what was said in pieces, None where that is nothing; the halves of a character that was parted between two are joined, and a half alone is replaced.
+
+    >>> said_in(["plums ", "\ud83c", "\udf4f"]), said_in([" ", "\n"])
+    ('plums 🍏', None)
+    """
+    text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if text.strip() else None
 
 
 def answering(url: str | None, name: str | None) -> Answering:

@@ -97,15 +97,20 @@ def opened_session(where: Where, *, sized: bool = True) -> Generator[ContextSess
     """
     with opened_store(where) as store:
         check_known(store, where.session)
-        kept = Told.of(store.load(where.session, _NO_EVENTS).companions)
-        told = _joined(kept, where.told)
-        if sized and kept is None and told == Told():
-            problem = f"nothing says how large the window of session {where.session!r} is: no command has made it"
-            raise CommandError(USAGE, f"{problem}; legal: --max-tokens, or --model")
-        session = ContextSession.open(store, where.session, **told.options())
-        if told not in (kept, Told()):
-            session.accompany(COMPANION, told)
-        yield session
+        yield session_of(store, where.session, where.told, sized=sized)
+
+
+def session_of(store: SessionStore, name: str, said: Told, *, sized: bool = True) -> ContextSession:
+    """Return a session of the store as it was told to be opened; what is `said` goes before what was said earlier, as in `opened_session`."""
+    kept = Told.of(store.load(name, _NO_EVENTS).companions)
+    told = _joined(kept, said)
+    if sized and kept is None and told == Told():
+        problem = f"nothing says how large the window of session {name!r} is: no command has made it"
+        raise CommandError(USAGE, f"{problem}; legal: --max-tokens, or --model")
+    session = ContextSession.open(store, name, **told.options())
+    if told not in (kept, Told()):
+        session.accompany(COMPANION, told)
+    return session
 
 
 def moment_of(text: str) -> int | datetime | str:

@@ -50,18 +50,24 @@ def rewind_session(where: Where, to: str | None, when: When, *, as_json: bool) -
 def fork_session(where: Where, new_id: str, moment: str | None, *, as_json: bool) -> int:
     """Let another session branch off; it keeps what this one was told of its window."""
     with opened_session(where, sized=False) as session:
-        other = session.fork(new_id, None if moment is None else moment_of(moment))
-        told_once = Told.of(session.conversation.companions)
-        # What accompanied the session at an earlier moment is not known any more.
-        if told_once is not None and other.companion(COMPANION) is None:
-            other.accompany(COMPANION, told_once)
-            other.save()
+        other = forked(session, new_id, moment)
         told = {"session": new_id, "forked_from": where.session, "revision": other.revision}
     if as_json:
         write_json(told)
     else:
         write(one_line(f"session {new_id}: revision {told['revision']}, forked from {where.session}") + "\n")
     return 0
+
+
+def forked(session: ContextSession, new_id: str, moment: str | None) -> ContextSession:
+    """Return a session that branches off, as it was told to be opened."""
+    other = session.fork(new_id, None if moment is None else moment_of(moment))
+    told_once = Told.of(session.conversation.companions)
+    # What accompanied the session at an earlier moment is not known any more.
+    if told_once is not None and other.companion(COMPANION) is None:
+        other.accompany(COMPANION, told_once)
+        other.save()
+    return other
 
 
 def forget_turns(where: Where, ids: Sequence[str], *, as_json: bool) -> int:
