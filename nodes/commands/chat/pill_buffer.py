@@ -73,7 +73,7 @@ class PillBuffer(Buffer):
         super().go_to_completion(index)
 
     def _cut(self, start: int, end: int) -> str:
-        before, start, end = self.pills, max(0, start), min(end, len(self.text))
+        before, start, end = self.pills, max(0, start), min(end, len(self.pills.text))
         after = before.delete_range(start, max(start, end))
         at = min([start, *_touched(before, start, end)])
         self._put(after, at)
@@ -97,6 +97,7 @@ class PillBuffer(Buffer):
             self.pills = self.pills.delete_range(start, end).insert_text(start, new)
         if self.text != self.pills.text:
             self._put(self.pills, self.cursor_position)
+        self._leave_pill()
 
     def _written(self, text: str) -> PillDocument:
         """Return the document of a text in which what stood here as a pill is one."""
@@ -144,13 +145,12 @@ def _touched(document: PillDocument, start: int, end: int) -> list[int]:
 
 
 class PillCompletion(Completion):
-    """Offer one name that can be attached; one that is attached already changes nothing."""
+    """Offer one name that can be attached; of one that is attached already, only what was typed of it goes."""
 
     def __init__(self, candidate: Candidate, typed: str, *, attached: bool) -> None:
         self.candidate, self.attached = candidate, attached
-        text, start = ("", 0) if attached else (f"[@{candidate.name}]", -len(typed))
         what = DuplicatePillError.message if attached else f"{candidate.type} {candidate.detail}".strip()
-        super().__init__(text, start, display=candidate.name, display_meta=what)
+        super().__init__("" if attached else f"[@{candidate.name}]", -len(typed), display=candidate.name, display_meta=what)
 
 
 class InputCompleter(PromptCompleter):

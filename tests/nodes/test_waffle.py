@@ -1,0 +1,172 @@
+"""What fills the window: one number, its parts, and how they are drawn."""
+
+import json
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
+from polycontext.nodes.commands.session.filled import filled, weighed
+from polycontext.nodes.laws.readers import a_waffle_is_what_the_guard_weighs
+from polycontext.nodes.testing import FAST
+from polycontext.nodes.testing.machines import sessions
+from polycontext.nodes.testing.talk import conversations
+from polycontext.nodes.waffle import cells, portions, waffle
+from polycontext.polynomial import ContextState
+from polycontext.pressure import Fidelity, FixedThreshold
+from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
+from tests.nodes.command import EXAMPLE, Command
+
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def lived(**options: Any) -> ContextSession:
+    """Return a session with everything in it that a window can hold: thoughts, calls, attachments, gists and what was recalled."""
+    session = ContextSession(max_tokens=1_500, counter=FAST, **options)
+    session.add_system("Answer in German.")
+    session.add_user_turn("Where is my parcel?")
+    for number in range(6):
+        thought = Part("anthropic", json.dumps({"type": "thinking", "thinking": f"so {number} " * 20, "signature": "c2ln"}))
+        session.add(Turn(Role.ASSISTANT, f"I look, {number}.", tool_calls=[ToolCall(f"c{number}", "look")], parts=(thought,)))
+        session.add_tool_turn(f"Warehouse {number}: " + "boxes and barrels, " * 10, tool_call_id=f"c{number}")
+    session.attach(ContextItem("def run():\n    return 1\n", "file", {"filename": "agent.py"}))
+    session.compress(0.3)
+    gone = next(turn for turn in session.log() if turn not in session.window.all_turns() and turn.role is Role.ASSISTANT)
+    session.recall(gone.resource_id)
+    return session
+
+
+def drawn(session: ContextSession, width: int = 100, **options: Any) -> str:
+    """Return the waffle as it is printed on paper of a width."""
+    paper = StringIO()
+    Console(width=width, file=paper, highlight=False, **options).print(filled(waffle(session), width))
+    return paper.getvalue()
+
+
+def test_the_number_is_the_sum_of_its_parts_and_the_guards() -> None:
+    """After thoughts, calls, attachments, a compression and a recall; with the reply and the tools taken off once."""
+    session = lived(reserve=100, tools=TOOLS)
+    found = waffle(session)
+    a_waffle_is_what_the_guard_weighs(session)
+    assert any(portion.fidelity is Fidelity.GIST for portion in found.portions)
+    assert {portion.role for portion in found.portions} == set(Role)
+    assert found.reserve == 100
+    assert found.tools == count_tools(FAST, TOOLS) > 0
+    assert found.total == 1_500
+    assert found.max_tokens == session.window.max_tokens == 1_500 - 100 - found.tools
+
+
+@given(session=sessions(), seen=st.integers(0, 30))
+def test_a_session_as_it_stood_is_drawn_by_the_same_law(session: ContextSession, seen: int) -> None:
+    """At any revision that it had."""
+    past = session.at(min(seen, session.revision))
+    found = waffle(past)
+    assert found.used == past.window.total_tokens
+    assert found.total - found.used - found.free == 0
+
+
+@given(moves=conversations(), high=st.sampled_from([0.1, 0.3, 0.7, 1.0]))
+def test_it_says_pressured_where_the_machine_is(moves: list[tuple[Turn, ResourceClass | None]], high: float) -> None:
+    """The state behind the last turn that was taken in is what the waffle says of it."""
+    session = ContextSession(300, counter=FAST, auto=False, threshold=FixedThreshold(high, high / 2), cooldown=0)
+    for turn, resource_class in moves:
+        if session.state is ContextState.PRESSURED:
+            break
+        with suppress(PolycontextError):
+            session.add(turn, resource_class)
+        assert waffle(session).is_pressured == (session.state is ContextState.PRESSURED)
+
+
+def test_the_past_knows_what_was_taken_off() -> None:
+    """A session as it stood tells of the reserve as well."""
+    session = lived(reserve=100)
+    assert (waffle(session.at(2)).reserve, waffle(session.at(2)).total) == (100, 1_500)
+
+
+def test_an_empty_window_is_free() -> None:
+    """There is nothing, and room for all of it."""
+    found = waffle(ContextSession(max_tokens=100))
+    assert (found.portions, found.used, found.free, found.is_pressured) == ([], 0, 100, False)
+    assert "0 of 100 tokens (0 %)" in weighed(found).plain
+
+
+def test_a_window_over_its_budget_has_no_room_and_says_so() -> None:
+    """Its parts are all shown; nothing is free."""
+    session = ContextSession(max_tokens=60, auto=False, counter=FAST)
+    session.add_user_turn("task")
+    session.add_assistant_turn("far too much " * 30)
+    found = waffle(session)
+    assert found.used > found.max_tokens
+    assert (found.free, found.total, found.is_pressured) == (0, found.used, True)
+    assert weighed(found).style == "yellow"
+
+
+@given(tokens=st.lists(st.integers(0, 100_000), min_size=1, max_size=20), count=st.integers(100, 400))
+def test_cells_are_shared_out_whole(tokens: list[int], count: int) -> None:
+    """All are given, and whatever there is any of has one."""
+    places = cells(tokens, count)
+    assert sum(places) == count
+    assert all(place > 0 for place, each in zip(places, tokens, strict=True) if each)
+
+
+def test_portions_without_roles_are_those_with_them() -> None:
+    """The same tokens, fewer kinds."""
+    window = lived().window
+    told, by_role = portions(window, by_role=False), portions(window)
+    assert sum(each.tokens for each in told) == sum(each.tokens for each in by_role) == window.total_tokens
+    assert all(each.role is None for each in told)
+    assert len(told) < len(by_role)
+
+
+# --- drawn ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [100, 40, 21, 8, 1])
+def test_it_is_drawn_on_any_paper(width: int) -> None:
+    """No line is wider than the paper, every part is told, and the number stands below."""
+    text = drawn(lived(reserve=100, tools=TOOLS), width)
+    assert max(map(len, text.splitlines())) <= max(width, 2)
+    told = "".join(text.split())
+    for word in ("system·", "user·", "assistant·", "tool·", "shortened", "keptfreeforthereply", "definitionsoftools", "pressuredabove"):
+        assert word in told
+
+
+def test_without_colour_class_and_speaker_can_be_told_apart() -> None:
+    """By the two signs of a cell; NO_COLOR leaves the signs."""
+    text = drawn(lived()).replace("\n", "")
+    assert {"█s", "█u", "▓t"} <= {text[place : place + 2] for place in range(0, 400, 2)}
+    in_colour, without = (drawn(lived(), force_terminal=True, color_system="standard", no_color=given_up) for given_up in (False, True))
+    assert "\x1b[32m" in in_colour
+    assert "\x1b[3" not in without
+
+
+def test_a_terminal_that_knows_no_blocks_gets_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs of ASCII stand for them."""
+
+    class Old:
+        encoding = "ascii"
+
+    monkeypatch.setattr("polycontext.nodes.commands.session.drawn.sys.stdout", Old())
+    assert drawn(lived(reserve=10)).replace("·", "").isascii()
+
+
+def test_session_context_prints_a_session_of_a_store(polycontext: Command, tmp_path: Path) -> None:
+    """As it stands, as it stood, and as JSON; what `session show` counts is what it counts."""
+    where = ("--store", tmp_path / "chat.db", "--session", "s")
+    polycontext("session", "new", *where, "--max-tokens", 600, "--reserve", 60)
+    polycontext("session", "append", *where, "--from", EXAMPLE)
+    ran = polycontext("session", "context", *where)
+    assert ran.code == 0
+    found = polycontext("session", "context", *where, "--json").json()
+    shown = polycontext("session", "show", *where, "--json").json()
+    assert sum(each["tokens"] for each in found["window"]) == found["tokens"] == shown["tokens"]
+    assert found["max_tokens"] + found["reserve"] == 600
+    assert f"{found['tokens']:,} of {found['max_tokens']:,} tokens" in ran.out
+    assert polycontext("session", "context", *where, "--at", 1, "--json").json()["tokens"] < found["tokens"]
+    assert polycontext("session", "context", *where, "--at", 10_000).code != 0
