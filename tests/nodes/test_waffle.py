@@ -42,6 +42,11 @@ def lived(**options: Any) -> ContextSession:
     return session
 
 
+def is_pressured(session: ContextSession) -> bool:
+    """Tell what the machine says."""
+    return session.state is ContextState.PRESSURED
+
+
 def drawn(session: ContextSession, width: int = 100, **options: Any) -> str:
     """Return the waffle as it is printed on paper of a width."""
     paper = StringIO()
@@ -76,11 +81,11 @@ def test_it_says_pressured_where_the_machine_is(moves: list[tuple[Turn, Resource
     """The state behind the last turn that was taken in is what the waffle says of it."""
     session = ContextSession(300, counter=FAST, auto=False, threshold=FixedThreshold(high, high / 2), cooldown=0)
     for turn, resource_class in moves:
-        if session.state is ContextState.PRESSURED:
+        if is_pressured(session):
             break
         with suppress(PolycontextError):
             session.add(turn, resource_class)
-        assert waffle(session).is_pressured == (session.state is ContextState.PRESSURED)
+        assert waffle(session).is_pressured == is_pressured(session)
 
 
 def test_the_past_knows_what_was_taken_off() -> None:

@@ -146,7 +146,7 @@ class _Buffers(Mapping[str, str]):
         return iter([] if self._talk.last_answer is None else [ANSWER])
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
 
 def remark(text: str) -> None:

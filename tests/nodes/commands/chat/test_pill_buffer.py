@@ -352,7 +352,8 @@ def test_the_status_tells_state_pressure_and_session() -> None:
     """In a bar and in tokens."""
     session = ContextSession(max_tokens=1_000)
     session.add_user_turn("word " * 480)
-    ((look, told),) = status_of(session, "s\x1b[2J")
+    (part,) = status_of(session, "s\x1b[2J")
+    look, told = part[:2]
     assert look == "class:status"
     assert told.startswith("ACCUMULATING  █████░░░░░ ")
     assert f"{session.window.total_tokens:,} of 1,000 tokens  session s\\x1b[2J" in told
