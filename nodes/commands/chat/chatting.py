@@ -14,9 +14,9 @@ from rich.text import Text
 
 from polycontext.linearity import PolycontextError, UnknownNameError
 from polycontext.linearity.extras import require
-from polycontext.nodes.commands.chat.talk import Outcome, Talk, remark
-from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, tell
-from polycontext.nodes.commands.pills import folders_of
+from polycontext.nodes.commands.chat.slash import Outcome
+from polycontext.nodes.commands.chat.talk import Talk, remark
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, existing_folders, one_line, tell
 from polycontext.nodes.commands.session.opening import ROOM, Told, session_of
 from polycontext.nodes.models.answering import Answering, answering
 from polycontext.polynomial import ContextSession
@@ -50,7 +50,7 @@ def chat(chatted: Chatted) -> int:
         require("prompt_toolkit", extra="chat", purpose="a chat in the terminal")
     if chatted.session is not None and chatted.store is None:
         raise CommandError(USAGE, "--session without --store; legal: where the session is kept, too", "chat")
-    roots, who = folders_of(chatted.roots), _answering(chatted)
+    roots, who = existing_folders(chatted.roots), _answering(chatted)
     with closing(InMemoryStore() if chatted.store is None else store_at(chatted.store)) as store:
         name = uuid4().hex[:8] if chatted.session is None else chatted.session
         session = _opened(store, name, chatted)

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from difflib import get_close_matches
+from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.nodes.commands.chat.talk import Outcome
 from polycontext.nodes.commands.output import one_line, paper_width, write, write_rich
 from polycontext.nodes.commands.seen import excerpt
 from polycontext.nodes.commands.session.filled import filled
@@ -20,19 +20,39 @@ from polycontext.nodes.commands.session.told import tell_written
 from polycontext.nodes.commands.session.whole import forked
 from polycontext.nodes.waffle import waffle
 from polycontext.polynomial import ContextOutput, ContextSession
-
-if TYPE_CHECKING:
-    from polycontext.nodes.commands.chat.talk import Talk
+from polycontext.polynomial.stores import SessionStore
 
 _SHOWN, _FOUND = 12, 10
 """Turns that /history and /search show unless they are told otherwise."""
+
+
+class Outcome(Enum):
+    """Say what became of what was typed: it was done, it was refused and nothing has changed, or it was sent and nobody answered."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    UNANSWERED = "unanswered"
+
+
+class Talking(Protocol):
+    """Stand for the talk that commands do something with."""
+
+    session: ContextSession
+    store: SessionStore
+    name: str
+    system: str | None
+    is_left: bool
+
+    async def answer(self) -> Outcome:
+        """Have what was said last answered."""
+        ...
 
 
 @frozen
 class Doing:
     """Do what a command says with a talk; each method takes the words behind the command."""
 
-    talk: "Talk"
+    talk: Talking
 
     async def help(self, words: Sequence[str]) -> Outcome:
         """Tell what can be typed."""
@@ -134,7 +154,7 @@ class Slash:
         return f"/{self.name} {self.takes}".rstrip()
 
 
-async def obey(talk: "Talk", typed: str) -> Outcome:
+async def obey(talk: Talking, typed: str) -> Outcome:
     """Do a command that was typed, without its slash.
 
     Raises:

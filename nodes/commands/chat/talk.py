@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from unicodedata import category
 
@@ -10,6 +9,7 @@ from rich.text import Text
 from typer import Exit
 
 from polycontext.linearity import PolycontextError
+from polycontext.nodes.commands.chat.slash import Outcome, obey
 from polycontext.nodes.commands.output import one_line, tell, write
 from polycontext.nodes.commands.pills import told, typed
 from polycontext.nodes.models.answering import Answering, said_in
@@ -24,14 +24,6 @@ ANSWER = "*answer*"
 
 _PASSES = frozenset("\n\t")
 _TURNS_TEXT_ROUND = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-class Outcome(Enum):
-    """Say what became of what was typed: it was done, it was refused and nothing has changed, or it was sent and nobody answered."""
-
-    DONE = "done"
-    REFUSED = "refused"
-    UNANSWERED = "unanswered"
 
 
 class Talk:
@@ -67,8 +59,6 @@ class Talk:
 
     async def take(self, document: PillDocument) -> Outcome:
         """Do what was typed; whatever is wrong with it is said."""
-        from polycontext.nodes.commands.chat.slash import obey  # noqa: PLC0415 - it does things to this
-
         text = document.text
         try:
             if not text.strip():

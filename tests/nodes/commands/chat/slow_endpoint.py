@@ -43,7 +43,7 @@ class SlowEndpoint:
                 self.wfile.write(f"data: {data}\n\n".encode())
                 self.wfile.flush()
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
                 """Say nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -14,8 +14,8 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.nodes.commands.chat import chatting
-from polycontext.nodes.commands.chat.slash import COMMANDS
-from polycontext.nodes.commands.chat.talk import ANSWER, Outcome, Talk, harmless
+from polycontext.nodes.commands.chat.slash import COMMANDS, Outcome
+from polycontext.nodes.commands.chat.talk import ANSWER, Talk, harmless
 from polycontext.nodes.models.answering import said_in
 from polycontext.nodes.models.strict import StrictChat, StrictServer
 from polycontext.nodes.testing import FAST
