@@ -76,6 +76,7 @@ def test_every_module_imports(python: Path) -> None:
     needs = set(printed.splitlines()) - {"No module named 'hypothesis'"}
     assert needs
     extras = {"anthropic": "anthropic", "fastapi": "server", "hypothesis": "laws", "sqlalchemy": "postgresql"}
+    extras |= {"prompt_toolkit": "chat"}
     extras |= {"agents": "openai-agents", "autogen_core": "autogen", "google.adk": "google-adk", "pydantic_ai": "pydantic-ai"}
     extras |= {"langchain": "langchain", "litellm": "litellm", "semantic_kernel": "semantic-kernel"}
     extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}

@@ -21,6 +21,7 @@ from polycontext.nodes.waffle import cells, portions, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
+from tests.house import ROOT, examples
 from tests.nodes.command import EXAMPLE, Command
 
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
@@ -175,3 +176,14 @@ def test_session_context_prints_a_session_of_a_store(polycontext: Command, tmp_p
     assert f"{found['tokens']:,} of {found['max_tokens']:,} tokens" in ran.out
     assert polycontext("session", "context", *where, "--at", 1, "--json").json()["tokens"] < found["tokens"]
     assert polycontext("session", "context", *where, "--at", 10_000).code != 0
+
+
+def test_the_page_shows_what_is_printed(polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waffle of docs/terminal.md is that of the example, as the page says it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    ((_, shown),) = examples((ROOT / "docs" / "terminal.md").read_text(encoding="utf-8"), "text")
+    where = ("--store", tmp_path / "chat.db", "--session", "trip")
+    polycontext("session", "new", *where, "--max-tokens", 900, "--reserve", 100)
+    polycontext("session", "append", *where, "--from", EXAMPLE)
+    printed = polycontext("session", "context", *where).out
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()

@@ -45,7 +45,7 @@ class Chatted:
 
 def chat(chatted: Chatted) -> int:
     """Hold a conversation at a terminal, or take one message from every line of standard input; exit code 1 says that one of them was refused or not answered."""
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    is_terminal = is_at_terminal()
     if is_terminal:
         require("prompt_toolkit", extra="chat", purpose="a chat in the terminal")
     if chatted.session is not None and chatted.store is None:
@@ -58,6 +58,11 @@ def chat(chatted: Chatted) -> int:
             session.add_system(chatted.system)
         talk = Talk(session, who, store=store, name=name, roots=roots, system=chatted.system)
         return _held(talk, is_kept=chatted.store is not None) if is_terminal else _read(talk)
+
+
+def is_at_terminal() -> bool:
+    """Tell whether a person types and reads."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _answering(chatted: Chatted) -> Answering:

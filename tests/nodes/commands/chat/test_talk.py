@@ -5,12 +5,14 @@ import io
 import os
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
 from polycontext import ContextSession
 from polycontext.nodes.commands.chat import chatting
@@ -22,6 +24,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.window import Role
 from polycontext.window.pills import PillDocument
+from tests.house import ROOT
 from tests.nodes.command import Command
 
 Piece = str | BaseException | Callable[[], object]
@@ -236,6 +239,12 @@ def test_help_names_every_command(chat: Chat) -> None:
     """And what it takes."""
     assert chat("/help") is Outcome.DONE
     assert all(command.usage in chat.out for command in COMMANDS.values())
+
+
+def test_the_page_tells_every_command() -> None:
+    """As it is written."""
+    page = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(/.+?)` \|", page, re.MULTILINE) == [command.usage for command in COMMANDS.values()]
 
 
 @pytest.mark.parametrize("typed", ["/nope", "/", "/HELP", "/ help", "/usr/bin/env fails"])
@@ -492,16 +501,30 @@ def test_at_a_terminal_an_interrupt_ends_the_answer_alone(chat: Chat, runner: as
     assert [text[:5] for _, text in chat.log] == ["What?", "Plums", "And?", "Noted"]
 
 
+def test_at_a_terminal_all_of_it_in_one_process(polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A welcome, a message, a status; what goes on is told at the beginning and at the end."""
+    monkeypatch.setattr(chatting, "is_at_terminal", lambda: True)
+    where = ("--store", tmp_path / "chat.db", "--max-tokens", 900)
+
+    def typed(keys: str, *options: object) -> str:
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            pipe.send_text(keys)
+            ran = polycontext("chat", *options)
+        assert ran.code == 0
+        return ran.err
+
+    (name,) = re.findall(r"polycontext chat --session (\w+)", typed("Hello\r/quit\r", *where))
+    assert f"session {name}: 2 messages so far" in typed("\x04", *where, "--session", name)
+    with ContextSession.open(tmp_path / "chat.db", name, max_tokens=900) as session:
+        session.add_user_turn("And now?")
+    assert "no answer: /regenerate" in typed("\x04", *where, "--session", name)
+    assert "nothing of this is kept" in typed("\x04")
+
+
 def test_a_terminal_without_the_extra_is_told_what_to_install(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is opened."""
-
-    class Terminal(io.TextIOWrapper):
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(io, "TextIOWrapper", Terminal)
+    monkeypatch.setattr(chatting, "is_at_terminal", lambda: True)
     ran = polycontext("chat")
     assert ran.code == 1
     assert "legal: install polycontext[chat]" in ran.complaint
