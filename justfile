@@ -55,6 +55,10 @@ small-model:
 background *arguments:
     uv run python -m tests.background_runs {{ arguments }}
 
+# Let 500 listeners hear 50 chats of a server for a minute, on both stores: [--seconds N] [--clients N] [--sessions N] [--store memory|sqlite].
+server-load *arguments:
+    uv run python -m tests.server_load {{ arguments }}
+
 # Kill writers and servers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N] [--only STORE].
 faults *arguments:
     uv run python -m tests.faults {{ arguments }}

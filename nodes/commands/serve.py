@@ -1,8 +1,9 @@
 """The work of `polycontext serve`: the server of chats, until it is stopped."""
 
+import asyncio
 import socket
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from secrets import token_urlsafe
 
@@ -55,7 +56,16 @@ def serve(served: Served) -> int:
     with closing(InMemoryStore() if served.store is None else store_at(served.store)) as store:
         resolvers: list[Resolver] = [FileResolver(folders), SymbolResolver(folders)] if folders else []
         app = create_app(store, lambda: who, access, resolvers=resolvers, max_tokens=served.max_tokens, system=served.system)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_STOPS_IN))
+
+        class Server(uvicorn.Server):
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                """Let listeners go first: those who wait for the next event would be waited for."""
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_STOPS_IN):
+                        await app.state.chats.close()
+                await super().shutdown(sockets)
+
+        server = Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_STOPS_IN))
         with closing(_bound(served.host, served.port)) as place:
             host = f"[{served.host}]" if ":" in served.host else served.host
             complain(f"chats at http://{host}:{place.getsockname()[1]}/ (Ctrl+C stops it)")

@@ -37,7 +37,7 @@ class Access:
         tokens: those that are let in; none: whoever reaches the host, which is for loopback alone, and each token is a user of its own.
         hosts: names under which the server is asked for; another one is a page elsewhere that has its own name point here.
         origins: pages elsewhere that may ask; the server's own may always.
-        a_minute: requests of one user in a minute.
+        a_minute: requests of one user in a minute; where no token is asked for, and so anybody may be as many users as he likes, of one address.
     """
 
     tokens: tuple[str, ...] = field(default=(), repr=False)
@@ -54,7 +54,8 @@ class Access:
         """
         self._check_page(request)
         token = self._token(request)
-        if not self._limiter.hit(RateLimitItemPerMinute(self.a_minute), token):
+        who = token if self.tokens else request.client.host if request.client else LOCAL
+        if not self._limiter.hit(RateLimitItemPerMinute(self.a_minute), who):
             raise HTTPException(
                 status.HTTP_429_TOO_MANY_REQUESTS,
                 f"more than {self.a_minute} requests a minute; legal: ask again later",

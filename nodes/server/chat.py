@@ -2,19 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 from polycontext.nodes.models.answering import Answering
 from polycontext.nodes.props.component_renderer import ComponentRenderer
-from polycontext.nodes.server.feed import PROPS, Feed
+from polycontext.nodes.server.feed import PROPS, Feed, Told
 from polycontext.nodes.server.sources import Sources
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.window.pills import PillDocument
 
+DELTA, PROBLEM = "delta", "problem"
+"""The kinds of events that add to the answer which is being written, and that say why there is none."""
+
 _log = logging.getLogger("polycontext.server")
 _NO_ANSWER = "The model did not answer."
+_NOT_KEPT = "The answer could not be kept."
 
 Act = Callable[[], Coroutine[Any, Any, object]]
 
@@ -23,15 +28,18 @@ class Chat:
     """Let browsers drive a session, and publish its props whenever they change.
 
     Events: ``props`` says how all stands; ``delta`` adds ``text`` to the answer that is being written; ``problem`` says in words why there is none.
-    Laws: one answer at a time; nothing but props and the words of answers is published.
+    Laws: one answer at a time; nothing but props and the words of answers is published; what was begun is ended, though whoever asked for it has gone.
     """
 
     def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
         self.session, self.sources = session, sources
-        self.feed = Feed(self.props)
+        self.feed = Feed(self._standing)
+        self.users = 0
         self._answering = answering
         self._renderer = ComponentRenderer()
         self._writing: asyncio.Task[None] | None = None
+        self._said: list[str] = []
+        self._keeping = self._closed = False
         self._turn = asyncio.Lock()
 
     def props(self) -> dict[str, Any]:
@@ -78,18 +86,33 @@ class Chat:
         """End the answer that is being written; what was said of it stands."""
         task = self._writing
         if task is not None and not task.done():
-            task.cancel()
+            # Once, and not while it is being kept: what was said would be lost.
+            if not self._keeping and not task.cancelling():
+                task.cancel()
             await asyncio.wait({task})
         return self.props()
 
     async def close(self) -> None:
         """End what is being written, let listeners go, and let go of the session."""
-        await self.cancel()
+        self._closed = True
+        async with self._turn:
+            await self.cancel()
         self.feed.close()
         await self.session.aclose()
 
+    def _standing(self) -> Iterator[Told]:
+        """Yield how all stands: the props, and what has been said of the answer that is being written."""
+        yield PROPS, self.props()
+        if self._said:
+            yield DELTA, {"text": "".join(self._said)}
+
     async def _done(self, act: Act, *, answered: bool = False, again: bool = False) -> dict[str, Any]:
+        return await asyncio.shield(asyncio.create_task(self._act(act, answered=answered, again=again)))
+
+    async def _act(self, act: Act, *, answered: bool, again: bool) -> dict[str, Any]:
         async with self._turn:
+            if self._closed:
+                raise SessionWriteError("the chat has been closed", "asking again")
             if self.is_busy:
                 raise SessionWriteError("an answer is being written", "wait for it, or cancel it")
             before = self.session.revision
@@ -104,19 +127,36 @@ class Chat:
             return props
 
     async def _answer(self) -> None:
-        said: list[str] = []
         try:
-            async for piece in self._answering.answer(self.session):
-                said.append(piece)
-                self.feed.publish("delta", {"text": piece})
+            await self._heard()
         except asyncio.CancelledError:
             pass
         except Exception:  # noqa: BLE001 - a model may raise anything
-            # What went wrong may name addresses and keys: that is for whoever runs the server.
-            _log.exception("no answer")
-            self.feed.publish("problem", {"what": _NO_ANSWER})
-        if "".join(said).strip():
-            await self.session.aadd_assistant_turn("".join(said))
+            self._failed(_NO_ANSWER)
+        self._keeping = True
+        try:
+            if "".join(self._said).strip():
+                await self.session.aadd_assistant_turn("".join(self._said))
+        except Exception:  # noqa: BLE001 - so may a store, and a model may say what no turn can hold
+            self._failed(_NOT_KEPT)
         # Whoever hears of it may ask for the next thing at once.
-        self._writing = None
+        self._writing, self._said, self._keeping = None, [], False
         self.feed.publish(PROPS, self.props())
+
+    async def _heard(self) -> None:
+        """Publish what the model says, piece by piece."""
+        async with AsyncExitStack() as stack:
+            pieces = self._answering.answer(self.session)
+            if isinstance(pieces, AsyncGenerator):
+                # At once: whoever is cut short should hear of it, and not write on.
+                stack.push_async_callback(pieces.aclose)
+            async for piece in pieces:
+                self._said.append(piece)
+                self.feed.publish(DELTA, {"text": piece})
+                # A model that never waits would let nobody else do anything.
+                await asyncio.sleep(0)
+
+    def _failed(self, what: str) -> None:
+        # What went wrong may name addresses and keys: that is for whoever runs the server.
+        _log.exception("no answer")
+        self.feed.publish(PROBLEM, {"what": what})

@@ -78,7 +78,7 @@ async def events(one: httpx.AsyncClient, name: str, after: str | None = None) ->
             if line:
                 found[field] = value
             elif "data" in found:
-                yield found["id"], found["event"], orjson.loads(found["data"])
+                yield found.get("id", ""), found["event"], orjson.loads(found["data"])
                 found = {}
 
 

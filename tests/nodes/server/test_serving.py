@@ -1,6 +1,7 @@
 """`polycontext serve`, and who answers behind it."""
 
 import asyncio
+import os
 import re
 import signal
 import socket
@@ -121,14 +122,45 @@ def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> Non
     assert "nothing can be served at 127.0.0.1" in capsys.readouterr().err
 
 
-def test_it_stops_on_a_signal() -> None:
-    """Of a terminal, or of whoever runs services."""
-    command = [sys.executable, "-m", "polycontext", "serve", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert PLACE.search(process.stderr.readline())
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(15) in {0, -signal.SIGTERM}
+def test_it_stops_on_a_signal(tmp_path: Any) -> None:
+    """Of a terminal, or of whoever runs services; who listens is let go at once, and what was said of an answer stands."""
+    path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
+
+    class Halting(StrictChat):
+        def stream(self, request: Any, **options: Any) -> Any:
+            for number, event in enumerate(super().stream(request, **options)):
+                if number == 6:
+                    assert over.wait(60)
+                yield event
+
+    with StrictServer((Halting(lambda _: whole),)) as model:
+        command = [sys.executable, "-m", "polycontext", "serve", "--port", "0", "--store", str(path)]
+        command += ["--model", f"{model.url}/v1", "--name", "gpt-5"]
+        environment = {**os.environ, "OPENAI_API_KEY": "none"}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stderr is not None
+            try:
+                found = PLACE.search(process.stderr.readline())
+                assert found
+                with httpx.Client(base_url=f"{found[1]}/api/sessions/", timeout=30) as browser:
+                    name = browser.post(f"{found[1]}/api/sessions").json()["sessionId"]
+                    browser.post(f"{name}/messages", json={"content": "What is on the shelves?"})
+                    with browser.stream("GET", f"{name}/events") as told:
+                        heard = ""
+                        for text in told.iter_text():
+                            if "delta" in text and "delta" not in heard:
+                                process.send_signal(signal.SIGTERM)
+                            heard += text
+                assert process.wait(20) in {0, -signal.SIGTERM}
+                # Nobody had to be cut off.
+                assert process.stderr.read() == ""
+            finally:
+                over.set()
+                process.kill()
+    said = [turn.text for turn in _kept(path).log()]
+    assert said[0] == "What is on the shelves?"
+    assert whole.startswith(said[1])
+    assert said[1] != whole
 
 
 def test_which_hosts_are_this_machine() -> None:
