@@ -5,11 +5,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from polycontext import __version__
 from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
 from polycontext.nodes.models.answering import Answering, ScriptedAnswering
+from polycontext.nodes.server import agui
 from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import schemas
@@ -61,7 +63,9 @@ def create_app(
     app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES)
     app.state.chats, app.state.access = chats, access or Access()
     app.include_router(router)
+    app.include_router(agui.router)
     app.add_exception_handler(PolycontextError, _refused)
+    app.add_exception_handler(RequestValidationError, _misshapen)
     app.add_exception_handler(ExceptionGroup, _unattachable)
     # Last: a path that is none of the routes is a file of the page.
     app.mount("/", Page(), name="page")
@@ -77,6 +81,12 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     said = str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
     return JSONResponse({"detail": said}, code)
+
+
+async def _misshapen(_: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong with the shape of a request, without saying the request again: it may be long, and no text that can be sent."""
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"detail": [{name: each[name] for name in ("type", "loc", "msg")} for each in error.errors()]}, 422)
 
 
 async def _unattachable(_: Request, errors: Exception) -> JSONResponse:

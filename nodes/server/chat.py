@@ -35,6 +35,8 @@ class Chat:
         self.session, self.sources = session, sources
         self.feed = Feed(self._standing)
         self.users = 0
+        self.since = self.feed.last
+        self.cancelled = False
         self._answering = answering
         self._renderer = ComponentRenderer()
         self._writing: asyncio.Task[None] | None = None
@@ -122,6 +124,8 @@ class Chat:
                 self.feed.publish(PROPS, props)
             # What was taken in before, under the same key, has its answer.
             if answered and (new or again):
+                # Behind this event the answer is told.
+                self.since, self.cancelled = self.feed.last, False
                 # Held here: the loop itself does not keep a task alive.
                 self._writing = asyncio.create_task(self._answer(), name="polycontext-answer")
             return props
@@ -130,7 +134,7 @@ class Chat:
         try:
             await self._heard()
         except asyncio.CancelledError:
-            pass
+            self.cancelled = True
         except Exception:  # noqa: BLE001 - a model may raise anything
             self._failed(_NO_ANSWER)
         self._keeping = True
@@ -151,8 +155,9 @@ class Chat:
                 # At once: whoever is cut short should hear of it, and not write on.
                 stack.push_async_callback(pieces.aclose)
             async for piece in pieces:
-                self._said.append(piece)
-                self.feed.publish(DELTA, {"text": piece})
+                if piece:
+                    self._said.append(piece)
+                    self.feed.publish(DELTA, {"text": piece})
                 # A model that never waits would let nobody else do anything.
                 await asyncio.sleep(0)
 
