@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from polycontext import __version__
 from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
 from polycontext.nodes.models.answering import Answering, ScriptedAnswering
-from polycontext.nodes.server import agui
+from polycontext.nodes.server import agui, uploads
 from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.chats import Chats
 from polycontext.nodes.server.documented import schemas
@@ -64,6 +64,7 @@ def create_app(
     app.state.chats, app.state.access = chats, access or Access()
     app.include_router(router)
     app.include_router(agui.router)
+    app.include_router(uploads.router)
     app.add_exception_handler(PolycontextError, _refused)
     app.add_exception_handler(RequestValidationError, _misshapen)
     app.add_exception_handler(ExceptionGroup, _unattachable)

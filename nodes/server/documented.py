@@ -19,7 +19,7 @@ def schemas() -> dict[str, Any]:
     """Return the schemas of everything that goes out, by their names.
 
     >>> sorted(schemas())
-    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', 'Opened', 'Source']
+    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', 'Opened', 'Source', 'Uploads']
     """
     contract = orjson.loads(shipped(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
@@ -41,6 +41,10 @@ def schemas() -> dict[str, Any]:
                 "type": "array",
                 "items": _object("A name, its type, and where it is defined.", name=_TEXT, type=_TEXT, detail=_TEXT),
             },
+        ),
+        "Uploads": _object(
+            "What is attached and stands in the view, oldest first.",
+            uploads={"type": "array", "items": _object("The id of its message, and its name.", id=_TEXT, name=_TEXT)},
         ),
         "Source": _object(
             "What a pill names; `notice` says what of it was cut.",

@@ -100,7 +100,7 @@ class FileResolver:
                 if not error.is_missing:
                     raise
             else:
-                return _decoded(data, name, self.encoding), path
+                return decoded_text(data, name, self.encoding), path
         raise _absent(name)
 
     def _bytes(self, root: Path, name: str) -> tuple[bytes, str]:
@@ -149,7 +149,7 @@ def _absent(name: str) -> CannotAttachError:
     return CannotAttachError(name, "is not beneath the roots", legal, Reason.FILE_NOT_FOUND)
 
 
-def _decoded(data: bytes, name: str, fallback: str | None = None) -> str:
+def decoded_text(data: bytes, name: str, fallback: str | None = None) -> str:
     """Return `data` as text: byte order marks are believed, UTF-8 is checked, then `fallback`; nothing is guessed.
 
     Raises:
