@@ -103,6 +103,14 @@ page:
 page-build:
     uv run python .ci/page.py --write
 
+# Make the pictures of docs/page.md anew, in Chromium.
+page-pictures:
+    uv run python -m tests.nodes.server.browser.pictures
+
+# Measure in Chromium how a long chat opens and scrolls: [--turns N].
+page-speed *arguments:
+    uv run python -m tests.nodes.server.browser.speed {{ arguments }}
+
 # Write the JSON Schema of the AgentContext anew.
 agent-schema:
     uv run python .ci/agent_schema.py

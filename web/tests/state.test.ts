@@ -25,7 +25,7 @@ test("a new message of the user is being answered until the assistant's own stan
   const sent = after(said(""), newest(""), said("u1"));
   expect([sent.writing, ids(sent)]).toEqual([true, "u1"]);
   const streaming = [delta("Hel"), delta("lo")].reduce(reduce, sent);
-  expect([streaming.streaming, streaming.partial]).toEqual(["Hello", false]);
+  expect([streaming.streaming, streaming.writing]).toEqual(["Hello", true]);
   const answered = reduce(streaming, said("u1 a1"));
   expect([answered.writing, answered.streaming, ids(answered), answered.behind]).toEqual([false, "", "u1 a1", 1]);
 });
@@ -34,10 +34,23 @@ test("an answer that ended without a word is not waited for", () => {
   expect(after(said(""), newest(""), said("u1"), said("u1")).writing).toBe(false);
 });
 
-test("who comes in the middle of an answer knows that words are missing, until the next one", () => {
+test("who comes in the middle of an answer sees that one is written", () => {
   const state = after(said("u1"), newest("u1"), delta("lo"));
-  expect([state.writing, state.partial]).toEqual([true, true]);
-  expect(reduce(state, said("u1 a1")).partial).toBe(false);
+  expect([state.writing, state.streaming]).toEqual([true, "lo"]);
+  expect(reduce(state, said("u1 a1")).writing).toBe(false);
+});
+
+test("a compression that sums up the last answer asks for none", () => {
+  expect(after(said("u1 a1 u2 a2"), newest("u1 a1 u2 a2"), said("u1 s1 u2")).writing).toBe(false);
+  expect(after(said("u2 a2"), newest("u1 a1 u2 a2"), said("u1")).writing).toBe(false);
+});
+
+test("an answer that was asked for again is waited for unless it was quicker", () => {
+  const asked: Change = { type: "asked" };
+  const again = after(said("u1 a1"), newest("u1 a1"), said("u1"));
+  expect(reduce(again, asked).writing).toBe(true);
+  expect(reduce(reduce(again, said("u1 a2")), asked).writing).toBe(false);
+  expect(reduce(reduce(again, { type: "problem", what: "none" }), asked).writing).toBe(false);
 });
 
 test("what was taken back leaves the log when its newest page comes, and older pages stay", () => {

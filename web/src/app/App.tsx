@@ -76,11 +76,12 @@ export function App() {
         Go to the message
       </a>
       <nav aria-label="Chats" id="chats">
-        <h1>polycontext</h1>
+        <p className="name">polycontext</p>
         <Chats client={client} chats={chats} current={session} onOpen={open} onDelete={(which) => void remove(which)} />
         {problem !== null && <p role="alert">{problem}</p>}
       </nav>
       <main>
+        <h1 className="unseen">Chat</h1>
         <button type="button" className="menu" aria-expanded={isOpen} aria-controls="chats" onClick={() => setOpen(!isOpen)}>
           Chats
         </button>

@@ -75,7 +75,7 @@ export function ChatPanel({ chat, onFork }: Props) {
         />
       )}
       <Announced chat={chat} />
-      <footer>
+      <footer id="message">
         <div className="answering">
           {isDue && (
             <button type="button" onClick={() => void chat.onCancel()}>

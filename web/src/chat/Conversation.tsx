@@ -111,7 +111,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
               <span className="who">Assistant</span>
               <span className="writing">writing…</span>
             </header>
-            <Markdown text={row.partial ? `… ${row.content}` : row.content} />
+            <Markdown text={row.content} />
           </article>
         );
     }

@@ -25,10 +25,10 @@ const COMPONENTS: Components = {
       <table>{children}</table>
     </div>
   ),
-  // A message is part of a page that has its own headings.
-  h1: ({ children }) => <h3>{children}</h3>,
-  h2: ({ children }) => <h4>{children}</h4>,
-  h3: ({ children }) => <h5>{children}</h5>,
+  // A message is part of a page that has a heading of its own.
+  h1: ({ children }) => <h2>{children}</h2>,
+  h2: ({ children }) => <h3>{children}</h3>,
+  h3: ({ children }) => <h4>{children}</h4>,
 };
 
 /** Show text as Markdown. */

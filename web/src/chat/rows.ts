@@ -10,7 +10,7 @@ export type Row =
   | { kind: "summary"; key: string; message: MessageProps }
   | { kind: "earlier"; key: string }
   | { kind: "pending"; key: string; content: string }
-  | { kind: "answer"; key: string; content: string; partial: boolean };
+  | { kind: "answer"; key: string; content: string };
 
 /**
  * Return the rows of a conversation.
@@ -21,7 +21,7 @@ export type Row =
 export function rowsOf(state: SessionState, view: View, earlier: boolean): Row[] {
   const rows = view === "window" ? windowRows(state) : logRows(state, earlier);
   if (state.pending !== null) rows.push({ kind: "pending", key: "pending", content: state.pending });
-  if (state.writing) rows.push({ kind: "answer", key: "answer", content: state.streaming, partial: state.partial });
+  if (state.writing) rows.push({ kind: "answer", key: "answer", content: state.streaming });
   return rows;
 }
 

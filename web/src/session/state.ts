@@ -20,8 +20,6 @@ export interface SessionState {
   writing: boolean;
   /** the words of it so far */
   streaming: string;
-  /** whether this page came in the middle of it, and has not all of its words */
-  partial: boolean;
   /** what is on its way to the server */
   pending: string | null;
   /** what went wrong last, in words */
@@ -41,7 +39,6 @@ export const NOTHING: SessionState = {
   connection: "connecting",
   writing: false,
   streaming: "",
-  partial: false,
   pending: null,
   problem: null,
   log: [],
@@ -57,6 +54,7 @@ export type Change =
   | { type: "delta"; text: string }
   | { type: "problem"; what: string | null }
   | { type: "pending"; content: string | null }
+  | { type: "asked" }
   | { type: "cancelled" }
   | { type: "newest"; page: HistoryPage }
   | { type: "older"; page: HistoryPage; before: string };
@@ -71,16 +69,14 @@ export function reduce(state: SessionState, change: Change): SessionState {
     case "props":
       return followed(state, change.props);
     case "delta":
-      return {
-        ...state,
-        writing: true,
-        partial: state.writing ? state.partial : true,
-        streaming: state.streaming + change.text,
-      };
+      return { ...state, writing: true, streaming: state.streaming + change.text };
     case "problem":
       return { ...state, problem: change.what };
     case "pending":
       return { ...state, pending: change.content };
+    case "asked":
+      // Where the answer, or word that there is none, was quicker, nothing is waited for.
+      return { ...state, writing: state.problem === null && said(state.contextProps).at(-1)?.role === "user" };
     case "cancelled":
       return { ...state, writing: false, streaming: "" };
     case "newest":
@@ -100,19 +96,20 @@ export function said(props: ChatProps): MessageProps[] {
 /**
  * Take in how all stands.
  *
- * Whether an answer is being written is read off the newest message: a user's that was not there before is being answered; the same one again says
- * that its answer ended without a word; the assistant's own is the answer.
+ * Whether an answer is being written is read off the newest message: a user's that was not there before is being answered; one that was says that
+ * its answer ended without a word; the assistant's own is the answer.
  */
 function followed(state: SessionState, props: ChatProps): SessionState {
   const last = said(props).at(-1);
-  const writing = state.contextProps !== INITIAL && last?.role === "user" && last.id !== said(state.contextProps).at(-1)?.id;
+  const known = (message: MessageProps) => message.id === last?.id;
+  const isNew = state.contextProps !== INITIAL && !state.log.some(known) && !state.contextProps.messages.some(known);
+  const writing = isNew && last?.role === "user";
   const log = state.known ? appended(state.log, props) : null;
   return {
     ...state,
     contextProps: props,
     writing,
     streaming: "",
-    partial: false,
     pending: writing ? null : state.pending,
     problem: writing ? null : state.problem,
     log: log ?? state.log,

@@ -153,7 +153,12 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
       if (done) change({ type: "cancelled" });
       return done;
     }, [act]),
-    onRegenerate: useCallback(() => act("regenerate"), [act]),
+    onRegenerate: useCallback(async () => {
+      change({ type: "problem", what: null });
+      const done = await act("regenerate");
+      if (done) change({ type: "asked" });
+      return done;
+    }, [act]),
     onEdit: useCallback(
       (message, content) => attempted(async () => session !== null && (await client.edit(session, message, content))),
       [attempted, client, session],
