@@ -42,6 +42,8 @@ CONTENTS = {
         "docs/memory",
         "docs/prompts",
         "docs/props",
+        "docs/server",
+        "docs/page",
         "docs/items",
         "docs/pills",
         "docs/agent-context",

@@ -1,7 +1,7 @@
 """Debian's Chromium without a window, driven by Playwright, and the page in it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ WAITS = 20_000
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
+def chromium() -> Generator[Any]:
     """Run a browser while a block runs; skip the test where there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium")

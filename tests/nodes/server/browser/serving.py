@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -113,7 +113,7 @@ def _waited(process: "subprocess.Popen[bytes]", seconds: float) -> None:
 
 
 @contextmanager
-def served(store: Path, *options: str) -> Iterator[Served]:
+def served(store: Path, *options: str) -> Generator[Served]:
     """Run a server while a block runs."""
     server = Served(store, *options)
     try:
@@ -139,8 +139,8 @@ def main() -> None:
     parser.add_argument("--token", action="append", default=[])
     said = parser.parse_args()
     with closing(store_at(said.store)) as store:
-        options = {"max_tokens": said.max_tokens, "system": said.system, "auto": not said.by_hand}
-        app = create_app(store, WrittenAnswering, Access(tuple(said.token), a_minute=100_000), **options)
+        access = Access(tuple(said.token), a_minute=100_000)
+        app = create_app(store, WrittenAnswering, access, max_tokens=said.max_tokens, system=said.system, auto=not said.by_hand)
         uvicorn.run(app, host="127.0.0.1", port=said.port, log_level="critical", timeout_graceful_shutdown=2)
 
 

@@ -289,7 +289,7 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
         answer = tab.messages.filter(has_text="So you say: plums")
         answer.hover()
         answer.get_by_role("button", name="Branch").click()
-        tab.page.wait_for_function(f"!location.hash.includes('{first}')")
+        tab.page.wait_for_url(lambda url: first not in url)
         tab.says("So you say: plums")
         tab.page.get_by_text("So you say: pears").wait_for(state="detached")
         assert tab.page.locator("nav li").count() == 2
