@@ -111,6 +111,10 @@ page-pictures:
 page-speed *arguments:
     uv run python -m tests.nodes.server.browser.speed {{ arguments }}
 
+# Write the cases anew that the document of pills and its twin in the browser must agree on.
+pill-vectors:
+    uv run python .ci/pill_vectors.py
+
 # Write the JSON Schema of the AgentContext anew.
 agent-schema:
     uv run python .ci/agent_schema.py

@@ -145,6 +145,21 @@ class PillDocument:
         """
         return self._replaced(self._check_gap(at), at, _storable(text))
 
+    def insert_document(self, at: int, other: "PillDocument") -> "PillDocument":
+        """Return the document with the text of another one at `at`, and its pills: what pasting does. A pill whose name is attached here stays text.
+
+        Law: ``d.insert_document(at, PillDocument(t)) == d.insert_text(at, t)``.
+
+        Raises:
+            PositionError: outside of the text, or inside of a pill.
+
+        >>> PillDocument.parse("see [@a.py]").insert_document(0, PillDocument.parse("[@b.py] [@a.py] ")).context
+        ('b.py', 'a.py')
+        """
+        room = self.insert_text(at, other.text)
+        new = [evolve(pill, start=pill.start + at) for pill in other.pills if pill.name not in self.context]
+        return evolve(room, pills=sorted([*room.pills, *new], key=lambda pill: pill.start))
+
     def insert_pill(
         self,
         name: str,

@@ -65,6 +65,23 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         self.document = self.document.insert_pill(name, at, pill_type)
         self.cells[at:at] = cells_of(name, pill_type)
 
+    @rule(place=PLACES, names=st.lists(NAMES, max_size=3, unique=True), text=TEXTS)
+    def paste(self, place: float, names: list[str], text: str) -> None:
+        """Each of its pills that is not attached comes in; the others are text."""
+        at = self.at(place)
+        other = PillDocument(text)
+        for name in names:
+            other = other.insert_pill(name, type="symbol")
+        if self.splits(at):
+            with pytest.raises(PositionError):
+                self.document.insert_document(at, other)
+            return
+        new = [cells_of(name, PillType.SYMBOL) for name in names]
+        attached = self.names()
+        cells = [(char, None if pill and pill[0] in attached else pill) for part in new for char, pill in part]
+        self.document = self.document.insert_document(at, other)
+        self.cells[at:at] = [*((char, None) for char in text), *cells]
+
     @rule(data=st.data())
     def remove_pill(self, data: st.DataObject) -> None:
         """All characters of the pill go."""
