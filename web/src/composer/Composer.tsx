@@ -1,4 +1,14 @@
-import { type KeyboardEvent, useId, useState } from "react";
+import type { EditorState, TransactionSpec } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { useCallback, useEffect, useId, useRef, useState } from "react";
+import { AttachedList } from "../pills/AttachedList";
+import { type Pill, type PillData, PillDocument } from "../pills/document";
+import { type Heard, messageInput, stateOf } from "../pills/editor";
+import { PillError } from "../pills/errors";
+import { documentOf, pillField, problemField, removing, setProblem, updating } from "../pills/field";
+import { SourcePane } from "../pills/SourcePane";
+import { type PillSources, type Source, SourceRefused } from "../pills/sources";
+import "../pills/pills.css";
 
 /** What the input of a message is given, whatever it is made of. */
 export interface ComposerProps {
@@ -6,30 +16,111 @@ export interface ComposerProps {
   disabled: boolean;
   /** why not, in words; an empty text where there is nothing to say */
   reason: string;
-  /** takes what was written; where it is refused, the text stays */
-  onSend: (content: string) => Promise<boolean>;
+  /** takes what was written, and the pills in it as a server is told of them; where it is refused, all stays */
+  onSend: (content: string, pills: PillData[]) => Promise<boolean>;
+  /** who knows what can be attached; without one, nothing is offered */
+  sources?: PillSources;
 }
 
-/** Let the user write a message: Enter sends, Shift+Enter begins a line. What was written while nothing could be sent is kept. */
-export function Composer({ disabled, reason, onSend }: ComposerProps) {
-  const [text, setText] = useState("");
-  const told = useId();
+interface Shown {
+  isEmpty: boolean;
+  pills: readonly Pill[];
+  problems: ReadonlyMap<string, string>;
+}
 
-  async function send() {
-    if (disabled || !text.trim()) return;
-    const said = text;
-    setText("");
+const NOTHING: Shown = { isEmpty: true, pills: [], problems: new Map() };
+
+/** Let the user write a message and attach context by `@`: Enter sends, Shift+Enter begins a line. What was written while nothing could be sent is kept. */
+export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView | null>(null);
+  const [{ isEmpty, pills, problems }, setShown] = useState(NOTHING);
+  const [told, setTold] = useState("");
+  const [source, setSource] = useState<Source | null>(null);
+  const why = useId();
+
+  const visit = useCallback(
+    async ({ name, type }: Pill) => {
+      if (!sources) return;
+      try {
+        const found = await sources.source({ name, type });
+        editor.current?.dispatch({ effects: setProblem.of({ name, problem: null }) });
+        setSource(found);
+      } catch (error) {
+        marked(editor.current, name, error);
+        setTold(wordsOf(error));
+      }
+    },
+    [sources],
+  );
+
+  const send = useCallback(async () => {
+    const view = editor.current;
+    const said = view && documentOf(view.state);
+    if (!view || !said || disabled || !said.text.trim()) return;
+    const problemsBefore = view.state.field(problemField);
+    begin(view, PillDocument.EMPTY);
+    setTold("");
+    const data = said.toData();
+    if (await onSend(data.text, data.pills)) return setSource(null);
     // What was written since must not be lost either.
-    if (!(await onSend(said))) setText((since) => (since ? `${said}\n${since}` : said));
-  }
-
-  function pressed(event: KeyboardEvent) {
-    // While an input method composes, Enter takes its word and sends nothing.
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
-      event.preventDefault();
-      void send();
+    const since = documentOf(view.state);
+    const both = since.text ? said.insertText(said.text.length, "\n").insertDocument(said.text.length + 1, since) : said;
+    begin(view, both);
+    for (const [name, problem] of problemsBefore) view.dispatch({ effects: setProblem.of({ name, problem }) });
+    // Whoever refused says so in words; which pills are to blame is asked of the sources.
+    for (const pill of both.pills) {
+      sources?.source(pill).then(
+        () => view.dispatch({ effects: setProblem.of({ name: pill.name, problem: null }) }),
+        (error: unknown) => marked(view, pill.name, error),
+      );
     }
-  }
+  }, [disabled, onSend, sources]);
+
+  // The editor is made once, and calls whatever is current.
+  const heard = useRef<Heard>(null as never);
+  heard.current = {
+    send: () => void send(),
+    visit: (pill) => void visit(pill),
+    tell: setTold,
+    changed: (state) => {
+      const next = { isEmpty: !state.doc.toString().trim(), pills: state.field(pillField), problems: state.field(problemField) };
+      setShown((now) => (now.isEmpty === next.isEmpty && now.pills === next.pills && now.problems === next.problems ? now : next));
+    },
+    sources: () => sources,
+  };
+
+  useEffect(() => {
+    if (!place.current) return;
+    const view = new EditorView({ parent: place.current });
+    const input = messageInput(
+      {
+        send: () => heard.current.send(),
+        visit: (pill) => heard.current.visit(pill),
+        tell: (words) => heard.current.tell(words),
+        changed: (state) => heard.current.changed(state),
+        sources: () => heard.current.sources(),
+      },
+      { "aria-label": "Message", "aria-describedby": why, spellcheck: "true", autocapitalize: "sentences" },
+    );
+    INPUTS.set(view, input);
+    view.setState(stateOf(PillDocument.EMPTY, input));
+    editor.current = view;
+    return () => {
+      editor.current = null;
+      view.destroy();
+    };
+  }, [why]);
+
+  const focus = () => editor.current?.focus();
+  const edit = (make: (state: EditorState) => TransactionSpec) => {
+    try {
+      if (editor.current) editor.current.dispatch(make(editor.current.state));
+      focus();
+    } catch (error) {
+      setTold(wordsOf(error));
+    }
+  };
 
   return (
     <form
@@ -39,21 +130,53 @@ export function Composer({ disabled, reason, onSend }: ComposerProps) {
         void send();
       }}
     >
-      <textarea
-        aria-label="Message"
-        aria-describedby={told}
-        rows={1}
-        placeholder="Write a message"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={pressed}
-      />
-      <button type="submit" className="primary" aria-disabled={disabled || !text.trim()} aria-describedby={told}>
+      {source && (
+        <SourcePane
+          source={source}
+          onClose={() => {
+            setSource(null);
+            focus();
+          }}
+        />
+      )}
+      <div ref={place} className="message-input" />
+      <button type="submit" className="primary" aria-disabled={disabled || isEmpty} aria-describedby={why}>
         Send
       </button>
-      <p id={told} className="reason">
+      <AttachedList
+        pills={pills}
+        problems={problems}
+        sources={sources}
+        onVisit={(pill) => void visit(pill)}
+        onRemove={(pill) => edit((state) => removing(state, pill.name))}
+        onUpdate={(pill, to) => edit((state) => updating(state, pill.name, to.name, to.type))}
+      />
+      <p className="reason told" role="status">
+        {told}
+      </p>
+      <p id={why} className="reason">
         {reason}
       </p>
     </form>
   );
+}
+
+/** What each editor is made of, so that it can begin anew. */
+const INPUTS = new WeakMap<EditorView, ReturnType<typeof messageInput>>();
+
+function begin(view: EditorView, document: PillDocument): void {
+  const input = INPUTS.get(view);
+  if (!input) return;
+  view.setState(stateOf(document, input));
+  // No transaction was made that a listener would hear of.
+  view.dispatch({});
+}
+
+function marked(view: EditorView | null, name: string, error: unknown): void {
+  // A server that is not there says nothing of a pill.
+  if (error instanceof SourceRefused) view?.dispatch({ effects: setProblem.of({ name, problem: error.message }) });
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof SourceRefused || error instanceof PillError ? error.message : "The server cannot be reached.";
 }
