@@ -88,7 +88,12 @@ export function ChatPanel({ chat, onFork }: Props) {
             </button>
           )}
         </div>
-        <Composer disabled={!isIdle || !contextProps.actions.send || chat.missing} reason={reasonOf(chat)} onSend={chat.onSend} />
+        <Composer
+          disabled={!isIdle || !contextProps.actions.send || chat.missing}
+          reason={reasonOf(chat)}
+          onSend={chat.onSend}
+          sources={chat.sources}
+        />
       </footer>
     </section>
   );

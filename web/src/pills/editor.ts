@@ -1,4 +1,4 @@
-import { defaultKeymap, history, historyKeymap, insertNewline } from "@codemirror/commands";
+import { deleteCharBackwardStrict, history, historyKeymap, insertNewline, standardKeymap } from "@codemirror/commands";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { clipboard } from "./clipboard";
@@ -35,15 +35,24 @@ export function messageInput(heard: Heard, attributes: Record<string, string>): 
     clipboard(heard.tell),
     completion(heard.sources, heard.tell),
     history(),
-    // Keys that belong to an input method's word never come here.
     keymap.of([
-      { key: "Enter", run: () => (heard.send(), true), shift: insertNewline },
+      { any: (_, event) => entered(event, heard.send) },
+      { key: "Shift-Enter", run: insertNewline },
+      // In prose, blanks at the beginning of a line are no indentation.
+      { key: "Backspace", run: deleteCharBackwardStrict },
       ...historyKeymap,
-      ...defaultKeymap,
+      ...standardKeymap,
     ]),
     placeholder("Write a message"),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of(attributes),
     EditorView.updateListener.of((update) => heard.changed(update.state)),
   ];
+}
+
+/** Send on Enter alone; while an input method composes, it takes its word and sends nothing. */
+function entered(event: KeyboardEvent, send: () => void): boolean {
+  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
+  if (!event.isComposing) send();
+  return true;
 }

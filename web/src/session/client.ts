@@ -1,4 +1,6 @@
 import type { ChatProps, MessageProps } from "@props";
+import type { PillData } from "../pills/document";
+import { type PillSources, serverSources } from "../pills/sources";
 import { backoff, waited } from "./backoff";
 
 /** A chat, and how it stands. */
@@ -82,9 +84,14 @@ export class Client {
     await this.request("DELETE", path(session));
   }
 
-  /** Say something; asked again under one key where nothing came back, it is taken in once. */
-  async send(session: string, content: string, key: string): Promise<ChatProps> {
-    return this.changed("POST", path(session, "messages"), { content }, key);
+  /** Say something, with the pills in it; asked again under one key where nothing came back, it is taken in once. */
+  async send(session: string, content: string, key: string, pills: PillData[] = []): Promise<ChatProps> {
+    return this.changed("POST", path(session, "messages"), pills.length ? { content, pills } : { content }, key);
+  }
+
+  /** Return who knows what can be attached in a chat. */
+  sources(session: () => Promise<string>): PillSources {
+    return serverSources({ session, base: this.base, token: this.token, fetch: this.ask });
   }
 
   edit(session: string, message: string, content: string): Promise<ChatProps> {

@@ -1,5 +1,7 @@
 import type { ChatProps } from "@props";
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "react";
+import type { PillData } from "../pills/document";
+import type { PillSources } from "../pills/sources";
 import { Client, Refused } from "./client";
 import { type Connection, listen } from "./listen";
 import { NOTHING, reduce, type SessionState } from "./state";
@@ -25,7 +27,9 @@ export interface ContextSession extends SessionState {
   needsToken: boolean;
   /** there is no such chat, or it is another user's */
   missing: boolean;
-  onSend: (content: string) => Promise<boolean>;
+  onSend: (content: string, pills?: PillData[]) => Promise<boolean>;
+  /** who knows what a message may name; asking begins a chat where there is none */
+  sources: PillSources;
   onCompress: () => Promise<boolean>;
   onClear: () => Promise<boolean>;
   onCancel: () => Promise<boolean>;
@@ -51,11 +55,13 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
   const [denied, setDenied] = useState<number | null>(null);
   const [attempt, setAttempt] = useState(0);
   // What was not known to have arrived goes out again under its key, so that it is taken in once.
-  const unsent = useRef({ place: "", content: "", key: "" });
+  const unsent = useRef({ place: "", body: "", key: "" });
+  const beginning = useRef<Promise<string> | null>(null);
 
   useEffect(() => {
     change({ type: "opened" });
     setDenied(null);
+    beginning.current = null;
   }, [client, session]);
 
   useEffect(() => {
@@ -104,25 +110,39 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
     };
   }, [client, session, state.behind, attempted]);
 
+  // Whoever asks at once gets one chat.
+  const begin = useCallback((): Promise<string> => {
+    if (session !== null) return Promise.resolve(session);
+    beginning.current ??= client.create().then(
+      ({ sessionId }) => {
+        setBegun(sessionId);
+        onBegun?.(sessionId);
+        return sessionId;
+      },
+      (error: unknown) => {
+        beginning.current = null;
+        throw error;
+      },
+    );
+    return beginning.current;
+  }, [client, session, onBegun]);
+
   const onSend = useCallback(
-    async (content: string) => {
+    async (content: string, pills: PillData[] = []) => {
       change({ type: "pending", content });
       const done = await attempted(async () => {
-        const place = session ?? (await client.create()).sessionId;
-        if (session === null) {
-          setBegun(place);
-          onBegun?.(place);
-        }
-        const known = unsent.current.place === place && unsent.current.content === content;
-        const { key } = known ? unsent.current : (unsent.current = { place, content, key: newKey() });
+        const place = await begin();
+        const body = JSON.stringify([content, pills]);
+        const known = unsent.current.place === place && unsent.current.body === body;
+        const { key } = known ? unsent.current : (unsent.current = { place, body, key: newKey() });
         // Its props come with the events, in their order; an answer to a request may come behind newer ones.
-        await client.send(place, content, key);
-        unsent.current = { place: "", content: "", key: "" };
+        await client.send(place, content, key, pills);
+        unsent.current = { place: "", body: "", key: "" };
       });
       change({ type: "pending", content: null });
       return done;
     },
-    [attempted, client, session, onBegun],
+    [attempted, begin, client],
   );
 
   const act = useCallback(
@@ -146,6 +166,7 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
     needsToken: denied === 401,
     missing: denied === 404,
     onSend,
+    sources: useMemo(() => client.sources(begin), [client, begin]),
     onCompress: useCallback(() => act("compress"), [act]),
     onClear: useCallback(() => act("clear"), [act]),
     onCancel: useCallback(async () => {
