@@ -76,7 +76,11 @@ export class PillDocument {
   /** Return the document of `text` with every one of `pills` made anew that is still written in it, at the nearest such place. */
   static recover(text: string, pills: Iterable<Pill>): PillDocument {
     const places = new Map<string, number[]>();
-    for (const { name, start } of findPills(PillDocument.of(text).text)) places.set(name, [...(places.get(name) ?? []), start]);
+    for (const { name, start } of findPills(PillDocument.of(text).text)) {
+      const known = places.get(name);
+      if (known) known.push(start);
+      else places.set(name, [start]);
+    }
     const found = new Map<string, Pill>();
     for (const { name, type, start } of pills) {
       const written = places.get(name);
@@ -205,14 +209,17 @@ export function pointsTo(text: string, units: number): number {
   return points(text.slice(0, units));
 }
 
-// Near as Python counts: in characters.
+/** Return which of `places`, in their order, is the nearest to `place`, as Python counts: in characters. */
 function nearest(places: number[], text: string, place: number): number {
-  const far = (each: number) => Math.abs(pointsTo(text, each) - pointsIn(text, place));
-  return places.reduce((best, each) => (far(each) < far(best) ? each : best));
-}
-
-function pointsIn(text: string, units: number): number {
-  return units <= text.length ? (units < 0 ? units : pointsTo(text, units)) : points(text) + units - text.length;
+  if (places.includes(place)) return place;
+  const wanted = place < 0 ? place : pointsTo(text, place) + Math.max(0, place - text.length);
+  let [best, least, seen, count] = [0, Infinity, 0, 0];
+  for (const each of places) {
+    count += points(text.slice(seen, each));
+    seen = each;
+    if (Math.abs(count - wanted) < least) [best, least] = [each, Math.abs(count - wanted)];
+  }
+  return best;
 }
 
 function sorted(pills: Iterable<Pill>): Pill[] {

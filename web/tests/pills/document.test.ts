@@ -107,5 +107,7 @@ describe("at its edges", () => {
       expect(findPills(text)).toEqual([]);
     }
     expect(isName("a".repeat(2_000_000))).toBe(false);
+    const many = "🙂[@a]".repeat(50_000);
+    expect(PillDocument.recover(many, [{ name: "a", type: "file", start: many.length - 1 }]).pills[0]?.start).toBe(many.length - 4);
   });
 });
