@@ -83,7 +83,9 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
     send: () => void send(),
     visit: (pill) => void visit(pill),
     tell: setTold,
-    changed: (state) => {
+    changed: (state, written) => {
+      // What was refused is past when something else is written.
+      if (written) setTold("");
       const next = { isEmpty: !state.doc.toString().trim(), pills: state.field(pillField), problems: state.field(problemField) };
       setShown((now) => (now.isEmpty === next.isEmpty && now.pills === next.pills && now.problems === next.problems ? now : next));
     },
@@ -98,7 +100,7 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
         send: () => heard.current.send(),
         visit: (pill) => heard.current.visit(pill),
         tell: (words) => heard.current.tell(words),
-        changed: (state) => heard.current.changed(state),
+        changed: (...given) => heard.current.changed(...given),
         sources: () => heard.current.sources(),
       },
       { "aria-label": "Message", "aria-describedby": why, spellcheck: "true", autocapitalize: "sentences" },

@@ -51,7 +51,7 @@ function Attached({ pill, problem, sources, onVisit, onRemove, onUpdate }: Attac
         </>
       )}
       <button type="button" aria-label={`Remove ${pill.name}`} onClick={() => onRemove(pill)}>
-        Remove
+        ×
       </button>
       {problem && places && (
         <span role="group" aria-label={`Where ${pill.name} may be now`}>

@@ -16,8 +16,8 @@ export interface Heard {
   visit: (pill: Pill) => void;
   /** something was refused, in words */
   tell: (words: string) => void;
-  /** text, pills or problems are others */
-  changed: (state: EditorState) => void;
+  /** text, pills or problems may be others; `written` tells whether the text is */
+  changed: (state: EditorState, written: boolean) => void;
   sources: () => PillSources | undefined;
 }
 
@@ -46,7 +46,7 @@ export function messageInput(heard: Heard, attributes: Record<string, string>): 
     placeholder("Write a message"),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of(attributes),
-    EditorView.updateListener.of((update) => heard.changed(update.state)),
+    EditorView.updateListener.of((update) => heard.changed(update.state, update.docChanged)),
   ];
 }
 

@@ -50,7 +50,10 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def page(root: Path) -> Iterator[Tab]:
     """Return a page whose server knows the files."""
-    with chromium() as browser, serving(InMemoryStore(), resolvers=[FileResolver([root]), SymbolResolver([root])], max_tokens=50_000, counter=FAST) as url:
+    with (
+        chromium() as browser,
+        serving(InMemoryStore(), resolvers=[FileResolver([root]), SymbolResolver([root])], max_tokens=50_000, counter=FAST) as url,
+    ):
         context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         tab = Tab(context, url.removesuffix("/api"))
         tab.input.click()
@@ -284,3 +287,22 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
     page.input.focus()
     page.page.keyboard.press("Enter")
     page.says("[@moved/other.py]")
+
+
+def test_axe_finds_nothing_wrong_with_pills(page: Tab, root: Path) -> None:
+    """With a pill that is fine, one that vanished, a source that is shown, and names that are offered."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    writer = Writer(page)
+    writer.attach("@notes", "notes.txt", by_mouse=False)
+    writer.attach("@other", "src/other.py", by_mouse=False)
+    (root / "src/other.py").unlink()
+    page.button("src/other.py").click()
+    page.page.get_by_role("status").filter(has_text="Cannot attach context: file not found").wait_for()
+    page.button("notes.txt").click()
+    page.page.get_by_role("region", name="Source of notes.txt").wait_for()
+    page.input.focus()
+    writer.end()
+    page.page.keyboard.type(" @s")
+    page.page.get_by_role("option").first.wait_for()
+    found = axe.run(page.page).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
