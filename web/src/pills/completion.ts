@@ -18,7 +18,6 @@ export function completion(sources: () => PillSources | undefined, tell: (words:
     override: [(context) => offered(context, sources(), tell)],
     activateOnTypingDelay: PAUSE,
     icons: false,
-    maxRenderedOptions: 50,
   });
 }
 

@@ -23,6 +23,9 @@ export interface PillSources {
   source(pill: Pick<Pill, "name" | "type">): Promise<Source>;
 }
 
+/** Names that are offered at once: as many as are seen without scrolling. */
+const MOST = "10";
+
 /** What a server says of a request that it does not take. */
 export class SourceRefused extends Error {}
 
@@ -46,7 +49,7 @@ export function serverSources({ session, base = "", token = null, fetch: ask = (
     return said as T;
   }
   return {
-    complete: async (prefix, signal) => (await get<{ completions: Candidate[] }>("completions", { prefix }, signal)).completions,
+    complete: async (prefix, signal) => (await get<{ completions: Candidate[] }>("completions", { prefix, limit: MOST }, signal)).completions,
     source: ({ name, type }) => get<Source>("source", { name, type }),
   };
 }

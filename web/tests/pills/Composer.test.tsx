@@ -144,8 +144,8 @@ describe("a pill", () => {
       fireEvent.click(screen.getByRole("button", { name }));
       await waitFor(() => expect(screen.getByLabelText(`${name}, attached file: ${GONE}`)).toBeTruthy());
     }
-    expect(screen.getByRole("status").textContent).toBe(GONE);
-    fireEvent.click(screen.getByRole("button", { name: "Update old/nothing.py" }));
+    await waitFor(() => expect(screen.getByRole("status").textContent).toBe(GONE));
+    fireEvent.click(await screen.findByRole("button", { name: "Update old/nothing.py" }));
     await screen.findByText("Nothing else is called so.");
     fireEvent.click(screen.getByRole("button", { name: "Update old/agent.py" }));
     fireEvent.click(await screen.findByRole("button", { name: "src/agent.py" }));
