@@ -153,7 +153,7 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
         onRemove={(pill) => edit((state) => removing(state, pill.name))}
         onUpdate={(pill, to) => edit((state) => updating(state, pill.name, to.name, to.type))}
       />
-      <p className="reason told" role="status">
+      <p className="told" role="status">
         {told}
       </p>
       <p id={why} className="reason">
