@@ -59,6 +59,10 @@ background *arguments:
 server-load *arguments:
     uv run python -m tests.server_load {{ arguments }}
 
+# Look at every byte that a browser is sent, over so many random sessions, for what it must never see: [NUMBER].
+leaks number="1000":
+    LEAK_SESSIONS={{ number }} uv run pytest -q -p no:cacheprovider tests/nodes/server/test_leaks.py
+
 # Kill writers and servers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N] [--only STORE].
 faults *arguments:
     uv run python -m tests.faults {{ arguments }}

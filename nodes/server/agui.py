@@ -24,7 +24,7 @@ from fastapi import APIRouter
 
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes.server.chat import DELTA, PROBLEM, Chat
-from polycontext.nodes.server.feed import PING, PROPS, FeedEvent
+from polycontext.nodes.server.feed import PING, FeedEvent
 from polycontext.nodes.server.routes import EventStream, One
 from polycontext.nodes.server.sources import document_of
 
@@ -80,7 +80,7 @@ class _Run:
     """
 
     def __init__(self, asked: RunAgentInput, chat: Chat, *, waits: bool) -> None:
-        self._names = {"thread_id": asked.thread_id, "run_id": asked.run_id}
+        self._thread, self._run = asked.thread_id, asked.run_id
         self._chat, self._waits, self._since = chat, waits, chat.since
         self._message: str | None = None
         self._problem: str | None = None
@@ -92,7 +92,7 @@ class _Run:
             yield event.wire if isinstance(event, FeedEvent) else encoder.encode(event).encode()
 
     async def _told(self) -> AsyncIterator[BaseEvent | FeedEvent]:
-        yield RunStartedEvent(**self._names)
+        yield RunStartedEvent(thread_id=self._thread, run_id=self._run)
         yield StateSnapshotEvent(snapshot=self._chat.props())
         if self._waits:
             async for event in self._answer():
@@ -103,7 +103,8 @@ class _Run:
         if self._problem is not None:
             yield RunErrorEvent(message=self._problem)
         else:
-            yield RunFinishedEvent(**self._names, outcome=RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None)
+            outcome = RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None
+            yield RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)
 
     async def _answer(self) -> AsyncIterator[BaseEvent | FeedEvent]:
         """Yield the words of the answer, up to the props that end it."""

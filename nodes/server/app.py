@@ -22,6 +22,7 @@ from polycontext.polynomial import IllegalDirectionError
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
+from polycontext.window.errors import OrderError
 from polycontext.window.pills import PillError, Resolver
 
 MOST_BYTES = 1_000_000
@@ -30,6 +31,7 @@ MOST_BYTES = 1_000_000
 _CODES: tuple[tuple[type[PolycontextError], int], ...] = (
     (UnknownNameError, 404),
     (UnknownResourceError, 404),
+    (OrderError, 409),
     (SessionWriteError, 409),
     (ConflictError, 409),
     (IllegalDirectionError, 409),
@@ -80,8 +82,14 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, PillError):
         return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    said = str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
-    return JSONResponse({"detail": said}, code)
+    return JSONResponse({"detail": _told(error)}, code)
+
+
+def _told(error: Exception) -> str:
+    """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
+    if isinstance(error, OrderError):
+        return "calls of the model wait for their results; legal: asking again when they are there"
+    return str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
 
 
 async def _misshapen(_: Request, error: Exception) -> JSONResponse:

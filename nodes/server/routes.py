@@ -126,8 +126,8 @@ async def compress(chat: One) -> dict[str, Any]:
 
 @router.post("/{session_id}/clear", responses=gives("Changed"))
 async def clear(chat: One) -> dict[str, Any]:
-    """Begin anew; the log keeps what was said."""
-    return _changed(await chat.change(lambda session: session.aclear()))
+    """Begin anew under the same rules; the log keeps what was said."""
+    return _changed(await chat.change(lambda session: session.aclear(keep_system=True)))
 
 
 @router.post("/{session_id}/messages/{message_id}/recall", responses=gives("Changed"))

@@ -57,12 +57,12 @@ async def remove(chat: One, message_id: str) -> dict[str, Any]:
 
 
 def checked_name(name: str | None) -> str:
-    """Return the name of a file as a pill can have it, its letters composed.
+    r"""Return the name of a file as a pill can have it, its letters composed.
 
     Raises:
         InvalidPillNameError: none, no path from a root, or what cannot stand in a pill.
 
-    >>> checked_name("notes/pear\\u0301.md")
+    >>> checked_name("notes/pear\u0301.md")
     'notes/peaŕ.md'
     """
     composed = unicodedata.normalize("NFC", check_name(name or ""))

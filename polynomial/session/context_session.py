@@ -294,9 +294,15 @@ class ContextSession(SyncingSession):
         """
         return self._write(closing(self.conversation, reason), **when)
 
-    def clear(self, **when: Unpack[When]) -> ContextOutput:
-        """Forget the view; log and ledger keep all."""
-        return self._write(Clear(), **when)
+    def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
+        """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
+
+        >>> session = ContextSession(max_tokens=1000)
+        >>> _ = session.add_system("Be brief."), session.add_user_turn("hello")
+        >>> [turn.text for turn in session.clear(keep_system=True).window.all_turns()]
+        ['Be brief.']
+        """
+        return self._write(self._clearing(keep_system), **when)
 
     def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
@@ -442,9 +448,9 @@ class ContextSession(SyncingSession):
         """End every call that waits for its result; see `close_open_calls`."""
         return await self._awrite(closing(self.conversation, reason), **when)
 
-    async def aclear(self, **when: Unpack[When]) -> ContextOutput:
+    async def aclear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
         """Forget the view; see `clear`."""
-        return await self._awrite(Clear(), **when)
+        return await self._awrite(self._clearing(keep_system), **when)
 
     async def arecall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
         """Raise atoms back to VERBATIM; see `recall`."""
@@ -560,6 +566,9 @@ class ContextSession(SyncingSession):
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _clearing(self, keep: bool) -> Together:  # noqa: FBT001 - as the caller said it
+        return Together((Clear(), *(Add(self._turn(t.role, t.text)) for t in self.window.all_turns() if keep and t.role is Role.SYSTEM)))
 
     def _patching(self, name: str, change: Change, turns: Messages) -> Together:
         check_arguments(name=name, change=change)

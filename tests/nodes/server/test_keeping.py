@@ -342,3 +342,16 @@ def test_tokens_that_nobody_asks_for_make_no_memory() -> None:
             refused += getattr(error, "status_code", 0) == 429
     storage: Any = access._limiter.storage
     assert (refused, len(storage.events)) == (50, 1)
+
+
+def test_who_begins_anew_does_so_under_the_same_rules() -> None:
+    """A page can clear what was said, and not what the server was told."""
+
+    async def steps(chats: Chats, model: Model, store: Slow) -> None:
+        name, chat = await begun(chats, model, "one")
+        await chat.cancel()
+        await chat.change(lambda session: session.aclear(keep_system=True))
+        for session in (chat.session, ContextSession.open(store, owned("ann", name), MAX)):
+            assert [turn.text for turn in session.window.all_turns()] == ["Be short."]
+
+    live(steps, system="Be short.")

@@ -20,7 +20,7 @@ from polycontext.window.pills import InvalidPillNameError
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
 )
-SECRET = "QZXSECRETJ"
+HELD = "ZQXJ"
 
 
 class Model:
@@ -100,23 +100,22 @@ def test_a_text_goes_to_the_model_and_its_name_to_the_browser(store: SessionStor
     heard = []
 
     async def steps(front: Front) -> None:
-        made = await front.put("notes/shelves.md", f"# Shelves\n{SECRET}: plums\n".encode())
+        made = await front.put("notes/shelves.md", f"# Shelves\n{HELD}: plums\n".encode())
         assert made.status_code == 201, made.text
         heard.append(made.text)
         assert await front.shown() == ["[@notes/shelves.md]"]
         await front.browser.post(f"/{front.name}/messages", json={"content": "Which?"})
         await until(lambda: bool(front.model.sent))
-        assert f"#### notes/shelves.md\n```markdown\n# Shelves\n{SECRET}: plums" in str(front.model.sent[0][0]["content"])
+        assert f"#### notes/shelves.md\n```markdown\n# Shelves\n{HELD}: plums" in str(front.model.sent[0][0]["content"])
 
     async def again(front: Front) -> None:
         assert (await front.shown())[0] == "[@notes/shelves.md]"
         assert (await front.get("/uploads")) == {"uploads": [{"id": "t1", "name": "notes/shelves.md"}]}
-        for path in ("", "/history", "/uploads"):
-            heard.append(str(await front.get(path)))
+        heard.extend([str(await front.get(path)) for path in ("", "/history", "/uploads")])
         assert (await front.put("notes/shelves.md", b"other")).status_code == 422
 
     talk(store, again, talk(store, steps))
-    assert SECRET not in "".join(heard)
+    assert HELD not in "".join(heard)
 
 
 @pytest.mark.parametrize(
@@ -257,12 +256,12 @@ def test_an_attachment_is_removed_for_ever(store: SessionStore) -> None:
     """From the store too; then its name is free, and what is no attachment is not touched."""
 
     async def steps(front: Front) -> None:
-        await front.put("a.txt", f"{SECRET}".encode())
+        await front.put("a.txt", HELD.encode())
         await front.browser.post(f"/{front.name}/messages", json={"content": "Which?"})
         await until(lambda: bool(front.model.sent))
         for other in ("t2", "t99", "nowhere"):
             assert (await front.browser.delete(f"/{front.name}/uploads/{other}")).status_code in (404, 409)
-        await until(lambda: front.model.may.is_set())
+        await until(front.model.may.is_set)
         gone = await front.browser.delete(f"/{front.name}/uploads/t1")
         while gone.status_code == 409:
             gone = await front.browser.delete(f"/{front.name}/uploads/t1")
@@ -272,7 +271,7 @@ def test_an_attachment_is_removed_for_ever(store: SessionStore) -> None:
 
     name = talk(store, steps)
     session = ContextSession.open(store, owned("local", name), 8000)
-    assert SECRET not in "".join(session.export_lines())
+    assert HELD not in "".join(session.export_lines())
 
 
 def test_a_name_is_one_that_a_pill_can_have() -> None:
