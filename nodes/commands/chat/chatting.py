@@ -1,12 +1,14 @@
 """The work of `polycontext chat`: the session is opened, and what is typed is taken in, one message after another, until nobody types any more."""
 
 import asyncio
+import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from threading import current_thread, main_thread
+from typing import Any, NoReturn, TextIO
 from uuid import uuid4
 
 from attrs import frozen
@@ -25,6 +27,9 @@ from polycontext.polynomial.stores.places import store_at
 from polycontext.window import Role
 from polycontext.window.model_profiles import find_model
 from polycontext.window.pills import PillDocument
+
+_SIGNALLED = 128
+"""What shells add to the number of the signal that has ended a program."""
 
 MOST_TYPED = 4_000_000
 """Characters of a line that is read from standard input; what is longer is refused unread."""
@@ -57,7 +62,24 @@ def chat(chatted: Chatted) -> int:
         if chatted.system and not session.revision:
             session.add_system(chatted.system)
         talk = Talk(session, who, store=store, name=name, roots=roots, system=chatted.system)
-        return _held(talk, is_kept=chatted.store is not None) if is_terminal else _read(talk)
+        with _ends_in_order():
+            return _held(talk, is_kept=chatted.store is not None) if is_terminal else _read(talk)
+
+
+@contextmanager
+def _ends_in_order() -> Generator[None]:
+    """Let a process that is told to end, or whose terminal is closed, keep what was said of an answer first, as it does where it is interrupted."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise SystemExit(_SIGNALLED + number)
+
+    asked = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = [signal.signal(each, end) for each in asked] if current_thread() is main_thread() else []
+    try:
+        yield
+    finally:
+        for each, handler in zip(asked, before, strict=False):
+            signal.signal(each, handler)
 
 
 def is_at_terminal() -> bool:

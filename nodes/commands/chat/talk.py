@@ -92,7 +92,7 @@ class Talk:
             async for piece in self._answering.answer(self.session):
                 said.append(piece)
                 write(harmless(piece))
-        except (asyncio.CancelledError, Exit):
+        except (asyncio.CancelledError, Exit, SystemExit, KeyboardInterrupt):
             await self._keep(said)
             remark("stopped; what was said is kept")
             raise

@@ -103,9 +103,24 @@ USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
         ("x", "--max-tokens", "-1"),
     ),
     "pills": (("--dance",), ("dance",)),
+    "chat": (("--dance",), ("--session", "s"), ("--root", "/gone"), ("--max-tokens", "0"), ("--model", "x")),
     **{
         f"session {name}": (("--dance",), (), ("--session", "s"), ("--store", "a.db", "--session", "s", "--timeout", "x"))
-        for name in ("new", "append", "show", "messages", "compress", "recall", "explain", "rewind", "fork", "list", "delete", "forget")
+        for name in (
+            "new",
+            "append",
+            "show",
+            "context",
+            "messages",
+            "compress",
+            "recall",
+            "explain",
+            "rewind",
+            "fork",
+            "list",
+            "delete",
+            "forget",
+        )
     },
     "session": (("--dance",), ("dance",)),
     "": (("--dance",), ("dance",)),
@@ -147,16 +162,17 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
         assert not re.search(r"\b(atom|gist|ledger|yield|fidelity|budget)s?\b", option.help)
     windows = {
         f"polycontext session {name}"
-        for name in ("new", "append", "show", "messages", "compress", "close-open-calls", "recall", "rewind", "forget")
+        for name in ("new", "append", "show", "context", "messages", "compress", "close-open-calls", "recall", "rewind", "forget")
     }
+    chats = {"polycontext serve", "polycontext chat"}
     assert (
         taken["--max-tokens"]
         == taken["--model"]
-        == {"polycontext replay", "polycontext project", "polycontext pills resolve", "polycontext serve"} | windows
+        == {"polycontext replay", "polycontext project", "polycontext pills resolve", *chats} | windows
     )
     assert "--budget" not in taken
     kept = {command for command in taken["--store"] if command.startswith("polycontext session ")}
-    assert taken["--store"] - {"polycontext serve"} == taken["--timeout"] == kept == taken["--session"] | {"polycontext session list"}
+    assert taken["--store"] - chats == taken["--timeout"] == kept == taken["--session"] - chats | {"polycontext session list"}
     # What a request holds is JSON anyhow, and what goes out as lines.
     assert len(taken["--json"]) == 6 + len(kept) - 2
     formats = {f"polycontext session {name}" for name in ("new", "append", "messages")}

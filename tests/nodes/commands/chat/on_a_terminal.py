@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import signal
 import subprocess
 import sys
 import termios
@@ -20,6 +19,13 @@ PATIENCE = 60.0
 """Seconds that a screen may take to show what is waited for."""
 
 _SEQUENCES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_=>])|\r")
+_ON_ITS_OWN = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "polycontext", *sys.argv[1:]])
+"""
+"""Makes the terminal the one that controls the program: keys such as Ctrl+C are signals where no editor reads them."""
+
 _WHERE_IS_THE_CURSOR, _THERE = b"\x1b[6n", b"\x1b[1;1R"
 
 
@@ -29,7 +35,7 @@ class OnATerminal:
     def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (40, 120))
-        command = [sys.executable, "-m", "polycontext", *map(str, arguments)]
+        command = [sys.executable, "-S", "-c", _ON_ITS_OWN, *map(str, arguments)]
         env = compiled_once() | {"TERM": "xterm"} | environment
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=folder, env=env, start_new_session=True)
         os.close(slave)
@@ -54,10 +60,6 @@ class OnATerminal:
                 assert self._read(until), f"{text!r} is not shown: {self.screen[self._seen :]!r}"
             self._seen = found + len(text)
         return self.screen[start : self._seen]
-
-    def interrupt(self) -> None:
-        """Send what a terminal sends where Ctrl+C is pressed while no editor reads the keys."""
-        os.killpg(self.process.pid, signal.SIGINT)
 
     def end(self) -> int:
         """Wait until the program has ended, and return its exit code."""

@@ -67,7 +67,7 @@ def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
         chat.see("EMPTY")
         chat.press("What is there?\r")
         chat.see("Plums and")
-        chat.interrupt()
+        chat.press("\x03")
         chat.see("stopped; what was said is kept", "ACCUMULATING")
         chat.press("And else?\r")
         chat.see("Pears.", "ACCUMULATING")
@@ -98,6 +98,21 @@ def test_killed_in_the_middle_of_an_answer_it_goes_on(folder: Path) -> None:
             chat.press("\x04")
             assert chat.end() == 0
     assert said(folder) == [("user", "What is there?"), (str(Role.ASSISTANT), "Plums and pears.")]
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) -> None:
+    """As where a terminal is closed in the middle of an answer."""
+    slow = SlowEndpoint(["Plums", " and", WAIT])
+    with slow.serving():
+        where = ("chat", "--store", "chat.db", "--session", "s", "--max-tokens", 2_000, "--model", slow.url, "--name", "m")
+        with OnATerminal(folder, *where) as chat:
+            chat.see("EMPTY")
+            chat.press("What is there?\r")
+            chat.see("Plums and")
+            os.kill(chat.process.pid, told)
+            assert chat.end() == 128 + told
+    assert said(folder) == [("user", "What is there?"), ("assistant", "Plums and")]
 
 
 def test_what_is_refused_stands_in_the_input_again(folder: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from tests.nodes.command import Command, chat, user
 from tests.nodes.commands.session.conftest import Asked
 
-WORDS = "new|append|show|messages|compress|recall|explain|search|rewind|fork|export|import|list|delete|forget|retain|close-open-calls"
+WORDS = (
+    "new|append|show|context|messages|compress|recall|explain|search|rewind|fork|export|import|list|delete|forget|retain|close-open-calls"
+)
 
 
 @pytest.mark.parametrize("word", WORDS.split("|"))
