@@ -68,12 +68,12 @@ class Front:
         return [message["content"] for message in (await self.get())["contextProps"]["messages"]]
 
 
-def talk(store: SessionStore, steps: Callable[[Front], Awaitable[None]], name: str | None = None, **options: Any) -> str:
+def talk(store: SessionStore, steps: Callable[[Front], Awaitable[None]], name: str | None = None, max_tokens: int = 8000) -> str:
     """Run steps against a chat, a new one or one that is there, and return its id."""
 
     async def talked() -> str:
         model = Model()
-        app = create_app(store, lambda: model, **{"max_tokens": 8000, **options})
+        app = create_app(store, lambda: model, max_tokens=max_tokens)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=20) as browser:
             found = name or (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
