@@ -113,6 +113,20 @@ def test_a_window_over_its_budget_has_no_room_and_says_so() -> None:
     assert weighed(found).style == "yellow"
 
 
+def test_what_a_request_needs_besides_counts_for_the_mark() -> None:
+    """A window without room for it is pressured, though it is not full."""
+    session = ContextSession(max_tokens=100, auto=False, counter=FAST, threshold=FixedThreshold(1.0, 0.5), cooldown=0)
+    session.add_user_turn("task")
+    size = 0
+    while session.state is not ContextState.PRESSURED:
+        size = session.window.total_tokens
+        session.add_assistant_turn("a")
+    assert session.window.total_tokens <= 100
+    found = waffle(session)
+    assert found.is_pressured
+    assert size <= found.pressured_above < found.used
+
+
 @given(tokens=st.lists(st.integers(0, 100_000), min_size=1, max_size=20), count=st.integers(100, 400))
 def test_cells_are_shared_out_whole(tokens: list[int], count: int) -> None:
     """All are given, and whatever there is any of has one."""

@@ -117,6 +117,25 @@ def test_undo_and_redo_keep_text_and_pills_in_step() -> None:
     assert buffer.pills.context == ("a.py",)
 
 
+def test_undoing_what_was_typed_before_a_pill_leaves_it() -> None:
+    """Though the same characters stand in it."""
+    buffer = buffer_with("@a.py")
+    buffer.save_to_undo_stack()
+    buffer.cursor_position = 0
+    buffer.insert_text("[")
+    buffer.undo()
+    assert (buffer.text, buffer.pills.context) == ("[@a.py]", ("a.py",))
+
+
+def test_a_text_that_is_put_there_leaves_the_cursor_outside_of_pills() -> None:
+    """Wherever it stood."""
+    buffer = buffer_with("aa", "@a.py")
+    buffer.cursor_position = 2
+    buffer.text = "b[@a.py]"
+    assert is_sound(buffer)
+    assert buffer.pills.context == ("a.py",)
+
+
 def test_what_is_cut_comes_back_as_the_pill_that_it_was() -> None:
     """Of the type that it had; what was attached meanwhile stays one."""
     buffer = PillBuffer(EMPTY)

@@ -137,6 +137,14 @@ def test_what_cannot_be_attached_is_told_and_nothing_is_sent(chat: Chat) -> None
     assert chat.log == []
 
 
+def test_files_that_came_meanwhile_are_offered(chat: Chat, tmp_path: Path) -> None:
+    """They are looked for anew behind every answer."""
+    assert [each.name for each in chat.talk.completer.candidates("@later", types=["file"])] == []
+    (tmp_path / "later.py").write_text("x = 1\n", encoding="utf-8")
+    chat("Write a file.")
+    assert [each.name for each in chat.talk.completer.candidates("@later", types=["file"])] == ["later.py"]
+
+
 def test_the_last_answer_is_a_buffer(chat: Chat) -> None:
     """Whole, whatever the view has of it; there is none before the first."""
     assert [each.name for each in chat.talk.completer.candidates("@*a", types=["buffer"])] == []
