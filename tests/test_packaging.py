@@ -1,6 +1,7 @@
 """What a user gets from the wheel: every module, every data file, one top-level name, and a light import."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests import quickstart
@@ -122,6 +124,23 @@ def test_the_command_helps(python: Path) -> None:
     assert "project" in printed
     assert "diagram" in printed
     assert "laws" in printed
+
+
+def test_the_page_comes_with_the_wheel(uv: str, wheel: Path, tmp_path: Path) -> None:
+    """The README's three commands, with the wheel in the place of the repository: the address that is printed hands out the page."""
+    run([uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "env"])
+    program = tmp_path / ("env/Scripts/python.exe" if os.name == "nt" else "env/bin/python")
+    run([uv, "pip", "install", "--quiet", "--python", program, f"{wheel}[server]"])
+    with subprocess.Popen([program.with_name("polycontext"), "serve", "--port", "0"], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            said = server.stderr.readline()
+            address = re.search(r"http://\S+/", said)
+            assert address, said
+            for name in ("", "page.js", "page.css"):
+                assert httpx.get(address[0] + name, timeout=30).raise_for_status().content
+        finally:
+            server.terminate()
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["openai", "anthropic"])

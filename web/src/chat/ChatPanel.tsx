@@ -15,7 +15,7 @@ interface Props {
 
 /** Show one conversation: what was said, how full its context is, and what can be done. */
 export function ChatPanel({ chat, onFork }: Props) {
-  const { contextProps, writing, pending, connection, problem } = chat;
+  const { contextProps, log, writing, streaming, pending, connection, problem } = chat;
   const [view, setView] = useState<View>("log");
   const [earlier, setEarlier] = useState(false);
   // A chat begins with a view of its own, not with that of the one before.
@@ -23,7 +23,10 @@ export function ChatPanel({ chat, onFork }: Props) {
     setView("log");
     setEarlier(false);
   }, [chat.session]);
-  const rows = useMemo(() => rowsOf(chat, view, earlier), [chat, view, earlier]);
+  const rows = useMemo(
+    () => rowsOf({ contextProps, log, pending, writing, streaming }, view, earlier),
+    [contextProps, log, pending, writing, streaming, view, earlier],
+  );
   const isIdle = !writing && pending === null;
   const isDue = writing || contextProps.status === "thinking";
 

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { Markdown } from "./Markdown";
 import { Message, type MessageActions } from "./Message";
 import type { Row, View } from "./rows";
@@ -105,15 +105,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
           </article>
         );
       case "answer":
-        return (
-          <article className="message" data-role="assistant" data-sent="true" aria-label="Assistant" aria-busy="true">
-            <header>
-              <span className="who">Assistant</span>
-              <span className="writing">writing…</span>
-            </header>
-            <Markdown text={row.content} />
-          </article>
-        );
+        return <Answer text={row.content} />;
     }
   }
 
@@ -139,5 +131,18 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
         })}
       </div>
     </div>
+  );
+}
+
+/** Show an answer that is being written. Its words may come faster than they can be laid out: what came in between is left out then. */
+function Answer({ text }: { text: string }) {
+  return (
+    <article className="message" data-role="assistant" data-sent="true" aria-label="Assistant" aria-busy="true">
+      <header>
+        <span className="who">Assistant</span>
+        <span className="writing">writing…</span>
+      </header>
+      <Markdown text={useDeferredValue(text)} />
+    </article>
   );
 }

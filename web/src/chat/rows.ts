@@ -12,20 +12,23 @@ export type Row =
   | { kind: "pending"; key: string; content: string }
   | { kind: "answer"; key: string; content: string };
 
+/** What rows are made of. */
+export type Shown = Pick<SessionState, "contextProps" | "log" | "pending" | "writing" | "streaming">;
+
 /**
  * Return the rows of a conversation.
  *
  * The log shows every message where it was said; a summary stands as a line right before the first message behind what it stands for. Where nothing is
  * summed up, what is not in the window any more was cleared: it is there when it is asked for (`earlier`).
  */
-export function rowsOf(state: SessionState, view: View, earlier: boolean): Row[] {
+export function rowsOf(state: Shown, view: View, earlier: boolean): Row[] {
   const rows = view === "window" ? windowRows(state) : logRows(state, earlier);
   if (state.pending !== null) rows.push({ kind: "pending", key: "pending", content: state.pending });
   if (state.writing) rows.push({ kind: "answer", key: "answer", content: state.streaming });
   return rows;
 }
 
-function windowRows({ contextProps }: SessionState): Row[] {
+function windowRows({ contextProps }: Shown): Row[] {
   return contextProps.messages.map((message) =>
     message.role === "summary"
       ? { kind: "summary", key: message.id, message }
@@ -33,7 +36,7 @@ function windowRows({ contextProps }: SessionState): Row[] {
   );
 }
 
-function logRows({ contextProps, log }: SessionState, earlier: boolean): Row[] {
+function logRows({ contextProps, log }: Shown, earlier: boolean): Row[] {
   const window = new Set(said(contextProps).map((message) => message.id));
   const summaries = summariesBefore(contextProps.messages, new Set(log.map((message) => message.id)));
   const rows: Row[] = [];
