@@ -81,6 +81,24 @@ test("a server that takes every connection and drops it is not asked all the tim
   await ended;
 });
 
+test("a server that is heard again is waited for as at first when it goes again", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  const away = () => {
+    throw new TypeError("nobody is there");
+  };
+  const back = new Stream();
+  const { asked, ending, ended } = listening(away, away, away, streamed(back));
+  await vi.advanceTimersByTimeAsync(FIRST * (1 + 2 + 4));
+  expect(asked.length).toBe(4);
+  back.event("props", 1);
+  await vi.advanceTimersByTimeAsync(0);
+  back.break();
+  await vi.advanceTimersByTimeAsync(FIRST);
+  expect(asked.length).toBe(5);
+  ending.abort();
+  await ended;
+});
+
 test("a connection on which nothing is said for long is given up", async () => {
   const [silent, second] = [new Stream(), new Stream()];
   const { heard, ending, ended } = listening(
