@@ -166,3 +166,15 @@ test("older pages are asked for once each, until there are none", async () => {
   expect(asked.filter((one) => one.path.includes("before=")).length).toBe(1);
   hook.unmount();
 });
+
+test("naming context begins a chat once, and the message goes to it with its pills", async () => {
+  const { asked, now, hook, begun } = heard((one) => (one.path.includes("/completions") ? json({ completions: [] }) : undefined), null);
+  const { signal } = new AbortController();
+  await act(async () => void (await Promise.all([now().sources.complete("@a", signal), now().sources.complete("@ab", signal)])));
+  expect(begun).toEqual(["new"]);
+  const pill = { name: "a", type: "file" as const, start: 0, text_properties: { pill: "a", face: "", rear_nonsticky: true, keymap: "" } };
+  await act(async () => void (await now().onSend("[@a]", [pill])));
+  expect(posts(asked)).toEqual(["POST /api/sessions", "POST /api/sessions/new/messages"]);
+  expect(asked.find((one) => one.path.endsWith("/messages"))?.body).toEqual({ content: "[@a]", pills: [pill] });
+  hook.unmount();
+});
