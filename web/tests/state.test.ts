@@ -45,12 +45,15 @@ test("a compression that sums up the last answer asks for none", () => {
   expect(after(said("u2 a2"), newest("u1 a1 u2 a2"), said("u1")).writing).toBe(false);
 });
 
-test("an answer that was asked for again is waited for unless it was quicker", () => {
-  const asked: Change = { type: "asked" };
-  const again = after(said("u1 a1"), newest("u1 a1"), said("u1"));
-  expect(reduce(again, asked).writing).toBe(true);
-  expect(reduce(reduce(again, said("u1 a2")), asked).writing).toBe(false);
-  expect(reduce(reduce(again, { type: "problem", what: "none" }), asked).writing).toBe(false);
+test("an answer that was asked for again is waited for until something is heard of it", () => {
+  const again = after(said("u1 a1"), newest("u1 a1"), { type: "asked" });
+  expect(again.writing).toBe(true);
+  expect(reduce(again, said("u1")).writing).toBe(true);
+  expect(reduce(again, said("u1 a2")).writing).toBe(false);
+  expect([said("u1"), said("u1")].reduce(reduce, again).writing).toBe(false);
+  expect([{ type: "problem", what: "none" } as const, said("u1")].reduce(reduce, again).writing).toBe(false);
+  expect([said("u1"), delta("Pl"), said("u1 a2")].reduce(reduce, again).writing).toBe(false);
+  expect(reduce(again, { type: "cancelled" }).writing).toBe(false);
 });
 
 test("what was taken back leaves the log when its newest page comes, and older pages stay", () => {

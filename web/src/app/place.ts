@@ -15,6 +15,8 @@ export function usePlace(): [string | null, (session: string | null) => void] {
   const session = useSyncExternalStore(followed, () => sessionOf(location.hash));
   const go = useCallback((to: string | null) => {
     location.hash = to === null ? "#/" : `#/s/${encodeURIComponent(to)}`;
+    // The browser tells of it later, and what is written at once must not go to the chat before.
+    dispatchEvent(new Event("hashchange"));
   }, []);
   return [session, go];
 }

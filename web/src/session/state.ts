@@ -18,6 +18,8 @@ export interface SessionState {
   connection: Connection;
   /** whether an answer is being written */
   writing: boolean;
+  /** whether another answer was asked for, of which nothing was heard yet */
+  asked: boolean;
   /** the words of it so far */
   streaming: string;
   /** what is on its way to the server */
@@ -37,6 +39,7 @@ export interface SessionState {
 export const NOTHING: SessionState = {
   contextProps: INITIAL,
   connection: "connecting",
+  asked: false,
   writing: false,
   streaming: "",
   pending: null,
@@ -69,16 +72,15 @@ export function reduce(state: SessionState, change: Change): SessionState {
     case "props":
       return followed(state, change.props);
     case "delta":
-      return { ...state, writing: true, streaming: state.streaming + change.text };
+      return { ...state, asked: false, writing: true, streaming: state.streaming + change.text };
     case "problem":
-      return { ...state, problem: change.what };
+      return { ...state, asked: false, problem: change.what };
     case "pending":
       return { ...state, pending: change.content };
     case "asked":
-      // Where the answer, or word that there is none, was quicker, nothing is waited for.
-      return { ...state, writing: state.problem === null && said(state.contextProps).at(-1)?.role === "user" };
+      return { ...state, asked: true, writing: true, problem: null };
     case "cancelled":
-      return { ...state, writing: false, streaming: "" };
+      return { ...state, asked: false, writing: false, streaming: "" };
     case "newest":
       return renewed(state, change.page);
     case "older":
@@ -97,17 +99,18 @@ export function said(props: ChatProps): MessageProps[] {
  * Take in how all stands.
  *
  * Whether an answer is being written is read off the newest message: a user's that was not there before is being answered; one that was says that
- * its answer ended without a word; the assistant's own is the answer.
+ * its answer ended without a word, unless another one was asked for; the assistant's own is the answer.
  */
 function followed(state: SessionState, props: ChatProps): SessionState {
   const last = said(props).at(-1);
   const known = (message: MessageProps) => message.id === last?.id;
   const isNew = state.contextProps !== INITIAL && !state.log.some(known) && !state.contextProps.messages.some(known);
-  const writing = isNew && last?.role === "user";
+  const writing = (isNew || state.asked) && last?.role === "user";
   const log = state.known ? appended(state.log, props) : null;
   return {
     ...state,
     contextProps: props,
+    asked: false,
     writing,
     streaming: "",
     pending: writing ? null : state.pending,

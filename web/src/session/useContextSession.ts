@@ -175,9 +175,9 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
       return done;
     }, [act]),
     onRegenerate: useCallback(async () => {
-      change({ type: "problem", what: null });
+      change({ type: "asked" });
       const done = await act("regenerate");
-      if (done) change({ type: "asked" });
+      if (!done) change({ type: "cancelled" });
       return done;
     }, [act]),
     onEdit: useCallback(

@@ -200,6 +200,7 @@ def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
     tab.button("Answer again").click()
     tab.button("Answer again").wait_for()
     tab.says("So you say: plums")
+    tab.messages.nth(2).wait_for(state="detached")
     assert tab.messages.count() == 2
     tab.send("Do it badly")
     alert = tab.page.get_by_role("alert")
