@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { ChatPanel } from "../chat/ChatPanel";
 import { Client, Refused } from "../session/client";
+import { said } from "../session/state";
 import { useContextSession } from "../session/useContextSession";
 import { Chats } from "./Chats";
 import { usePlace } from "./place";
@@ -77,7 +78,7 @@ export function App() {
       </a>
       <nav aria-label="Chats" id="chats">
         <p className="name">polycontext</p>
-        <Chats client={client} chats={chats} current={session} onOpen={open} onDelete={(which) => void remove(which)} />
+        <Chats client={client} chats={chats} current={session} first={said(chat.contextProps)[0]?.content} onOpen={open} onDelete={(which) => void remove(which)} />
         {problem !== null && <p role="alert">{problem}</p>}
       </nav>
       <main>

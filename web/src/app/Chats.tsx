@@ -6,6 +6,8 @@ interface Props {
   client: Client;
   chats: string[];
   current: string | null;
+  /** the first words of the current one, which may be newer than the list */
+  first: string | undefined;
   onOpen: (session: string | null) => void;
   onDelete: (session: string) => void;
 }
@@ -14,7 +16,7 @@ interface Props {
 const NAMED = 20;
 
 /** List one's own chats by their first words. */
-export function Chats({ client, chats, current, onOpen, onDelete }: Props) {
+export function Chats({ client, chats, current, first, onOpen, onDelete }: Props) {
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
 
   useEffect(() => {
@@ -44,7 +46,7 @@ export function Chats({ client, chats, current, onOpen, onDelete }: Props) {
       </button>
       <ul>
         {chats.map((chat) => {
-          const name = names.get(chat) ?? `Chat ${chat.slice(0, 8)}`;
+          const name = (chat === current && first?.slice(0, 80)) || names.get(chat) || `Chat ${chat.slice(0, 8)}`;
           return (
             <li key={chat} data-current={chat === current}>
               <a

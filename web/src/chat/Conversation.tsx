@@ -40,16 +40,22 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
     if (begun) virtual.scrollToEnd();
   }, [begun, virtual]);
 
+  // A row is as high as was guessed until it is measured: whoever was at the end stays there.
+  const wasAtEnd = useRef(true);
+  const height = virtual.getTotalSize();
+  useEffect(() => {
+    if (wasAtEnd.current) virtual.scrollToEnd();
+  }, [height, virtual]);
+
   // Where a keyboard or a notice takes room away, whoever reads the newest words goes on reading them.
   useEffect(() => {
     if (!place.current) return;
-    let wasAtEnd = true;
     const element = place.current;
     const scrolled = () => {
-      wasAtEnd = virtual.isAtEnd(80);
+      wasAtEnd.current = virtual.isAtEnd(80);
     };
     element.addEventListener("scroll", scrolled, { passive: true });
-    const resized = new ResizeObserver(() => wasAtEnd && virtual.scrollToEnd());
+    const resized = new ResizeObserver(() => wasAtEnd.current && virtual.scrollToEnd());
     resized.observe(element);
     return () => {
       element.removeEventListener("scroll", scrolled);
@@ -111,7 +117,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
 
   return (
     <div ref={place} className="conversation" role="region" aria-label="Conversation" tabIndex={0}>
-      <div className="rows" role="list" style={{ height: virtual.getTotalSize() }}>
+      <div className="rows" role="list" style={{ height }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
           return (

@@ -47,8 +47,13 @@ def main() -> int:
         tab.page.get_by_text("Summed up for the model:").last.wait_for()
         narrow = _opened(browser, f"{server.url}/#/s/{tab.session}", color_scheme="light", viewport=NARROW)
         summary = narrow.page.get_by_text("Summed up for the model:").last
-        summary.wait_for()
-        summary.scroll_into_view_if_needed()
+        narrow.button("Answer again").wait_for()
+        narrow.messages.last.hover()
+        for _ in range(60):
+            if summary.count() and summary.bounding_box()["y"] > WIDE["height"] / 3:
+                break
+            narrow.page.mouse.wheel(0, -60)
+            narrow.page.wait_for_timeout(50)
         _taken(narrow, "page-narrow")
     heavy = [path.name for path in sorted(FOLDER.glob("page*.png")) if path.stat().st_size > MOST]
     print(*(f"{path.stat().st_size:>8} bytes  {path.name}" for path in sorted(FOLDER.glob("page*.png"))), sep="\n")
