@@ -92,8 +92,8 @@ def waffle(session: ReadableSession) -> Waffle:
     >>> [(portion.role.value, portion.tokens) for portion in filled.portions], filled.used, filled.free, filled.total
     ([('system', 8), ('user', 9)], 17, 783, 1000)
     """
-    window, tools = session.window, session._told_tools  # noqa: SLF001 - what was taken off the window, and nobody else asks for
-    return Waffle(portions(window), window.max_tokens, _pressured_above(session.policy, window), session._taken - tools, tools)  # noqa: SLF001 - as above
+    window = session.window
+    return Waffle(portions(window), window.max_tokens, _pressured_above(session.policy, window), session.reserve, session.tool_tokens)
 
 
 def _pressured_above(policy: ContextPolicy, window: ContextWindow) -> int:

@@ -85,7 +85,7 @@ def child_of(
 
 def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Mapping[str, Any]]) -> S:
     """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
-    counter, reserve = parent.window.counter, parent._taken - parent._told_tools
+    counter, reserve = parent.window.counter, parent.reserve
     told_tools = count_tools(counter, tools) if tools else 0
     whole = parent._given + parent._taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
     room = whole - reserve - told_tools

@@ -85,6 +85,16 @@ class ReadableSession:
         return pressure_of(self.conversation.window)
 
     @property
+    def reserve(self) -> int:
+        """Return the tokens that were taken off the window for the reply, before anything stood in it."""
+        return self._taken - self._told_tools
+
+    @property
+    def tool_tokens(self) -> int:
+        """Return the tokens that were taken off it for the definitions of tools."""
+        return self._told_tools
+
+    @property
     def epoch(self) -> Epoch:
         """Return since when requests only grow: its number, and what the change that began it took."""
         return self.window.epoch

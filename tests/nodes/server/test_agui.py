@@ -15,6 +15,7 @@ from polycontext.nodes.props.component_renderer import SCHEMA, shipped
 from polycontext.nodes.server.app import create_app
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
+from tests.nodes.server.waiting import until
 
 EVENTS: TypeAdapter[Any] = TypeAdapter(Event)
 WHOLE = [
@@ -175,15 +176,6 @@ def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he
         assert events[-1].outcome.type == "cancelled"
 
     talk(steps)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, 20 seconds at most."""
-    for _ in range(4000):
-        if holds():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come to hold")
 
 
 def test_a_model_that_fails_is_told_without_its_secrets(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,6 +16,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import SessionWriteError, StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.window import PillDocument
+from tests.nodes.server.waiting import until
 
 MAX = 8000
 
@@ -63,15 +64,6 @@ class Slow(InMemoryStore):
         if self.broken:
             raise StoreError("chats.db", "appending", "the disk is full")
         self.append(*arguments, **options)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, 20 seconds at most."""
-    for _ in range(4000):
-        if holds():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come to hold")
 
 
 def said(chat: Chat) -> list[str]:

@@ -16,6 +16,7 @@ from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window.pills import InvalidPillNameError
+from tests.nodes.server.waiting import until
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
@@ -84,15 +85,6 @@ def talk(store: SessionStore, steps: Callable[[Front], Awaitable[None]], name: s
         return str(found)
 
     return asyncio.run(talked())
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, 20 seconds at most."""
-    for _ in range(4000):
-        if holds():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come to hold")
 
 
 def test_a_text_goes_to_the_model_and_its_name_to_the_browser(store: SessionStore) -> None:
