@@ -1,7 +1,7 @@
 """Who answers in a chat: a model behind a URL, streamed, or a script where there is none."""
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, Protocol
 
 from polycontext.linearity import InvalidOptionError
@@ -97,8 +97,24 @@ def said_in(pieces: Iterable[str]) -> str | None:
     >>> said_in(["plums ", "\ud83c", "\udf4f"]), said_in([" ", "\n"])
     ('plums 🍏', None)
     """
-    text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = _mended("".join(pieces))
     return text if text.strip() else None
+
+
+async def in_whole_characters(pieces: AsyncIterator[str]) -> AsyncGenerator[str]:
+    """Yield pieces none of which ends within a character; see `said_in`."""
+    held = ""
+    async for piece in pieces:
+        held += piece
+        end = len(held) - ("\ud800" <= held[-1:] <= "\udbff")
+        # Also where nothing is left: whoever listens may let others live between two pieces.
+        yield _mended(held[:end])
+        held = held[end:]
+    yield _mended(held)
+
+
+def _mended(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def answering(url: str | None, name: str | None) -> Answering:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
-from polycontext.nodes.models.answering import Answering
+from polycontext.nodes.models.answering import Answering, in_whole_characters
 from polycontext.nodes.props.component_renderer import ComponentRenderer
 from polycontext.nodes.server.feed import PROPS, Feed, Told
 from polycontext.nodes.server.sources import Sources
@@ -154,7 +154,9 @@ class Chat:
             if isinstance(pieces, AsyncGenerator):
                 # At once: whoever is cut short should hear of it, and not write on.
                 stack.push_async_callback(pieces.aclose)
-            async for piece in pieces:
+            whole = in_whole_characters(pieces)
+            stack.push_async_callback(whole.aclose)
+            async for piece in whole:
                 if piece:
                     self._said.append(piece)
                     self.feed.publish(DELTA, {"text": piece})

@@ -175,6 +175,23 @@ def test_an_answer_that_cannot_be_stored_is_told(caplog: pytest.LogCaptureFixtur
     assert "the disk is full" in caplog.text
 
 
+def test_a_character_that_comes_in_halves_is_one() -> None:
+    """A model's pieces are cut anywhere; a half that stays alone is replaced, and the answer is kept."""
+
+    async def steps(chats: Chats, model: Model, store: Slow) -> None:
+        _, chat = await begun(chats, model, "plums \ud83c")
+        told = chat.feed.listen(chat.feed.last)
+        for piece in ("", "\udf4f", " and \ud83c", None):
+            model.words.put_nowait(piece)
+        await until(lambda: said(chat) == ["hello", "plums 🍏 and \ufffd"])
+        heard = [await asyncio.wait_for(anext(told), 20) for _ in range(4)]
+        assert [event.data for event in heard[:3]] == ['{"text":"🍏"}'.encode(), b'{"text":" and "}', '{"text":"\ufffd"}'.encode()]
+        assert heard[3].kind == "props"
+        await told.aclose()
+
+    live(steps)
+
+
 def test_a_model_that_never_waits_lets_others_live() -> None:
     """Who listens hears each word, however many come at once; who comes late hears those that were said."""
 
