@@ -20,8 +20,9 @@ PATIENCE = 60.0
 
 _SEQUENCES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_=>])|\r")
 _ON_ITS_OWN = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a script is told to ignore it
 os.execv(sys.executable, [sys.executable, "-m", "polycontext", *sys.argv[1:]])
 """
 """Makes the terminal the one that controls the program: keys such as Ctrl+C are signals where no editor reads them."""

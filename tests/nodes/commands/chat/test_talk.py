@@ -462,7 +462,12 @@ def test_interrupted_it_ends_as_commands_do(polycontext: Command, tmp_path: Path
     scripted = Scripted(["Plums", lambda: os.kill(os.getpid(), signal.SIGINT), *[" and"] * 200])
     monkeypatch.setattr(chatting, "answering", lambda url, name: scripted)
     where = ("--store", tmp_path / "chat.db", "--session", "s")
-    ran = polycontext("chat", *where, "--max-tokens", 3_000, stdin="What?\nNever\n")
+    # Tests that run in the background of a script are told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        ran = polycontext("chat", *where, "--max-tokens", 3_000, stdin="What?\nNever\n")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ran.code == 130
     with ContextSession.open(tmp_path / "chat.db", "s", max_tokens=3_000) as session:
         assert [turn.text[:5] for turn in session.log()] == ["What?", "Plums"]
