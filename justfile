@@ -143,9 +143,9 @@ docs-site:
 wheel:
     uv run pytest -m wheel tests/test_packaging.py
 
-# Run the tests on the lowest direct versions, with few examples: the versions are asked here, not the laws.
+# Run the tests on the lowest direct versions, with few examples: the versions are asked here, not the laws, nor the page.
 lowest:
-    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel"
+    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel" --ignore tests/nodes/server/browser
 
 # Run everything that CI runs.
 check:

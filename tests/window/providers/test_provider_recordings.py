@@ -89,6 +89,7 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
     assert (kept, begun, dict(refused)) == (least, BEGUN.get(provider, 0), REFUSED.get(provider, {}))
 
 
+@pytest.mark.no_cover
 def test_the_provider_can_be_switched_at_every_turn_of_every_recording() -> None:
     """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well.
 

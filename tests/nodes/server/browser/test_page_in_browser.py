@@ -16,6 +16,8 @@ from polycontext.window import ToolCall
 from tests.nodes.server.browser.chromium import Tab, chromium
 from tests.nodes.server.browser.serving import Served, served
 
+pytestmark = pytest.mark.no_cover  # the server is in another process
+
 LONG = "Tell me of the shelves and what stands on them: " + "plums, pears, quinces, cider and honey, " * 8
 
 Open = Callable[..., Tab]

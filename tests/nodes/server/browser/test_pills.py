@@ -14,6 +14,8 @@ from tests.nodes.server.browser.chromium import Tab, chromium
 from tests.nodes.server.test_chats import serving
 from tests.window.pills.trees import planted
 
+pytestmark = pytest.mark.no_cover  # what is looked at is the page
+
 EDITS = 500
 MARK = "ZQXJ"
 """Stands in every file, and in nothing that a page may receive on the routes of chats."""
