@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 from attrs import define, field
 
+from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.app import create_app
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
@@ -58,7 +59,9 @@ def serve(store: str) -> None:
         socket.create_server(("127.0.0.1", 0), backlog=2048) as place,
     ):
         print(place.getsockname()[1], flush=True)
-        config = uvicorn.Config(create_app(kept, Echo, max_tokens=2000), log_level="error", timeout_graceful_shutdown=3)
+        # All of the load comes from one address.
+        app = create_app(kept, Echo, Access(a_minute=1_000_000), max_tokens=2000)
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=3)
         uvicorn.Server(config).run(sockets=[place])
 
 
