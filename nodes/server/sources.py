@@ -121,8 +121,10 @@ def document_of(content: str, pills: Sequence[Any]) -> PillDocument:
     """Return the document of a message; where each pill stands may be left out or out of date, but it must be written there.
 
     Raises:
-        InvalidDataError: no document, or a pill that stands nowhere in the text.
+        InvalidDataError: no document, nothing but blanks, or a pill that stands nowhere in the text.
     """
+    if not content.strip():
+        raise InvalidDataError("$.content", "is empty", "what the user says")
     document = document_from_json({"text": content, "pills": pills}, recover=True)
     for index, pill in enumerate(pills):
         if pill["name"] not in document.context:

@@ -283,6 +283,8 @@ def test_brackets_typed_by_hand_are_text(root: Path) -> None:
             assert (refused.status_code, fault in refused.json()["detail"]) == (422, True), refused.text
         many = [{"name": "src/other.py", "type": "file"}] * (MOST_PILLS + 1)
         assert (await page.browser.post(f"/sessions/{page.name}/messages", json={"content": "x", "pills": many})).status_code == 422
+        blank = await page.browser.post(f"/sessions/{page.name}/messages", json={"content": " \n"})
+        assert (blank.status_code, blank.json()["detail"]) == (422, "$.content: is empty; legal: what the user says")
         assert len(await page.log()) == 1
 
     on_a_page(finders(root), talk)

@@ -92,7 +92,7 @@ class FrameworkTests(ABC):
             "exchanges": EXCHANGES,
             "requests": len(judge.sent),
             "largest": judge.largest,
-            "refused": 0,
+            "refused": judge.refused,
             "demand": "stands",
             "history": "whole",
         }
@@ -182,7 +182,7 @@ def _words(key: str, number: int) -> str:
 
 def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
     """Check the last request of each of two conversations, and what the framework has kept of them."""
-    assert len(judge.sent) == exchanges * 4
+    assert (len(judge.sent), judge.refused) == (exchanges * 4, 0)
     assert judge.largest <= ROOM
     # Thoughts are sent while they stand behind what they were thought on; the judge refuses them anywhere else.
     assert judge.provider == "openai" or any(turn.parts for turns in judge.sent[len(judge.sent) // 2 :] for turn in turns)

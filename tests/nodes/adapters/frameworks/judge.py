@@ -45,6 +45,8 @@ class Judge:
     sent: list[list[Turn]] = field(factory=list)
     largest: int = 0
     """Tokens of the largest request, with system prompt and tools, as they leave."""
+    refused: int = 0
+    """Requests that the vendor would not take, also where a framework says nothing of them."""
     url: str = ""
     """Where it is asked over HTTP, if it is."""
     strict: Any = field(init=False, repr=False)
@@ -62,13 +64,21 @@ class Judge:
             RequestRefusedError: the vendor would refuse it. ConnectionError: it was to fail.
         """
         self.fail_if_asked_to()
+        try:
+            answer = self._answered(natives, system)
+        except Exception:
+            self.refused += 1
+            raise
+        self.remember(natives, system)
+        return get_format(self.provider).parse(self._vendor.reply(answer)).turns[0]
+
+    def _answered(self, natives: Sequence[Any], system: str | None) -> Any:
         rendered = get_format(self.provider).render(self._turns(natives, system))
         request = self._vendor.asks(rendered) | {"tools": [_TOOLS[self.provider]]} | _DROPS.get(self.provider, {})
         betas = {"betas": _BETAS} if self.provider == "anthropic" else {}
         answer = self.strict.create(request, **betas)
         assert not answer.get("input_transformations"), "a thought was sent that the vendor drops"
-        self.remember(natives, system)
-        return get_format(self.provider).parse(self._vendor.reply(answer)).turns[0]
+        return answer
 
     def fail_if_asked_to(self) -> None:
         """Fail before anybody looks at the request, as often as was asked for."""

@@ -36,6 +36,7 @@ class Listening:
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return what the vendor says of a request that it refuses."""
+        self.judge.refused += 1
         body: dict[str, Any] = self.judge.strict.error_body(refusal)
         return body
 
