@@ -76,7 +76,7 @@ def serving(store: str) -> Generator[tuple[int, int]]:
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(20)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise

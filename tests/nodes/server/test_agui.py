@@ -102,10 +102,10 @@ def talk(steps: Callable[[Front], Awaitable[None]], **options: Any) -> None:
         model = Model()
         app = create_app(InMemoryStore(), lambda: model, max_tokens=8000, **options)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=20) as browser:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=60) as browser:
             name = (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
             try:
-                await asyncio.wait_for(steps(Front(browser, model, app, name)), 60)
+                await asyncio.wait_for(steps(Front(browser, model, app, name)), 120)
             finally:
                 await app.state.chats.close()
 

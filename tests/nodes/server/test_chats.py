@@ -55,7 +55,7 @@ def serving(store: SessionStore, echo: Echo | None = None, access: Access | None
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/api"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the server did not stop"
 
 
@@ -63,7 +63,7 @@ def serving(store: SessionStore, echo: Echo | None = None, access: Access | None
 async def client(url: str, token: str | None = None) -> AsyncGenerator[httpx.AsyncClient]:
     """Return a client of one user."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=10) as made:
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as made:
         yield made
 
 

@@ -51,7 +51,7 @@ def served(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         yield found[1], told
     finally:
         servers[0].should_exit = True
-        thread.join(10)
+        thread.join(60)
         assert codes == [0]
 
 
@@ -151,7 +151,7 @@ def test_it_stops_on_a_signal(tmp_path: Any) -> None:
                             if "delta" in text and "delta" not in heard:
                                 process.send_signal(signal.SIGTERM)
                             heard += text
-                assert process.wait(20) in {0, -signal.SIGTERM}
+                assert process.wait(60) in {0, -signal.SIGTERM}
                 # Nobody had to be cut off.
                 assert process.stderr.read() == ""
             finally:

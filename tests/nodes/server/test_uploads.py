@@ -76,10 +76,10 @@ def talk(store: SessionStore, steps: Callable[[Front], Awaitable[None]], name: s
         model = Model()
         app = create_app(store, lambda: model, max_tokens=max_tokens)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=20) as browser:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=60) as browser:
             found = name or (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
             try:
-                await asyncio.wait_for(steps(Front(browser, model, found)), 60)
+                await asyncio.wait_for(steps(Front(browser, model, found)), 120)
             finally:
                 await app.state.chats.close()
         return str(found)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, 20 seconds at most."""
-    for _ in range(4000):
+    """Wait until something holds, a minute at most."""
+    for _ in range(12_000):
         if holds():
             return
         await asyncio.sleep(0.005)

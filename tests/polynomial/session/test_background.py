@@ -97,7 +97,7 @@ def written(session: ContextSession) -> None:
     flight = session.background._flight
     assert flight is not None
     assert flight.thread is not None
-    flight.thread.join(30)
+    flight.thread.join(60)
     assert not flight.thread.is_alive()
 
 
@@ -680,7 +680,7 @@ def test_a_projector_that_raises_ends_it(by: str) -> None:
         flight = session.background._given_up
         assert flight is not None
         assert flight.thread is not None
-        flight.thread.join(30)
+        flight.thread.join(60)
     else:
 
         async def work() -> None:

@@ -252,7 +252,12 @@ def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
 
 
 class SlowStore(InMemoryStore):
-    """Keep sessions in memory, and let other tasks run before an append returns."""
+    """Keep sessions in memory, and return from an append once that is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored, self.may_return = asyncio.Event(), asyncio.Event()
+        self.may_return.set()
 
     async def aload(self, session_id: str, after: int = 0) -> Stored:
         """Load."""
@@ -261,20 +266,25 @@ class SlowStore(InMemoryStore):
     async def aappend(self, session_id: str, base: int, events: Any, companions: Any, *, key: str | None = None) -> None:
         """Append, and wait."""
         self.append(session_id, base, events, companions, key=key)
-        await asyncio.sleep(0.01)
+        self.stored.set()
+        await self.may_return.wait()
 
 
 def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
     """While a store is written to the room changes: the turn is there at once, and the live machine goes on."""
 
     async def run() -> ContextSession:
-        session = ContextSession(ROOM, counter=WORDS, store=SlowStore())
+        store = SlowStore()
+        session = ContextSession(ROOM, counter=WORDS, store=store)
         assert session.machine.window.has_contents_of(session.window)
         await session.aadd_user_turn(words(1_000))
         usage = chat(2 * asked(session))
+        store.stored.clear()
+        store.may_return.clear()
         writing = asyncio.create_task(session.aadd_assistant_turn("Yes."))
-        await asyncio.sleep(0.003)
+        await store.stored.wait()
         session.reported(usage)
+        store.may_return.set()
         output = await writing
         assert output.window.last == len(session.window) == len(session.log()) == 2
         await session.aadd_user_turn("And now?")

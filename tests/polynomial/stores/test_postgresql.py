@@ -4,10 +4,10 @@ import asyncio
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -27,9 +27,9 @@ from polycontext.linearity import InvalidOptionError, extras
 from polycontext.nodes.testing.store_lives import HOSTILE, lived_events
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.journal.events import TurnEvent
+from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.stores.places import store_at
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore
+from polycontext.polynomial.stores.postgresql import PostgreSQLStore, statements
 from polycontext.polynomial.stores.postgresql.schema import Tables
 from polycontext.polynomial.stores.postgresql.versions import v1
 from polycontext.polynomial.stores.postgresql.words import kept, read
@@ -299,61 +299,79 @@ def test_two_stores_are_two_writers(postgresql: Server, schema: str, store: Post
         assert store.committed("s", "k") is None
 
 
-def test_who_was_too_late_again_and_again_goes_next(postgresql: Server, schema: str, store: PostgreSQLStore) -> None:
-    """The others wait for it, and for no longer than a moment if it does not come; nobody is outrun for ever."""
-    events = lived_events()[:5]
+def test_who_was_too_late_again_and_again_goes_next(
+    postgresql: Server, schema: str, store: PostgreSQLStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others wait for the writer that was too late twice, until it has written."""
+    monkeypatch.setattr(statements, "RESERVED", "1 hour")
+    events = lived_events()[:4]
     quick, slow = copy_context(), copy_context()
+    with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=60, pool=2)) as patient:
+        _make_late(patient, quick, slow, events)
+        with (
+            closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=0.05)) as hasty,
+            pytest.raises(StoreBusyError, match=r"others? writers were let first"),
+        ):
+            quick.run(hasty.append, "s", 2, [events[2]], {})
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(quick.run, patient.append, "s", 2, [events[2]], {})
+            slow.run(patient.append, "s", 2, [events[3]], {})
+            with pytest.raises(ConflictError):
+                waiting.result(60)
+    assert list(store.load("s").events) == [events[0], events[1], events[3]]
 
-    def too_late(base: int) -> None:
+
+def test_who_was_too_late_and_stays_away_is_not_waited_for_for_ever(postgresql: Server, schema: str, store: PostgreSQLStore) -> None:
+    """The place is reserved for a moment only; then the others go on."""
+    events = lived_events()[:3]
+    quick = copy_context()
+    with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=60)) as patient:
+        _make_late(patient, quick, copy_context(), events)
+        quick.run(patient.append, "s", 2, [events[2]], {})
+    assert list(store.load("s").events) == list(events)
+
+
+def _make_late(store: PostgreSQLStore, quick: Context, slow: Context, events: Sequence[Event]) -> None:
+    """Let the writer `slow` come too late twice in a row."""
+    for base in (0, 1):
+        quick.run(store.append, "s", base, [events[base]], {})
         with pytest.raises(ConflictError):
             slow.run(store.append, "s", base, [events[0]], {})
-
-    quick.run(store.append, "s", 0, [events[0]], {})
-    too_late(0)
-    quick.run(store.append, "s", 1, [events[1]], {})
-    too_late(1)
-    with (
-        closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=0.05)) as hasty,
-        pytest.raises(StoreBusyError, match=r"others? writers were let first"),
-    ):
-        quick.run(hasty.append, "s", 2, [events[2]], {})
-    with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(quick.run, store.append, "s", 2, [events[2]], {})
-        slow.run(store.append, "s", 2, [events[3]], {})
-        with pytest.raises(ConflictError):
-            waiting.result(60)
-    too_late(0)
-    too_late(0)
-    quick.run(store.append, "s", 3, [events[2]], {})
-    assert list(store.load("s").events) == [events[0], events[1], events[3], events[2]]
 
 
 def test_a_session_that_is_held_is_not_waited_for_for_ever(
     postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
 ) -> None:
-    """Another writer in the middle of a transaction is waited for as long as is told; then nothing is stored, and the event loop went on all the while."""
+    """A store with a timeout gives up on a session that another writer holds, and nothing is stored."""
     store.append("s", 0, [], {})
-    events, beats = lived_events()[:1], 0
-
-    async def beat() -> None:
-        nonlocal beats
-        while True:
-            beats += 1
-            await asyncio.sleep(0.01)
-
-    async def wait(held: PostgreSQLStore) -> None:
-        beating = asyncio.create_task(beat())
+    events = lived_events()[:1]
+    with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=0.2)) as held, asked.transaction():
+        asked.execute("SELECT 1 FROM sessions FOR UPDATE")
         with pytest.raises(
             StoreBusyError, match=r"another writer held the session for too long .*; legal: saying it again, or a longer timeout"
         ):
-            await held.aappend("s", 0, events, {})
-        beating.cancel()
-
-    with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=0.2)) as held, asked.transaction():
-        asked.execute("SELECT 1 FROM sessions FOR UPDATE")
-        asyncio.run(wait(held))
-    assert beats > 5
+            held.append("s", 0, events, {})
     store.append("s", 0, events, {})
+
+
+def test_the_event_loop_goes_on_while_a_session_is_held(
+    postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
+) -> None:
+    """An append that waits for another writer waits in a thread; it goes in once the other one is done."""
+    store.append("s", 0, [], {})
+
+    async def wait() -> None:
+        with asked.transaction():
+            asked.execute("SELECT 1 FROM sessions FOR UPDATE")
+            waiting = asyncio.create_task(patient.aappend("s", 0, lived_events()[:1], {}))
+            for _ in range(20):
+                await asyncio.sleep(0.01)
+            assert not waiting.done()
+        await waiting
+
+    with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=60)) as patient:
+        asyncio.run(wait())
+    assert len(store.load("s").events) == 1
 
 
 def test_connections_are_shared_and_let_go(postgresql: Server, schema: str, asked: psycopg.Connection[Any]) -> None:

@@ -57,7 +57,7 @@ class SlowEndpoint:
             self.released.set()
             server.shutdown()
             server.server_close()
-            thread.join(10)
+            thread.join(60)
 
 
 def _chunk(piece: str) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def keys() -> Iterator[PipeInput]:
         yield pipe
 
 
-async def until(is_so: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(is_so: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until something is so."""
     end = monotonic() + seconds
     while not is_so():

@@ -126,7 +126,7 @@ def test_a_stream_breaks_in_the_middle() -> None:
 def posted(server: StrictServer, path: str, body: bytes, method: str = "POST", **headers: str) -> tuple[int, Any]:
     """Return status and JSON body of a bare HTTP request."""
     host, port = server.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

@@ -16,7 +16,7 @@ SWITCHES = (
     "--disable-sync",
     "--disable-quic",
 )
-WAITS = 20_000
+WAITS = 60_000
 """Milliseconds that a busy machine may need."""
 
 

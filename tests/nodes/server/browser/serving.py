@@ -92,7 +92,7 @@ class Served:
     def kill(self) -> None:
         """End it as a crash does."""
         os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def restart(self) -> None:
         """Start it anew where it was, on its store."""
@@ -102,7 +102,7 @@ class Served:
         """End it in good order."""
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(60)
 
 
 def _waited(process: "subprocess.Popen[bytes]", seconds: float) -> None:

@@ -280,7 +280,7 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
     for _ in range(100):
         page.button("Update src/other.py").click()
         try:
-            place.wait_for(timeout=500)
+            place.wait_for(timeout=2_000)
         except Exception:  # noqa: BLE001, S112 - playwright's own, which may not be installed
             continue
         break
