@@ -58,14 +58,14 @@ def examples(text: str, language: str) -> list[tuple[int, str]]:
     return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
 
 
-def module_of(name: str) -> ModuleType:
-    """Return a module; skip the test where it is the adapter of a framework that is not here, beside which `just adapters` tests it."""
-    try:
-        return import_module(name)
-    except MissingExtraError as error:
-        if not name.startswith("polycontext.nodes.adapters."):
-            raise
-        pytest.skip(str(error))
+def modules() -> Iterator[ModuleType]:
+    """Yield every module that is shipped, but for adapters whose frameworks are not here: `just adapters` tests those."""
+    for name in module_names():
+        try:
+            yield import_module(name)
+        except MissingExtraError:
+            if not name.startswith("polycontext.nodes.adapters."):
+                raise
 
 
 def script(name: str) -> ModuleType:
