@@ -40,7 +40,12 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
     ("files", "what", "now", "worst"),
     [
         ({f"nodes/part{n}.py": BODY for n in range(house.MOST_FILES - 5)}, "Python files", house.MOST_FILES + 1, f"nodes {house.MOST_FILES - 4}"),
-        ({"window/long.py": '"""Say why."""\n' + "# why\n" * house.MOST_LINES}, "lines", house.MOST_LINES + 1, f"window/long.py {house.MOST_LINES + 1}"),
+        (
+            {"window/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_CHARACTERS - len(BODY) + 25 - 5)}'\n"},
+            "characters of code",
+            house.MOST_CHARACTERS + 1,
+            f"window/long.py {house.MOST_CHARACTERS + 1}",
+        ),
         ({"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24}, "files under 25 lines", 2, "window/tiny.py 1"),
         ({"nodes/long.py": "x = 1\n" * 321}, "files over 320 lines of code", 1, "nodes/long.py 321"),
         (
@@ -77,6 +82,7 @@ def test_text_is_no_code(tmp_path: Path) -> None:
     """Docstrings, those of attributes too, comments and blank lines do not count towards the length of a file; a string in code does."""
     text = '"""Say\nwhy."""\n\n# note\nX = """a\nb"""\n"""Explain\nX."""\n'
     assert sorted(house.code_lines(text)) == [5, 6]
+    assert house.code_characters(text) == len('X = """a') + len('b"""')
 
 
 def test_errors_are_told_by_their_bases(tmp_path: Path) -> None:
