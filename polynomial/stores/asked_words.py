@@ -18,8 +18,17 @@ from polycontext.polynomial.stores.session_store import Found
 from polycontext.window import Turn
 from polycontext.window.text.terms import UNSPACED
 
+MOST_CHARACTERS = 4_000
+"""Of a query: so many are read, the first ones."""
+
 MOST_TERMS = 64
-"""Of what is asked: so many different words and phrases are looked for, the first ones."""
+"""Of a query: so many different words and phrases are looked for, the first ones."""
+
+MOST_TOKENS = 96
+"""Of a query: its terms are looked for up to this many tokens in all, since each one that is common costs a pass over the index."""
+
+MOST_TOKENS_A_TERM = 32
+"""Of a term: a longer one is looked for by its first tokens."""
 
 SNIPPET = 160
 """Characters of a snippet, at most."""
@@ -29,6 +38,7 @@ _LEAD = 40
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -48,14 +58,17 @@ class AskedWords:
     def of(cls, query: str) -> Self:
         """Return what `query` asks for: nothing where it holds neither letter nor digit. Any text is a query.
 
+        A query that repeats a term asks for it once. What stands behind `MOST_CHARACTERS`, `MOST_TERMS` or `MOST_TOKENS` is passed over.
+
         Raises:
             InvalidOptionError: it is no text.
         """
         if not isinstance(query, str):
             raise InvalidOptionError("text", query, "the words to look for")
-        found = _PIECE.findall(_NO_TEXT.sub(" ", query))
-        phrases = _first(phrase.strip() for phrase, _ in found)
-        return cls(phrases, _first(chain.from_iterable(_words(word) for _, word in found))[: MOST_TERMS - len(phrases)])
+        found = _PIECE.findall(_NO_TEXT.sub(" ", query[:MOST_CHARACTERS]))
+        phrases = _first((phrase.strip() for phrase, _ in found), MOST_TERMS, MOST_TOKENS)
+        tokens = MOST_TOKENS - sum(map(_tokens, phrases))
+        return cls(phrases, _first(chain.from_iterable(_words(word) for _, word in found), MOST_TERMS - len(phrases), tokens))
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.words)
@@ -104,8 +117,27 @@ def _words(piece: str) -> Iterator[str]:
         yield from map("".join, pairwise(run)) if len(run) > 1 and _UNSPACED.match(run) else (run,)
 
 
-def _first(terms: Iterator[str]) -> tuple[str, ...]:
-    return tuple(islice(dict.fromkeys(term for term in terms if any(map(str.isalnum, term))), MOST_TERMS))
+def _first(terms: Iterator[str], most: int, tokens: int) -> tuple[str, ...]:
+    """Return the first different terms that say something: at most `most`, of at most so many tokens together."""
+    first: dict[str, None] = {}
+    for term in map(_shortened, terms):
+        if term in first or not any(map(str.isalnum, term)):
+            continue
+        tokens -= _tokens(term)
+        if len(first) == most or tokens < 0:
+            break
+        first[term] = None
+    return tuple(first)
+
+
+def _shortened(term: str) -> str:
+    """Return a term up to its last token that is looked for."""
+    last = next(islice(_TOKEN.finditer(term), MOST_TOKENS_A_TERM - 1, None), None)
+    return term[: last.end()] if last else term
+
+
+def _tokens(term: str) -> int:
+    return sum(1 for _ in _TOKEN.finditer(term))
 
 
 def _quoted(term: str) -> str:

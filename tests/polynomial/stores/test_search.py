@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import pickle
+import re
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from polycontext.nodes.testing import ANY_TEXT, FAST
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, sqlite_search, word_index
-from polycontext.polynomial.stores.asked_words import MOST_TERMS, SNIPPET, AskedWords
+from polycontext.polynomial.stores.asked_words import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
 from polycontext.window import Role, ToolCall, Turn
 
 
@@ -158,9 +159,21 @@ def test_a_long_question_is_looked_for_by_its_first_words(session: ContextSessio
     said(session, "first", "last")
     page = "first " + " ".join(f"word{number}" for number in range(100_000)) + " last"
     assert found(session, page) == ["first"]
-    quoted = " ".join(f'"phrase {number}"' for number in range(200))
-    assert len(AskedWords.of(quoted + page).phrases) == MOST_TERMS
-    assert found(session, quoted) == []
+    assert len(AskedWords.of(page).words) == MOST_TERMS
+    assert found(session, " ".join(f'"phrase {number}"' for number in range(200))) == []
+
+
+@pytest.mark.parametrize("piece", ["a/", "a.", "ab ", "快", "a-é/", 'a/"b c" '])
+@pytest.mark.parametrize("quotes", ["", '"'])
+def test_a_query_asks_for_few_tokens_however_long_it_is(session: ContextSession, piece: str, quotes: str) -> None:
+    """An index is asked for a bounded number of tokens, in each term and in all: a common one costs a pass over all that was said."""
+    asked = AskedWords.of(f"{quotes}{piece * 50_000}{quotes} " + " ".join(f"{piece * number}{number}" for number in range(2, 500)))
+    terms = [len(re.findall(r"[a-zé\d]+|快", term)) for term in (*asked.phrases, *asked.words)]
+    assert terms
+    assert max(terms) <= MOST_TOKENS_A_TERM
+    assert sum(terms) <= MOST_TOKENS
+    said(session, piece * 20)
+    assert found(session, piece * 20_000)
 
 
 @pytest.mark.parametrize(
