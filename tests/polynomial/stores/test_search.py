@@ -172,7 +172,7 @@ def test_a_query_asks_for_few_tokens_however_long_it_is(session: ContextSession,
     assert terms
     assert max(terms) <= MOST_TOKENS_A_TERM
     assert sum(terms) <= MOST_TOKENS
-    said(session, piece * 20)
+    said(session, piece * 40)
     assert found(session, piece * 20_000)
 
 
