@@ -18,6 +18,8 @@ IMAGE_TYPES: Mapping[bytes, str] = {
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _SCAN = 0xDA
+_MOST_MARKERS = 4_096
+"""Of a JPEG: real ones name their size within a few hundred."""
 
 
 class ImageSize(NamedTuple):
@@ -83,7 +85,7 @@ def _webp(head: bytes) -> tuple[int, int]:
 def _jpeg(head: bytes) -> tuple[int, int]:
     """Walk over the segments to the frame header, so that a thumbnail inside of one is not taken for the picture."""
     place = 2
-    while True:
+    for _ in range(_MOST_MARKERS):
         if head[place] != 0xFF:  # noqa: PLR2004 - what every marker begins with
             raise _UnreadableError
         marker = head[place + 1]
@@ -99,6 +101,7 @@ def _jpeg(head: bytes) -> tuple[int, int]:
         else:
             (length,) = unpack_from(">H", head, place + 2)
             place += 2 + max(2, length)
+    raise _UnreadableError
 
 
 _READERS = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}

@@ -18,13 +18,13 @@ class FolderObjects:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, name: str, raw: bytes) -> None:
         """Store an object under a name, in place of what is there; a reader sees the one or the other, also after a crash."""
         part = self._folder / f".{token_hex(8)}.part"
         try:
-            with part.open("xb") as file:
+            with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
                 file.write(raw)
                 file.flush()
                 # A stub is about to take the place of these bytes: they must outlive a power cut.

@@ -291,9 +291,7 @@ def serve(
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="Where chats are kept: a SQLite file, or postgresql://…; in memory unless said.")
     ] = None,
-    host: Annotated[
-        str, typer.Option(help="Where to listen; anywhere but loopback a token is needed, and made unless one is said.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Where to listen. On any host but loopback, --token is needed.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="On which port; 0 takes a free one.")] = 8400,
     model: Annotated[
         str | None,
@@ -306,7 +304,9 @@ def serve(
     system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system prompt for every chat; no browser sees it.")] = None,
     token: Annotated[
         list[str] | None,
-        typer.Option(envvar="POLYCONTEXT_TOKENS", help="A token that is let in, each a user of its own; may be said several times."),
+        typer.Option(
+            envvar="POLYCONTEXT_TOKENS", help="A token of at least 16 characters that is let in as a user of its own. Repeat for several."
+        ),
     ] = None,
     origin: Annotated[list[str] | None, typer.Option(help="A page elsewhere that may ask; may be said several times.")] = None,
     a_minute: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests a user may make in a minute.")] = 600,

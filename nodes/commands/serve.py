@@ -5,7 +5,6 @@ import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from secrets import token_urlsafe
 
 from attrs import frozen
 
@@ -41,16 +40,13 @@ def serve(served: Served) -> int:
     from polycontext.nodes.models.answering import answering  # noqa: PLC0415 - as above
     from polycontext.nodes.server.access import LOOPBACK, Access, is_loopback  # noqa: PLC0415 - as above
     from polycontext.nodes.server.app import create_app  # noqa: PLC0415 - as above
+    from polycontext.nodes.server.connection import TimedProtocol  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores import InMemoryStore  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - as above
     from polycontext.window.pills import FileResolver, Resolver, SymbolResolver  # noqa: PLC0415 - as above
 
     folders = existing_folders(served.roots)
     tokens = tuple(served.tokens)
-    if not tokens and not is_loopback(served.host):
-        # Whoever reaches the host could read everything.
-        tokens = (token_urlsafe(24),)
-        complain(f"token: {tokens[0]}")
     access = Access(tokens, LOOPBACK if is_loopback(served.host) else ("*",), served.origins, served.a_minute)
     who = answering(served.model, served.name)
     with closing(InMemoryStore() if served.store is None else store_at(served.store)) as store:
@@ -64,8 +60,14 @@ def serve(served: Served) -> int:
                     async with asyncio.timeout(_STOPS_IN):
                         await app.state.chats.close()
                 await super().shutdown(sockets)
+                # Here: behind `run`, the signal that stopped the server ends the process.
+                store.close()
 
-        server = Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_STOPS_IN))
+        # Headers that name another client are anybody's word, also on loopback.
+        config = uvicorn.Config(
+            app, http=TimedProtocol, ws="none", log_level="warning", proxy_headers=False, timeout_graceful_shutdown=_STOPS_IN
+        )
+        server = Server(config)
         with closing(_bound(served.host, served.port)) as place:
             host = f"[{served.host}]" if ":" in served.host else served.host
             complain(f"chats at http://{host}:{place.getsockname()[1]}/ (Ctrl+C stops it)")

@@ -10,6 +10,8 @@ from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
+from polycontext.linearity import InvalidOptionError
+
 LOCAL = "local"
 """Whose the chats are where no token is asked for and none is said."""
 
@@ -29,15 +31,25 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+SHORTEST_TOKEN = 16
+"""Characters of a token."""
+
+FAILURES_A_MINUTE = 30
+"""Wrong tokens of one address, before every request from there is refused for the rest of the minute."""
+
+
 @frozen
 class Access:
-    """Let in who may, and tell who it is: a user is a bearer token.
+    """Let clients in and tell who they are: a user is a bearer token.
 
     Args:
-        tokens: those that are let in; none: whoever reaches the host, which is for loopback alone, and each token is a user of its own.
-        hosts: names under which the server is asked for; another one is a page elsewhere that has its own name point here.
-        origins: pages elsewhere that may ask; the server's own may always.
-        a_minute: requests of one user in a minute; where no token is asked for, and so anybody may be as many users as he likes, of one address.
+        tokens: the tokens that are let in. Without any, every client that reaches the host is let in, and each token is a user of its own.
+        hosts: the names under which the server is asked for; another one is a page elsewhere that has its own name point here.
+        origins: the origins of other pages that may ask; the server's own page always may.
+        a_minute: requests a minute: of one token, or of one address where no tokens are set.
+
+    Raises:
+        InvalidOptionError: a token is shorter than 16 characters, or there is none though other machines can reach the hosts.
     """
 
     tokens: tuple[str, ...] = field(default=(), repr=False)
@@ -46,6 +58,12 @@ class Access:
     a_minute: int = 600
     _limiter: MovingWindowRateLimiter = field(init=False, repr=False, factory=lambda: MovingWindowRateLimiter(MemoryStorage()))
 
+    def __attrs_post_init__(self) -> None:
+        if any(len(token) < SHORTEST_TOKEN for token in self.tokens):
+            raise InvalidOptionError("token", "too short", f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them")
+        if not self.tokens and not all(map(is_loopback, self.hosts)):
+            raise InvalidOptionError("token", "not set", "a token, since other machines can reach this host; or the host 127.0.0.1")
+
     def user(self, request: Request) -> str:
         """Return the token of whoever asks.
 
@@ -53,14 +71,10 @@ class Access:
             HTTPException: 400 another host, 403 another origin, 401 no token that is let in, 429 too much.
         """
         self._check_page(request)
-        token = self._token(request)
-        who = token if self.tokens else request.client.host if request.client else LOCAL
-        if not self._limiter.hit(RateLimitItemPerMinute(self.a_minute), who):
-            raise HTTPException(
-                status.HTTP_429_TOO_MANY_REQUESTS,
-                f"more than {self.a_minute} requests a minute; legal: ask again later",
-                {"Retry-After": "60"},
-            )
+        address = request.client.host if request.client else LOCAL
+        token = self._token(request, address)
+        if not self._limiter.hit(RateLimitItemPerMinute(self.a_minute), "request", token if self.tokens else address):
+            raise _too_many(f"more than {self.a_minute} requests a minute")
         return token
 
     def _check_page(self, request: Request) -> None:
@@ -76,13 +90,21 @@ class Access:
                 status.HTTP_403_FORBIDDEN, "pages of another origin may not ask; legal: an origin that the server was started with"
             )
 
-    def _token(self, request: Request) -> str:
+    def _token(self, request: Request, address: str) -> str:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         said = token.strip() if scheme.lower() == "bearer" else ""
         if not self.tokens:
             return said or LOCAL
+        failures = RateLimitItemPerMinute(FAILURES_A_MINUTE)
+        if not self._limiter.test(failures, "failure", address):
+            raise _too_many(f"more than {FAILURES_A_MINUTE} wrong tokens a minute")
         if not any(compare_digest(said.encode(), each.encode()) for each in self.tokens):
+            self._limiter.hit(failures, "failure", address)
             raise HTTPException(
                 status.HTTP_401_UNAUTHORIZED, "no token that is let in; legal: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
             )
         return said
+
+
+def _too_many(problem: str) -> HTTPException:
+    return HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, f"{problem}; ask again in a minute", {"Retry-After": "60"})

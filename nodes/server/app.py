@@ -62,7 +62,8 @@ def create_app(
         yield
         await chats.close()
 
-    app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES)
+    # The pages of FastAPI load scripts from elsewhere; the document that they show is at /openapi.json.
+    app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES, docs_url=None, redoc_url=None)
     app.state.chats, app.state.access = chats, access or Access()
     app.include_router(router)
     app.include_router(agui.router)

@@ -88,19 +88,23 @@ async def attached(session: ContextSession, name: str, data: bytes) -> None:
     """
     if any(known == name for _, known in attachments(session)):
         raise DuplicatePillError(name, "is attached already", "another name, or removing what is attached")
-    block = _block(name, data)
+    # In a thread, as what follows: a large file takes its time, and others go on meanwhile.
+    block = await asyncio.to_thread(_block, name, data)
     if block is None:
         if len(data) > MOST_TEXT:
             raise CannotAttachError(name, f"has {len(data):,} bytes", f"at most {MOST_TEXT:,} bytes of text", Reason.TOO_LARGE)
         item = ContextItem(decoded_text(data, name), ItemType.FILE, {"filename": name})
-        # In a thread: to count a long text takes its time, and others go on meanwhile.
         await asyncio.to_thread(session.attach, item)
     else:
-        what, part = block
-        turn = item_turn(ContextItem(what, ItemType.FILE, {"filename": name}))
-        message = {"role": "user", "content": [{"type": "text", "text": turn.text}, part]}
-        [parsed] = format_of([message], "openai").parse([message]).turns
-        await asyncio.to_thread(session.add, evolve(turn, parts=parsed.parts), ResourceClass.REQUIRED)
+        await asyncio.to_thread(lambda: session.add(_turn(name, *block), ResourceClass.REQUIRED))
+
+
+def _turn(name: str, what: str, part: dict[str, Any]) -> Turn:
+    """Return the turn that carries a picture or PDF."""
+    turn = item_turn(ContextItem(what, ItemType.FILE, {"filename": name}))
+    message = {"role": "user", "content": [{"type": "text", "text": turn.text}, part]}
+    [parsed] = format_of([message], "openai").parse([message]).turns
+    return evolve(turn, parts=parsed.parts)
 
 
 def _block(name: str, data: bytes) -> tuple[str, dict[str, Any]] | None:

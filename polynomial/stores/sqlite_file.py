@@ -29,6 +29,9 @@ _SETTINGS = (
     "PRAGMA secure_delete = ON",
 )
 
+PRIVATE = 0o600
+"""The mode of a file that holds conversations: its owner reads and writes it."""
+
 _FULL = "the disk is full, or the file may not grow; nothing of this was stored"
 _PROBLEMS = {
     sqlite3.SQLITE_FULL: (_FULL, "making room, and saying it again"),
@@ -159,7 +162,7 @@ class SQLiteFile:
         place = self.path.with_name(f"{self.path.name}.lock")
         if not place.parent.is_dir():
             raise StoreError(self.name, "its folder is not there", "a folder that is there and that this user may write to")
-        lock = FileLock(place, timeout=timeout, thread_local=False)
+        lock = FileLock(place, timeout=timeout, thread_local=False, mode=PRIVATE)
         # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever has it.
         before = _pid_in(place)
         try:
@@ -176,6 +179,7 @@ class SQLiteFile:
         return lock
 
     def _connect(self) -> None:
+        make_private(self.path)
         db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
             # Before the file is first looked at: then nothing is shared with other processes, not even memory.
@@ -233,6 +237,12 @@ class SQLiteFile:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
         return StoreError(self.name, f"{problem} ({error})", legal)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that its owner alone can read, where none is there; what SQLite writes beside a database has its mode."""
+    with suppress(OSError):  # what is wrong with the place is told by whoever opens the file
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
 
 
 def _pid_in(place: Path) -> int | None:

@@ -22,6 +22,8 @@ from polycontext.polynomial.stores.sqlite import SQLiteStore
 
 Data = dict[str, Any]
 
+ANN, BEN = "ann's-secret-token", "ben's-secret-token"
+
 
 class Echo:
     """Answer with what was said last, word by word; or wait for ever."""
@@ -208,7 +210,7 @@ def test_two_users_do_not_see_each_other(store: SessionStore) -> None:
     """Each has chats of its own; another's is not there."""
 
     async def talk(url: str) -> None:
-        async with client(url, "ann") as ann, client(url, "ben") as ben, client(url, "eve") as eve:
+        async with client(url, ANN) as ann, client(url, BEN) as ben, client(url, "eve") as eve:
             name = await new(ann)
             assert (await ben.get("/sessions")).json() == {"sessions": []}
             for act in ("", "/events", "/history"):
@@ -220,7 +222,7 @@ def test_two_users_do_not_see_each_other(store: SessionStore) -> None:
         async with client(url) as nobody:
             assert (await nobody.get("/sessions")).status_code == 401
 
-    with serving(store, access=Access(("ann", "ben"))) as url:
+    with serving(store, access=Access((ANN, BEN))) as url:
         asyncio.run(talk(url))
 
 

@@ -39,6 +39,8 @@ FILES: dict[str, str | bytes] = {
     ".env": "KEY=the key under the mat",
 }
 
+ANN, BEN = "ann's-secret-token", "ben's-secret-token"
+
 
 class Page:
     """A browser's window on one chat of an application."""
@@ -360,13 +362,11 @@ def test_users_name_what_is_served_in_their_own_chats_alone(root: Path) -> None:
     """Another's chat is not there to complete or look through, and nobody without a token sees a file."""
 
     async def run() -> None:
-        app = create_app(InMemoryStore(), access=Access(("ann", "ben")), resolvers=finders(root), max_tokens=900, counter=FAST)
+        app = create_app(InMemoryStore(), access=Access((ANN, BEN)), resolvers=finders(root), max_tokens=900, counter=FAST)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost/api") as browser:
-            name = (await browser.post("/sessions", headers={"Authorization": "Bearer ann"})).json()["sessionId"]
+            name = (await browser.post("/sessions", headers={"Authorization": f"Bearer {ANN}"})).json()["sessionId"]
             for route in (f"/sessions/{name}/completions", f"/sessions/{name}/source?name=src/agent.py"):
-                codes = [
-                    (await browser.get(route, headers={"Authorization": f"Bearer {who}"})).status_code for who in ("ann", "ben", "eve")
-                ]
+                codes = [(await browser.get(route, headers={"Authorization": f"Bearer {who}"})).status_code for who in (ANN, BEN, "eve")]
                 assert codes == [200, 404, 401]
         await app.state.chats.close()
 

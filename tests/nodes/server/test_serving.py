@@ -9,8 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -87,14 +88,91 @@ def test_a_folder_is_served_where_it_is_named(capsys: pytest.CaptureFixture[str]
             assert [each["name"] for each in offered] == names
 
 
-def test_a_host_that_others_reach_asks_for_a_token(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """One is made and printed; without it nobody comes in."""
-    monkeypatch.setattr("polycontext.nodes.server.access.is_loopback", lambda host: False)
-    with served(capsys, monkeypatch) as (url, told), httpx.Client(base_url=f"{url}/api") as browser:
+TOKEN = "a-token-of-ann-s-own"  # noqa: S105 - of a test
+
+
+def test_a_token_is_asked_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it nobody comes in, and it is shown nowhere."""
+    with served(capsys, monkeypatch, "--token", TOKEN) as (url, told), httpx.Client(base_url=f"{url}/api") as browser:
         assert browser.get("/sessions").status_code == 401
-        token = told.partition("token: ")[2].split()[0]
-        assert browser.get("/sessions", headers={"Authorization": f"Bearer {token}"}).status_code == 200
-        assert token not in repr(Access((token,)))
+        assert browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert browser.get("/sessions", headers={"Authorization": "Bearer é".encode()}).status_code == 401
+        assert TOKEN not in repr(Access((TOKEN,))) + told
+
+
+@pytest.mark.parametrize("token", ["", " ", "short", "x" * 15])
+def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As that of a variable that is not set would be; what it is stays untold."""
+    assert main(["serve", "--port", "0", "--token", token, "--token", TOKEN]) == 2
+    assert "at least 16 characters" in (err := capsys.readouterr().err)
+    assert TOKEN not in err
+    with pytest.raises(InvalidOptionError, match="at least 16 characters"):
+        Access((token,))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104 - refused
+def test_a_host_that_others_reach_needs_a_token(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is served there without one, by the command or by an application of one's own."""
+    assert main(["serve", "--port", "0", "--host", host]) == 2
+    assert "other machines can reach this host" in capsys.readouterr().err
+    for hosts in ((host,), ("*",), ("localhost", host)):
+        with pytest.raises(InvalidOptionError, match="other machines can reach this host"):
+            Access(hosts=hosts)
+    assert Access((TOKEN,), hosts=(host,)).tokens
+
+
+def test_no_header_gets_around_the_limits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client is known by its address and not by what it says of itself; wrong tokens are limited as well."""
+    monkeypatch.setattr("polycontext.nodes.server.access.FAILURES_A_MINUTE", 20)
+    names = [{"X-Forwarded-For": f"10.0.0.{n}", "Forwarded": f"for=10.0.0.{n}", "X-Real-IP": f"10.0.0.{n}"} for n in range(60)]
+    with served(capsys, monkeypatch, "--a-minute", "30") as (url, _), httpx.Client(base_url=f"{url}/api", timeout=60) as browser:
+        codes = Counter(browser.get("/sessions", headers=each).status_code for each in names)
+        assert codes == {200: 30, 429: 30}
+    with served(capsys, monkeypatch, "--token", TOKEN) as (url, _), httpx.Client(base_url=f"{url}/api", timeout=60) as browser:
+        codes = Counter(
+            browser.get("/sessions", headers={"Authorization": f"Bearer wrong-{n}", **each}).status_code for n, each in enumerate(names)
+        )
+        assert codes == {401: 20, 429: 40}
+
+
+def test_a_request_that_does_not_arrive_is_not_waited_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection with no request, half a head or half a body is closed; one that has been answered is not, nor one that listens."""
+    monkeypatch.setattr("polycontext.nodes.server.connection.MOST_SECONDS", 0.5)
+    halves = [
+        b"",
+        b"GET /api/sessions HTTP/1.1\r\nHost: local",
+        b"POST /api/sessions/x/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ]
+    with served(capsys, monkeypatch) as (url, _), httpx.Client(base_url=f"{url}/api", timeout=60) as browser:
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        name = browser.post("/sessions").json()["sessionId"]
+        with browser.stream("GET", f"/sessions/{name}/events") as events:
+            told = events.iter_text()
+            assert "retry" in next(told) or told
+            for half in halves:
+                with socket.create_connection(place, timeout=60) as client:
+                    client.sendall(half)
+                    with suppress(ConnectionResetError):
+                        assert client.recv(1_000) == b""
+            assert browser.get("/sessions").status_code == 200
+            browser.post(f"/sessions/{name}/messages", json={"content": "Still there?"})
+            assert "Still there?" in "".join(iter_until(told, "Still there?"))
+
+
+def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
+    """Yield texts up to the one that holds `last`."""
+    for text in texts:
+        yield text
+        if last in text:
+            return
+
+
+def test_no_page_loads_scripts_from_elsewhere(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """FastAPI's own pages do: they are not served; the document that they show is."""
+    with served(capsys, monkeypatch) as (url, _), httpx.Client(base_url=url) as browser:
+        for path in ("/docs", "/redoc", "/docs/oauth2-redirect"):
+            assert browser.get(path).status_code == 404
+        assert browser.get("/openapi.json").json()["info"]["title"] == "polycontext"
 
 
 @pytest.mark.parametrize(
@@ -157,6 +235,8 @@ def test_it_stops_on_a_signal(tmp_path: Any) -> None:
             finally:
                 over.set()
                 process.kill()
+    # It was closed: what was written stands in the file itself.
+    assert not path.with_name(f"{path.name}-wal").exists()
     said = [turn.text for turn in _kept(path).log()]
     assert said[0] == "What is on the shelves?"
     assert whole.startswith(said[1])

@@ -506,3 +506,17 @@ def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> No
         ContextSession.open(path, "s", max_tokens=0)
     code = "import sys; from polycontext.polynomial.stores import SQLiteStore; print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
     assert in_a_process(code, path).communicate(timeout=60)[0] == "()\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_the_files_are_readable_by_their_owner_alone(path: Path) -> None:
+    """The database, what SQLite keeps beside it while it is open, and the lock; the mode of a file that was there stays."""
+    with opened(path) as session:
+        session.add_user_turn("a secret")
+        beside = sorted(path.parent.glob(f"{path.name}*"))
+        assert {each.name.removeprefix(path.name) for each in beside} >= {"", "-wal", ".lock"}
+        assert {each.stat().st_mode & 0o777 for each in beside} == {0o600}
+    path.chmod(0o640)
+    with opened(path) as session:
+        session.add_user_turn("shared with a group")
+        assert path.stat().st_mode & 0o777 == 0o640

@@ -30,6 +30,9 @@ def browser() -> Iterator[Any]:
         yield running
 
 
+ANN, BOB = "the-token-for-ann", "the-token-for-bob"
+
+
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Open]:
     """Return what opens a page, each time as a user of its own unless a tab of that user is given; nothing may go wrong inside of any of them."""
@@ -261,7 +264,7 @@ def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
 
 def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> None:
     """A page asks for a token where the server does; another user's chat is not listed, and its address leads nowhere."""
-    with served(tmp_path / "chats.db", "--token", "for-ann", "--token", "for-bob") as server:
+    with served(tmp_path / "chats.db", "--token", ANN, "--token", BOB) as server:
 
         def come_in(tab: Tab, token: str) -> None:
             tab.page.get_by_label("Token").fill(token)
@@ -270,9 +273,9 @@ def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> No
         ann, bob = opened(server.url), opened(server.url)
         come_in(ann, "for-nobody")
         ann.page.get_by_text("does not let this token in").wait_for()
-        come_in(ann, "for-ann")
+        come_in(ann, ANN)
         ann.send("plums", "So you say: plums")
-        come_in(bob, "for-bob")
+        come_in(bob, BOB)
         bob.input.wait_for()
         assert bob.page.locator("nav li").count() == 0
         bob.page.goto(f"{server.url}/#/s/{ann.session}")
@@ -345,11 +348,11 @@ def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
         assert told == [], what
 
     look = {"color_scheme": scheme, "reduced_motion": "reduce"}
-    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", "for-ann") as server:
+    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", ANN) as server:
         tab = opened(server.url, **look)
         tab.page.get_by_label("Token").wait_for()
         clean(tab, "token")
-        tab.page.get_by_label("Token").fill("for-ann")
+        tab.page.get_by_label("Token").fill(ANN)
         tab.button("Come in").click()
         tab.input.wait_for()
         clean(tab, "empty")
