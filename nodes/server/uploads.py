@@ -17,10 +17,10 @@ from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ItemType, Turn
 from polycontext.window.image_size import image_size
 from polycontext.window.items.attachment import attachment_of, item_turn
-from polycontext.window.pills import CannotAttachError, DuplicatePillError, InvalidPillNameError
+from polycontext.window.pills import CannotAttachError, DuplicatePillError
 from polycontext.window.pills.errors import Reason
-from polycontext.window.pills.file_resolver import decoded_text, is_path
-from polycontext.window.pills.pill import check_name
+from polycontext.window.pills.file_resolver import decoded_text
+from polycontext.window.pills.pill import check_name, check_path
 from polycontext.window.providers.recognising import format_of
 
 MOST_UPLOADED = 5_000_000
@@ -65,10 +65,7 @@ def checked_name(name: str | None) -> str:
     >>> checked_name("notes/pear\u0301.md")
     'notes/peaŕ.md'
     """
-    composed = unicodedata.normalize("NFC", check_name(name or ""))
-    if not is_path(composed):
-        raise InvalidPillNameError(composed, "is no path from a root", "a path such as src/agent.py, without .., drive or backslash")
-    return composed
+    return check_path(unicodedata.normalize("NFC", check_name(name or "")))
 
 
 def attachments(session: ContextSession) -> Iterator[tuple[Turn, str]]:

@@ -18,7 +18,7 @@ from polycontext.linearity.json_data import check_text
 from polycontext.window.errors import PositionError
 from polycontext.window.pills.errors import DuplicatePillError
 from polycontext.window.pills.keymap import Keymap, PillAction, keymap_of
-from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type, find_pills
+from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type, check_path, find_pills
 
 T = TypeVar("T")
 
@@ -173,7 +173,7 @@ class PillDocument:
         With ``duplicate="update"`` a name that is attached stays where it is, and its pill is made anew, of this type.
 
         Raises:
-            InvalidPillNameError: the name cannot stand in a pill, or the type is unknown.
+            InvalidPillNameError: the name cannot stand in a pill, that of a file is not a path from a root, or the type is unknown.
             DuplicatePillError: the name is attached, and not to be updated.
             PositionError: outside of the text, or inside of another pill.
             InvalidOptionError: `duplicate` is neither of both.
@@ -186,6 +186,8 @@ class PillDocument:
             raise InvalidOptionError("duplicate", duplicate, "'error' or 'update'")
         start = self._check_gap(len(self.text) if at is None else at)
         pill = Pill(name, as_type(type, name), start)
+        if pill.type is PillType.FILE:
+            check_path(name)
         if name in self.context:
             if duplicate == "update":
                 return self.update_pill(name, type=pill.type)
@@ -255,16 +257,24 @@ class PillDocument:
     ) -> "PillDocument":
         """Return the document after `key` at `at`, by the keymap of the pill there; elsewhere a key does nothing.
 
+        A pill that names a keymap which is not defined is given the default one, with a logged warning.
+
         >>> PillDocument.parse("see [@a.py]").press("DEL", 6).to_text()
         'see '
         """
         pill = self.pill_at(at)
-        action = keymap_of(pill, keymaps).bindings.get(key) if pill else None
-        if pill and action is PillAction.REMOVE:
+        if pill is None:
+            return self
+        keymap = keymap_of(pill, keymaps)
+        action = keymap.bindings.get(key)
+        if action is PillAction.REMOVE:
             return self.remove_pill(pill)
-        if pill and action is PillAction.VISIT:
+        if action is PillAction.VISIT:
             visitor(pill)
-        return self
+        if keymap.name == pill.text_properties.keymap:
+            return self
+        bound = evolve(pill, text_properties=evolve(pill.text_properties, keymap=keymap.name))
+        return evolve(self, pills=[bound if each is pill else each for each in self.pills])
 
     # --- parts -----------------------------------------------------------
 

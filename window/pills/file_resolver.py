@@ -3,7 +3,6 @@
 import codecs
 import errno
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,17 +10,15 @@ from pathlib import Path
 from attrs import field, frozen
 
 from polycontext.window.pills.beneath import open_beneath
-from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, Reason
+from polycontext.window.pills.errors import CannotAttachError, Reason
 from polycontext.window.pills.kept_back import holds_secrets, kept_back
-from polycontext.window.pills.pill import PillType, check_name, is_name
+from polycontext.window.pills.pill import PillType, check_name, check_path, is_name, is_path
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
 from polycontext.window.pills.tree import walk_files
 
 MOST_BYTES = 10_000_000
 """Bytes of a file that are read at most; a larger one is refused unread."""
 
-_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
-"""A drive letter, or the scheme of an address."""
 # UTF-32's little-endian mark begins with UTF-16's.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -39,18 +36,6 @@ _Root = str | os.PathLike[str]
 def as_paths(roots: Iterable[_Root] | _Root) -> tuple[Path, ...]:
     """Return roots, or the one root, as paths."""
     return tuple(map(Path, [roots] if isinstance(roots, str | os.PathLike) else roots))
-
-
-def is_path(name: str) -> bool:
-    r"""Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system.
-
-    >>> [name for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b") if is_path(name)]
-    ['src/agent.py']
-    """
-    steps = name.split("/")
-    # Windows drops dots and blanks from the end of a name; ".." is among them.
-    kept = all(step == "." or step.rstrip(". ") == step for step in steps)
-    return kept and steps[-1] not in ("", ".") and name[0] not in "/~" and "\\" not in name and not _ADDRESS.match(name)
 
 
 @frozen
@@ -91,8 +76,7 @@ class FileResolver:
 
     def read(self, name: str) -> tuple[str, str]:
         """Return the whole text of the file, and its path from its root with links followed; raise as `resolve`."""
-        if not is_path(check_name(name)):
-            raise InvalidPillNameError(name, "is no path from a root", "a path such as src/agent.py, without .., drive or backslash")
+        check_path(check_name(name))
         for root in self.roots:
             try:
                 data, path = self._bytes(root, name)

@@ -20,6 +20,8 @@ _PLAIN = r"[^\[\]\n\r]"
 _NAME = rf"(?:{_PLAIN}|\[(?!@)(?:{_PLAIN}|\[(?!@){_PLAIN}*+\])*+\])++"
 _WHOLE = re.compile(_NAME)
 _PILL = re.compile(rf"\[@({_NAME})\]")
+_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
+"""A drive letter, or the scheme of an address."""
 
 
 def check_name(name: object) -> str:
@@ -34,6 +36,25 @@ def check_name(name: object) -> str:
     problem = _problem(name)
     if problem:
         raise InvalidPillNameError(name, problem, f"1 to {LONGEST_NAME} printable characters, brackets in pairs, no blank at an end")
+    return name
+
+
+def is_path(name: str) -> bool:
+    r"""Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system.
+
+    >>> [name for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b") if is_path(name)]
+    ['src/agent.py']
+    """
+    steps = name.split("/")
+    # Windows drops dots and blanks from the end of a name; ".." is among them.
+    kept = all(step == "." or step.rstrip(". ") == step for step in steps)
+    return kept and steps[-1] not in ("", ".") and name[0] not in "/~" and "\\" not in name and not _ADDRESS.match(name)
+
+
+def check_path(name: str) -> str:
+    """Return `name` if it is a path from a root to a file; raise `InvalidPillNameError` otherwise."""
+    if not is_path(name):
+        raise InvalidPillNameError(name, "is not a path from a root", "a path such as src/agent.py, without .., drive or backslash")
     return name
 
 

@@ -1,9 +1,10 @@
 """Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over.
 
-pathspec does the matching. Its patterns become regular expressions that backtrack, so a line
-reaches it only where no name can make it take long.
+pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one that tries no
+character twice, or passed over. A walk ends where it has matched as much as `MOST_MATCHED`.
 """
 
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -22,30 +23,48 @@ IGNORE_FILES = (".gitignore", ".ignore")
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 _STARS = re.compile(r"\*+")
-_MOST_STARS = 3
-"""Runs of stars in one line, a leading ``**/`` apart: each more multiplies what matching a long name may cost."""
+_STAR = "[^/]*"
+"""What a star within a step becomes."""
+
+MOST_MATCHED = 1_000_000_000
+"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with what it has found."""
 
 _MOST_READ = 100_000
 """Bytes of one ignore file; every line is tried on every path."""
 
+_MOST_RULES = 2_000
+"""Lines of one ignore file that are read: each costs as much as matching `_A_RULE` characters."""
+
+_A_RULE = 25_000
+
 _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 """Ignore files from the root down, each with the length of its folder's path."""
+
+_log = logging.getLogger(__name__)
 
 
 def walk_files(root: Path) -> Iterator[str]:
     """Yield the path of every regular file beneath `root` that is not ignored, with ``/`` and relative to it.
 
-    Symbolic links are not followed and not yielded. A folder that cannot be read is passed over.
+    Symbolic links are not followed and not yielded. A folder that cannot be read is passed over. Where the rules are so many and
+    the paths so long that `MOST_MATCHED` is reached, the walk ends with a logged warning.
     """
     pending: list[tuple[str, _Rules]] = [("", ())]
+    left = MOST_MATCHED
     while pending:
         folder, rules = pending.pop()
         entries = _listed(root / folder)
-        rules = _with_rules(entries, folder, rules)
+        before, rules = len(rules), _with_rules(entries, folder, rules)
+        left -= _A_RULE * sum(len(spec.patterns) for _, spec in rules[before:])
+        count = sum(len(spec.patterns) for _, spec in rules)
         for entry in entries:
             path = folder + entry.name
             if len(path) > LONGEST_NAME:
                 continue
+            left -= len(path) * count
+            if left < 0:
+                _log.warning("not all files beneath %s are known: matching them with ignore files takes too long", root)
+                return
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in VERSION_CONTROL and not _is_ignored(f"{path}/", rules):
                     pending.append((f"{path}/", rules))
@@ -89,30 +108,46 @@ def _lines(path: str) -> list[str]:
         return []
     lines = data.decode("utf-8", errors="replace").splitlines()
     # What was cut in the middle would be another pattern than it was.
-    return lines[:-1] if len(data) > _MOST_READ else lines
+    return (lines[:-1] if len(data) > _MOST_READ else lines)[:_MOST_RULES]
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
     """Return the rules of `lines`; one that is no pattern is passed over, as git does, and so is one made to take forever."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
     from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as above
 
-    patterns: list[str] = []
-    for line in filter(_is_quick, map(_with_single_stars, lines)):
+    patterns: list[GitIgnoreSpecPattern] = []
+    for line in map(_with_single_stars, lines):
         with suppress(GitIgnorePatternError):
-            GitIgnoreSpec.from_lines([line])
-            patterns.append(line)
-    return GitIgnoreSpec.from_lines(patterns)
+            pattern = GitIgnoreSpecPattern(line)
+            if pattern.regex is None:
+                continue
+            regex = _linear(pattern.regex.pattern)
+            if regex is not None:
+                patterns.append(GitIgnoreSpecPattern(re.compile(regex), pattern.include))
+    return GitIgnoreSpec(patterns)
+
+
+def _linear(regex: str) -> str | None:
+    """Return an expression that finds the same and tries no star twice; None where there is none.
+
+    The first place where what stands between two stars fits is the best one to go on from.
+
+    >>> _linear("^[^/]*a[^/]*b[^/]*c$")
+    '^(?>[^/]*?a)(?>[^/]*?b)[^/]*c$'
+    """
+    first, *pieces = regex.split(_STAR)
+    if len(pieces) < 2:  # noqa: PLR2004 - one star is tried from each place once
+        return regex
+    if regex.count(".+") > 1 or any(".+" in piece for piece in pieces):
+        return None
+    return first + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1]) + _STAR + pieces[-1]
 
 
 def _with_single_stars(line: str) -> str:
     """Return `line` with every run of stars as one: two mean more only where they are a whole step, and an engine may try each star."""
     return "/".join(step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/"))
-
-
-def _is_quick(line: str) -> bool:
-    stars = _STARS.findall(line.removeprefix("!").removeprefix("**/"))
-    return len(stars) <= _MOST_STARS and stars.count("**") <= 1
 
 
 def _is_ignored(path: str, rules: _Rules) -> bool:

@@ -1,9 +1,11 @@
 """An input buffer of prompt_toolkit in which pills are atomic: it is a pill document and its cursor, whatever key has edited it."""
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.completion import Completer as PromptCompleter
@@ -158,6 +160,19 @@ class InputCompleter(PromptCompleter):
 
     def __init__(self, completer: Completer, buffer: PillBuffer) -> None:
         self._completer, self._buffer = completer, buffer
+        self.is_reading = False
+        """Whether the names behind ``@`` are being looked for."""
+
+    async def get_completions_async(self, document: Document, complete_event: CompleteEvent) -> AsyncIterator[Completion]:
+        """Yield what may stand where the cursor is; the first ``@`` reads a whole project, in a thread."""
+        self.is_reading = True
+        get_app().invalidate()
+        try:
+            found = await asyncio.to_thread(lambda: [*self.get_completions(document, complete_event)])
+        finally:
+            self.is_reading = False
+        for each in found:
+            yield each
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """Yield what may stand where the cursor is."""

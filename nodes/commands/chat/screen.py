@@ -76,7 +76,8 @@ class Screen:
         self.warning = text
 
     def _below(self) -> StyleAndTextTuples:
-        return [("class:warning", self.warning)] if self.warning else self._status()
+        told = "reading the names of files…" if getattr(self.buffer.completer, "is_reading", False) else self.warning
+        return [("class:warning", told)] if told else self._status()
 
     def _layout(self) -> FloatContainer:
         def height() -> Dimension:

@@ -214,7 +214,9 @@ def test_what_cannot_be_attached_is_told_and_nothing_is_sent(root: Path, name: s
     async def talk(page: Page) -> None:
         kind = "buffer" if name == "broken" else "file"
         told = {"detail": f"[@{name}]: {problem}", "pills": [{"name": name, "problem": problem, "missing": missing}]}
-        document = PillDocument.parse("see [@src/agent.py] and ").insert_pill(name, type=kind)
+        # As it is typed: nothing inserts a pill that no resolver can read.
+        types = {name: kind}
+        document = PillDocument.parse(f"see [@src/agent.py] and [@{name}]", lambda each: types.get(each, "file"))
         for refused in (await page.get("source", type=kind, name=name), await page.send(document)):
             assert (refused.status_code, refused.json()) == (422, told)
         assert await page.log() == []

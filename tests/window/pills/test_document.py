@@ -117,6 +117,24 @@ def test_an_invalid_name_is_refused(name: str) -> None:
     assert "legal: 1 to 1024 printable characters" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize(
+    "name", ["../etc/passwd", "/etc/passwd", "~/.ssh/id_rsa", "C:\\secret", "file:///etc/passwd", "a/../../b", "a\\b", "src/"]
+)
+def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
+    """By inserting and by updating, and the document stays; a document that was saved with one still opens, and a symbol may be called so."""
+    document = PillDocument("see ").insert_pill("src/agent.py")
+    for edit in (
+        lambda: document.insert_pill(name),
+        lambda: document.insert_pill(name, duplicate="update"),
+        lambda: document.update_pill("src/agent.py", new_name=name),
+    ):
+        with pytest.raises(InvalidPillNameError, match="is not a path from a root"):
+            edit()
+    assert document.to_text() == "see [@src/agent.py]"
+    assert PillDocument(f"[@{name}]", [Pill(name)]).context == (name,)
+    assert PillDocument().insert_pill(name, type="symbol").context == (name,)
+
+
 def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
     """With the message that a user is shown as well."""
     with pytest.raises(InvalidPillNameError) as caught:

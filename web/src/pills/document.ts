@@ -1,5 +1,5 @@
 import { DuplicatePillError, InvalidPillNameError, InvalidTextError, PositionError, UnknownPillError } from "./errors";
-import { findPills, isName, points } from "./names";
+import { findPills, isName, isPath, points } from "./names";
 
 export type PillType = "file" | "symbol" | "buffer";
 
@@ -137,6 +137,7 @@ export class PillDocument {
   insertPill(name: string, at: number, type: string = "file", duplicate: "error" | "update" = "error"): PillDocument {
     this.checkGap(at);
     const pill = pillOf(name, type, at);
+    if (type === "file" && !isPath(name)) throw new InvalidPillNameError(name);
     if (!this.context.includes(name)) return this.replaced(at, at, written(pill), pill);
     if (duplicate === "update") return this.updatePill(name, { type });
     throw new DuplicatePillError(name);

@@ -13,6 +13,14 @@ export function isName(name: string): boolean {
   return paired && name[0] !== " " && !name.endsWith(" ") && !UNPRINTABLE.test(name) && points(name) <= LONGEST_NAME;
 }
 
+/** Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system. */
+export function isPath(name: string): boolean {
+  const steps = name.split("/");
+  const last = steps[steps.length - 1];
+  const kept = steps.every((step) => step === "." || !/[. ]$/.test(step));
+  return kept && last !== "" && last !== "." && !/^[/~]|\\|^[A-Za-z]:|^[A-Za-z][\p{L}\p{N}_+.-]*:\//u.test(name);
+}
+
 /** Return where each pill is written in `text`, and its name, in order. */
 export function findPills(text: string): { start: number; name: string }[] {
   const found: { start: number; name: string }[] = [];

@@ -1,6 +1,7 @@
 """The input: a pill is one thing in it, whatever key is pressed, and the document is the text that stands there."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
@@ -19,7 +20,16 @@ from prompt_toolkit.output import DummyOutput
 from polycontext.nodes.commands.chat.pill_buffer import InputCompleter, PillBuffer, PillLexer
 from polycontext.nodes.commands.chat.screen import Screen, status_of
 from polycontext.polynomial import ContextSession
-from polycontext.window.pills import BufferResolver, Completer, DuplicatePillError, FileResolver, PillDocument, PillType, SymbolResolver
+from polycontext.window.pills import (
+    BufferResolver,
+    Candidate,
+    Completer,
+    DuplicatePillError,
+    FileResolver,
+    PillDocument,
+    PillType,
+    SymbolResolver,
+)
 
 NAMES = ("a.py", "src/agent.py", "a[0].py", "*answer*", "文脈.md", "👩.txt")
 EMPTY = Completer([])
@@ -304,6 +314,34 @@ def answer(screen: Screen) -> PillDocument:
     """Return what was typed."""
     found: PillDocument = screen.answer  # type: ignore[attr-defined]
     return found
+
+
+def test_the_terminal_goes_on_while_names_are_read(keys: PipeInput) -> None:
+    """The first completion may read a whole project: what is typed meanwhile is there, and a line says what is being done."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        type = PillType.FILE
+
+        def entries(self) -> Iterator[Candidate]:
+            begun.set()
+            assert may_end.wait(60)
+            yield Candidate("notes.txt", PillType.FILE)
+
+    async def run() -> str:
+        screen = Screen(Completer([Slow()]), lambda: [("", "status")], input=keys, output=DummyOutput())
+        task = asyncio.ensure_future(screen.ask())
+        keys.send_text("@notes")
+        await until(begun.is_set)
+        keys.send_text(" and")
+        await until(lambda: screen.buffer.text == "@notes and")
+        below = "".join(part[1] for part in screen._below())
+        may_end.set()
+        keys.send_text("\r")
+        assert (await task).text == "@notes and"
+        return below
+
+    assert asyncio.run(run()) == "reading the names of files…"
 
 
 def test_a_pill_comes_by_tab_and_is_sent_with_enter(keys: PipeInput, completer: Completer) -> None:
