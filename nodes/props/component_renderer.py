@@ -42,6 +42,7 @@ class ChatProps(TypedDict):
     messages: Annotated[list[MessageProps], "what user and assistant said, oldest first"]
     pressure: Annotated[float, "tokens used / max tokens; above 1 where a turn took the window over its budget"]
     status: Annotated[Status, "what the conversation is at"]
+    answering: Annotated[bool, "whether an answer is being written now"]
     canSend: Annotated[bool, "the machine's word: false while pressured, and while calls are open"]
     actions: Annotated[ActionProps, "what a button may offer"]
 
@@ -63,12 +64,17 @@ class ComponentRenderer:
 
     shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT})
 
-    def render_chat(self, session: ContextSession) -> dict[str, Any]:
-        """Return the props of `session`, JSON-ready."""
-        return dict(self.render_output(session.output, auto=session.auto))
+    def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
+        """Return the props of `session`, JSON-ready; see `render_output`."""
+        return dict(self.render_output(session.output, auto=session.auto, answering=answering))
 
-    def render_output(self, output: ContextOutput, *, auto: bool = True) -> ChatProps:
-        """Return the props of a machine's output; `auto` tells whether its session makes room by itself."""
+    def render_output(self, output: ContextOutput, *, auto: bool = True, answering: bool | None = None) -> ChatProps:
+        """Return the props of a machine's output.
+
+        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being
+        written; if it is not known, one is expected as long as the last word is not the assistant's.
+        """
+        answering = _awaits_assistant(output.window) if answering is None else answering
         # Asked of the table, so that a button cannot offer what the machine would refuse.
         legal = VALID_DIRECTIONS[output.state]
         waits = bool(output.window.open_calls)
@@ -77,7 +83,8 @@ class ComponentRenderer:
         return {
             "messages": [self._message(output.window, turn) for turn in turns],
             "pressure": output.pressure,
-            "status": _status(output),
+            "status": _status(output, answering=answering),
+            "answering": answering,
             "canSend": can_send,
             "actions": {
                 "send": can_send or (auto and not waits),
@@ -113,8 +120,7 @@ class ComponentRenderer:
         }
 
 
-def _status(output: ContextOutput) -> Status:
-    """Return the status; while collecting, the assistant is thinking as long as the last word is not its own."""
+def _status(output: ContextOutput, *, answering: bool) -> Status:
     match output.state:
         case ContextState.PRESSURED:
             return "pressured"
@@ -123,7 +129,7 @@ def _status(output: ContextOutput) -> Status:
         case ContextState.EMPTY:
             return "ready"
         case ContextState.ACCUMULATING:
-            return "thinking" if _awaits_assistant(output.window) else "ready"
+            return "thinking" if answering else "ready"
 
 
 def _awaits_assistant(window: ContextWindow) -> bool:

@@ -32,6 +32,8 @@ export interface ChatProps {
   pressure: number;
   /** what the conversation is at */
   status: "ready" | "thinking" | "pressured" | "compressed";
+  /** whether an answer is being written now */
+  answering: boolean;
   /** the machine's word: false while pressured, and while calls are open */
   canSend: boolean;
   /** what a button may offer */

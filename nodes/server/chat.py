@@ -41,12 +41,13 @@ class Chat:
         self._renderer = ComponentRenderer()
         self._writing: asyncio.Task[None] | None = None
         self._said: list[str] = []
-        self._keeping = self._closed = False
+        self._keeping = self._closed = self._answered = False
+        self._problem: str | None = None
         self._turn = asyncio.Lock()
 
     def props(self) -> dict[str, Any]:
         """Return what may be shown."""
-        return self._renderer.render_chat(self.session)
+        return self._renderer.render_chat(self.session, answering=self._answered)
 
     @property
     def is_busy(self) -> bool:
@@ -103,10 +104,12 @@ class Chat:
         await self.session.aclose()
 
     def _standing(self) -> Iterator[Told]:
-        """Yield how all stands: the props, and what has been said of the answer that is being written."""
+        """Yield how all stands: the props, what has been said of the answer that is being written, or why there is none."""
         yield PROPS, self.props()
         if self._said:
             yield DELTA, {"text": "".join(self._said)}
+        if self._problem is not None:
+            yield PROBLEM, {"what": self._problem}
 
     async def _done(self, act: Act, *, answered: bool = False, again: bool = False) -> dict[str, Any]:
         return await asyncio.shield(asyncio.create_task(self._act(act, answered=answered, again=again)))
@@ -119,11 +122,14 @@ class Chat:
                 raise SessionWriteError("an answer is being written", "wait for it, or cancel it")
             before = self.session.revision
             await act()
-            props, new = self.props(), self.session.revision != before
-            if new:
-                self.feed.publish(PROPS, props)
+            new = self.session.revision != before
             # What was taken in before, under the same key, has its answer.
-            if answered and (new or again):
+            self._answered = answered and (new or again)
+            props = self.props()
+            if new or self._answered:
+                self._problem = None
+                self.feed.publish(PROPS, props)
+            if self._answered:
                 # Behind this event the answer is told.
                 self.since, self.cancelled = self.feed.last, False
                 # Held here: the loop itself does not keep a task alive.
@@ -135,8 +141,8 @@ class Chat:
             await self._heard()
         except asyncio.CancelledError:
             self.cancelled = True
-        except Exception:  # noqa: BLE001 - a model may raise anything
-            self._failed(_NO_ANSWER)
+        except Exception as error:  # noqa: BLE001 - a model may raise anything
+            self._failed(f"{_NO_ANSWER} {_cause(error)}".strip())
         self._keeping = True
         try:
             if "".join(self._said).strip():
@@ -144,7 +150,7 @@ class Chat:
         except Exception:  # noqa: BLE001 - so may a store, and a model may say what no turn can hold
             self._failed(_NOT_KEPT)
         # Whoever hears of it may ask for the next thing at once.
-        self._writing, self._said, self._keeping = None, [], False
+        self._writing, self._said, self._keeping, self._answered = None, [], False, False
         self.feed.publish(PROPS, self.props())
 
     async def _heard(self) -> None:
@@ -166,4 +172,20 @@ class Chat:
     def _failed(self, what: str) -> None:
         # What went wrong may name addresses and keys: that is for whoever runs the server.
         _log.exception("no answer")
+        self._problem = what
         self.feed.publish(PROBLEM, {"what": what})
+
+
+def _cause(error: Exception) -> str:
+    """Return a sentence for the person who waits; it names no address and no key. The SDKs of OpenAI and Anthropic name their errors alike."""
+    match getattr(error, "status_code", None):
+        case 401 | 403:
+            return "Its service refused the key of this server."
+        case 429:
+            return "Its service takes no more requests for now."
+        case int(code) if code >= 500:  # noqa: PLR2004 - faults of a server
+            return "Its service had a fault."
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"APITimeoutError", "TimeoutError"}:
+        return "Its service took too long."
+    return "Its service cannot be reached." if names & {"APIConnectionError", "ConnectionError"} else ""

@@ -1,7 +1,7 @@
 """An input buffer of prompt_toolkit in which pills are atomic: it is a pill document and its cursor, whatever key has edited it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -163,7 +163,7 @@ class InputCompleter(PromptCompleter):
         self.is_reading = False
         """Whether the names behind ``@`` are being looked for."""
 
-    async def get_completions_async(self, document: Document, complete_event: CompleteEvent) -> AsyncIterator[Completion]:
+    async def get_completions_async(self, document: Document, complete_event: CompleteEvent) -> AsyncGenerator[Completion, None]:
         """Yield what may stand where the cursor is; the first ``@`` reads a whole project, in a thread."""
         self.is_reading = True
         get_app().invalidate()

@@ -123,11 +123,12 @@ def test_an_invalid_name_is_refused(name: str) -> None:
 def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
     """By inserting and by updating, and the document stays; a document that was saved with one still opens, and a symbol may be called so."""
     document = PillDocument("see ").insert_pill("src/agent.py")
-    for edit in (
+    edits: tuple[Callable[[], object], ...] = (
         lambda: document.insert_pill(name),
         lambda: document.insert_pill(name, duplicate="update"),
         lambda: document.update_pill("src/agent.py", new_name=name),
-    ):
+    )
+    for edit in edits:
         with pytest.raises(InvalidPillNameError, match="is not a path from a root"):
             edit()
     assert document.to_text() == "see [@src/agent.py]"

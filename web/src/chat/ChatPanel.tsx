@@ -28,7 +28,7 @@ export function ChatPanel({ chat, onFork }: Props) {
     [contextProps, log, pending, writing, streaming, view, earlier],
   );
   const isIdle = !writing && pending === null;
-  const isDue = writing || contextProps.status === "thinking";
+  const isUnanswered = isIdle && said(contextProps).at(-1)?.role === "user";
 
   return (
     <section className="chat" aria-label="Chat">
@@ -54,6 +54,11 @@ export function ChatPanel({ chat, onFork }: Props) {
       {problem !== null && (
         <div className="banner problem" role="alert">
           <span>{problem}</span>
+          {isUnanswered && (
+            <button type="button" onClick={() => void chat.onRegenerate()}>
+              Try again
+            </button>
+          )}
           <button type="button" onClick={chat.onDismiss}>
             Dismiss
           </button>
@@ -80,7 +85,7 @@ export function ChatPanel({ chat, onFork }: Props) {
       <Announced chat={chat} />
       <footer id="message">
         <div className="answering">
-          {isDue && (
+          {writing && (
             <button type="button" onClick={() => void chat.onCancel()}>
               Stop
             </button>

@@ -1,6 +1,7 @@
-import { memo } from "react";
+import { Component, memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { isPlain } from "./plain";
 
 /** What a model writes is data: HTML in it is shown as text, links open elsewhere, and pictures are links, so that nothing is loaded unasked. */
 const COMPONENTS: Components = {
@@ -31,13 +32,30 @@ const COMPONENTS: Components = {
   h3: ({ children }) => <h4>{children}</h4>,
 };
 
-/** Show text as Markdown. */
+/** Show text as Markdown, or as it is where it cannot be laid out: one message never takes the page with it. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const plain = <div className="markdown plain">{text}</div>;
+  if (isPlain(text)) return plain;
   return (
-    <div className="markdown">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} components={COMPONENTS}>
-        {text}
-      </ReactMarkdown>
-    </div>
+    <Guarded key={text} instead={plain}>
+      <div className="markdown">
+        <ReactMarkdown remarkPlugins={[remarkGfm]} components={COMPONENTS}>
+          {text}
+        </ReactMarkdown>
+      </div>
+    </Guarded>
   );
 });
+
+/** Show something else where what it holds cannot be rendered. */
+class Guarded extends Component<{ instead: ReactNode; children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.failed ? this.props.instead : this.props.children;
+  }
+}

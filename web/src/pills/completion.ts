@@ -12,6 +12,11 @@ const TYPED = /(?:^|[^\p{L}\p{N}_.])(\[?@[^\s@[\]]{0,1024})$/u;
 /** Milliseconds without a key before names are asked for. */
 const PAUSE = 80;
 
+/** Milliseconds after which a user is told why nothing is offered yet. */
+const PATIENCE = 300;
+
+export const READING = "Reading the names of files…";
+
 /** Offer what can be attached behind an `@`; `tell` hears what is refused, in words. */
 export function completion(sources: () => PillSources | undefined, tell: (words: string) => void): Extension {
   return autocompletion({
@@ -28,12 +33,21 @@ async function offered(context: CompletionContext, sources: PillSources | undefi
   const asked = new AbortController();
   // Whoever types on asks anew.
   context.addEventListener("abort", () => asked.abort(), { onDocChange: true });
+  let isTold = false;
+  const waiting = setTimeout(() => {
+    isTold = true;
+    tell(READING);
+  }, PATIENCE);
   try {
     const found = await sources.complete(typed, asked.signal);
     if (context.aborted || asked.signal.aborted) return null;
     return { from: context.pos - typed.length, options: found.map((each) => option(each, tell)), filter: false };
   } catch {
     return null;
+  } finally {
+    clearTimeout(waiting);
+    // Whoever typed on has cleared it, and may be told of the next question by now.
+    if (isTold && !asked.signal.aborted) tell("");
   }
 }
 

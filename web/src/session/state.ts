@@ -7,6 +7,7 @@ export const INITIAL: ChatProps = {
   messages: [],
   pressure: 0,
   status: "ready",
+  answering: false,
   canSend: true,
   actions: { send: true, compress: false, clear: false },
 };
@@ -98,14 +99,13 @@ export function said(props: ChatProps): MessageProps[] {
 /**
  * Take in how all stands.
  *
- * Whether an answer is being written is read off the newest message: a user's that was not there before is being answered; one that was says that
- * its answer ended without a word, unless another one was asked for; the assistant's own is the answer.
+ * The server says whether an answer is being written. One is expected as well where a message of the user's is new, or another answer was asked for.
  */
 function followed(state: SessionState, props: ChatProps): SessionState {
   const last = said(props).at(-1);
   const known = (message: MessageProps) => message.id === last?.id;
   const isNew = state.contextProps !== INITIAL && !state.log.some(known) && !state.contextProps.messages.some(known);
-  const writing = (isNew || state.asked) && last?.role === "user";
+  const writing = props.answering || ((isNew || state.asked) && last?.role === "user");
   const log = state.known ? appended(state.log, props) : null;
   return {
     ...state,

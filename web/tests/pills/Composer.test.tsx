@@ -217,6 +217,18 @@ describe("behind an @", () => {
     expect(await completed(view)).toEqual(["src/other.py"]);
   });
 
+  it("whoever waits for the first names is told why", async () => {
+    const view = composed();
+    let go = () => {};
+    sources.held = new Promise((resolve) => (go = resolve));
+    typed(view, "@src");
+    act(() => void startCompletion(view));
+    await waitFor(() => expect(screen.getByRole("status").textContent).toBe("Reading the names of files…"));
+    go();
+    await waitFor(() => expect(screen.getByRole("status").textContent).toBe(""));
+    expect(currentCompletions(view.state).map((each) => each.label)).toEqual(["src/agent.py", "src/other.py"]);
+  });
+
   it.each(["ann@example", "no at", "[@notes.txt]"])("nothing is asked in %j", async (text) => {
     const view = composed();
     typed(view, text);

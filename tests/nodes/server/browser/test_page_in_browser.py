@@ -215,6 +215,39 @@ def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
     alert.wait_for(state="detached")
 
 
+def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -> None:
+    """Nothing goes on as if an answer were coming, after a reload either: the cause is there, and a button that asks again."""
+    tab = opened(server.url)
+    tab.send("Do it badly")
+    for _ in range(2):
+        alert = tab.page.get_by_role("alert")
+        alert.get_by_text("The model did not answer. Its service cannot be reached.").wait_for()
+        assert not tab.page.get_by_role("button", name="Stop").is_visible()
+        tab.page.locator('.gauge[data-status="ready"]').wait_for()
+        tab.page.reload()
+    tab.page.get_by_role("alert").get_by_role("button", name="Try again").click()
+    alert.get_by_text("Its service cannot be reached.").wait_for()
+    tab.send("plums", "So you say: plums")
+    tab.page.reload()
+    tab.says("So you say: plums")
+    assert not alert.is_visible()
+
+
+def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
+    """What cannot be laid out is shown as it is, also after a reload, and the conversation goes on."""
+    texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, "> - " * 2_000]
+    with served(tmp_path / "chats.db", "--max-tokens", "1000000") as server:
+        tab = opened(server.url)
+        for number, text in enumerate(texts):
+            tab.send(text)
+            tab.button("Answer again").wait_for()
+            tab.send(f"plums {number}", f"So you say: plums {number}")
+        tab.page.reload()
+        tab.says("So you say: plums 4")
+        shown = tab.messages.filter(has_text="> - > - ").first.text_content()
+        assert texts[-1].strip() in (shown or "")
+
+
 def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
     """What the user keeps is marked, and a compression leaves it."""
     tab = opened(server.url)
