@@ -1,5 +1,6 @@
 """The pill document: making, removing, editing, visiting, and every row of the table of errors in docs/pills.md."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
