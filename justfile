@@ -123,6 +123,10 @@ pill-vectors:
 agent-schema:
     uv run python .ci/agent_schema.py
 
+# Write the table of models anew out of genai-prices, in an environment of its own; --check fails where it is older than 90 days.
+models *arguments:
+    uv run --isolated --no-project --with genai-prices==0.2.3 python .ci/models.py {{ arguments }}
+
 # Write the tables of docs/paths.md anew.
 paths:
     uv run python .ci/paths_page.py

@@ -19,7 +19,7 @@ class MissingExtraError(CallerError, ModuleNotFoundError):
         self.name = self.module  # as `ModuleNotFoundError` calls it
 
     def __str__(self) -> str:
-        return f"no {self.module} for {self.purpose}; legal: install polycontext[{self.extra}]"
+        return f'no {self.module} for {self.purpose}; legal: pip install ".[{self.extra}]" in a clone of polycontext'
 
 
 def require(module: str, *, extra: str, purpose: str) -> None:

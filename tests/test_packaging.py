@@ -83,7 +83,7 @@ def test_every_module_imports(python: Path) -> None:
     extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}
     extras |= {"agent_framework": "agent-framework"}
     assert needs == {
-        need for need in needs if any(module in need and f"legal: install polycontext[{extra}]" in need for module, extra in extras.items())
+        need for need in needs if any(module in need and f'legal: pip install ".[{extra}]"' in need for module, extra in extras.items())
     }
     assert {extra for extra in extras.values() if f"[{extra}]" in printed} == set(extras.values())
 

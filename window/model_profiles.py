@@ -1,26 +1,27 @@
 """What is known of a model: how much its window holds, how long it may answer, in whose format it is asked, and how it counts.
 
-Every row of the table names the page that its numbers were read on (docs/models.md shows them all). A name that
-is not there is refused rather than guessed, since a window that is believed too large fails in the middle
+Every row of the table here names the page that its numbers were read on (docs/models.md shows them all); behind it comes the larger one of
+`model_table`. A name in neither is refused rather than guessed, since a window that is believed too large fails in the middle
 of a conversation; `register_model` adds a profile, or puts another in the place of one that is known.
 """
 
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.window.model_table import Listed, find_listed, listed_models
 from polycontext.window.providers.wire import Provider, as_provider
 from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
 from polycontext.window.tokens.counting import TokenCounter, is_exact
 from polycontext.window.tokens.media_rules import ImageRule, Patches, Tiles
 from polycontext.window.tokens.tiktoken_counter import SHA256, TiktokenCounter
 
-_ROUTE = re.compile(r"^(?:.*/)?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
-"""What stands before a model's name where another service passes requests on: `anthropic/`, `us.anthropic.`."""
+_ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
+"""What stands before a model's name where another service passes requests on: `anthropic/`, `anthropic:`, `us.anthropic.`."""
 
 _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+)?)?$")
 """What stands behind it: the day of a snapshot, `-latest`, the version of a service (`-v1:0`)."""
@@ -140,17 +141,30 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: a name out of known_models() in polycontext.window.model_profiles, a ModelProfile
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: a name out of known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=
     """
     if isinstance(name, ModelProfile):
         return name
-    known = known_models()
+    known = {**_TABLE, **_REGISTERED}
     plain = _plain(str(name))
     for tried in (str(name), plain, _DATED.sub("", plain)):
         if tried in known:
             return known[tried]
-    legal = ("a name out of known_models() in polycontext.window.model_profiles", "a ModelProfile")
-    raise UnknownNameError("model", str(name), legal, tuple(get_close_matches(_DATED.sub("", plain), known, 3)))
+    listed = find_listed(str(name)) or find_listed(plain)
+    if listed is not None:
+        return _listed_profile(*listed)
+    legal = ("a name out of known_models() in polycontext.window.model_profiles", "a ModelProfile", "any name beside max_tokens=")
+    near = get_close_matches(_DATED.sub("", plain.rpartition("/")[2]), known_models(), 3)
+    raise UnknownNameError("model", str(name), legal, tuple(near))
+
+
+def unlisted_counter(name: str) -> ModelCounter:
+    """Return what counts for a model of which nothing is known but its name: rather too many tokens than too few.
+
+    >>> unlisted_counter("my-model").count("hello, how are you today?")
+    9
+    """
+    return ModelCounter(UNLISTED["unlisted-claude" if "claude" in name.lower() else "unlisted"])
 
 
 def register_model(profile: ModelProfile) -> ModelProfile:
@@ -166,8 +180,8 @@ def register_model(profile: ModelProfile) -> ModelProfile:
 
 
 def known_models() -> Mapping[str, ModelProfile]:
-    """Return every profile that is known, by name: those of the table, and those that were registered."""
-    return {**_TABLE, **_REGISTERED}
+    """Return every profile that is known, by name: those of the two tables, and those that were registered."""
+    return {**_listed_profiles(), **_TABLE, **_REGISTERED}
 
 
 def encoding_of(name: str) -> str:
@@ -251,13 +265,8 @@ _ROWS = (
     _gpt("gpt-5", 400_000, 128_000, _RESOLD.format("gpt-5-fast"), Tiles(70, 140)),
     _gpt("gpt-5-mini", 400_000, 128_000, _listed("gpt-5-mini"), Patches(32, 1_536, 1.62)),
     _gpt("gpt-5-nano", 400_000, 128_000, _listed("gpt-5-nano"), Patches(32, 1_536, 2.46)),
-    _gpt("gpt-5.1", 400_000, 128_000, _listed("gpt-5.1")),
-    _gpt("gpt-5.2", 400_000, 128_000, _listed("gpt-5.2")),
     _gpt("gpt-5.4", 1_050_000, 128_000, _listed("gpt-5.4"), Patches(32, 10_000)),
     _gpt("gpt-5.5", 1_050_000, 128_000, _OPENAI_PAGE.format("compare"), Patches(32, 10_000)),
-    _gpt("gpt-5.6-sol", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
-    _gpt("gpt-5.6-terra", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
-    _gpt("gpt-5.6-luna", 1_050_000, 128_000, _OPENAI_PAGE.format("compare")),
     _gpt("gpt-6-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
     _gpt("gpt-6.2-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
 )
@@ -265,3 +274,39 @@ _ROWS = (
 
 _TABLE: Mapping[str, ModelProfile] = {profile.name: profile for profile in _ROWS}
 _REGISTERED: dict[str, ModelProfile] = {}
+
+# --- models of the larger table, and of none --------------------------------------
+
+_MARGIN = 1.25
+"""Tokens for each of o200k_base where nobody publishes how a model counts: rather more than was seen of any but Claude's newest."""
+
+_EARLY = re.compile(r"claude-(?:2|(?:[a-z]+-)?(?:3|4(?!-[78])))(?:-|$)")
+_PUBLISHED = (
+    ("gpt-3.5", "cl100k_base"),
+    ("gpt-4o", "o200k_base"),
+    ("gpt-4.1", "o200k_base"),
+    ("gpt-4", "cl100k_base"),
+    ("gpt-5", "o200k_base"),
+)
+"""How names begin whose vocabulary is in tiktoken's own table, and which it is; the first holds."""
+
+UNLISTED: Mapping[str, ModelProfile] = {
+    "unlisted": ModelProfile("unlisted", Provider.OPENAI, 1, 1, factor=_MARGIN),
+    "unlisted-claude": ModelProfile("unlisted-claude", Provider.ANTHROPIC, 1, 1, factor=_LATE_CLAUDE),
+}
+"""What counts for models that are in no table; a saved session names it."""
+
+
+def _listed_profile(name: str, row: Listed) -> ModelProfile:
+    is_claude = name.rpartition("/")[2].startswith("claude")
+    encoding = next((encoding for start, encoding in _PUBLISHED if name.startswith(start)), None)
+    factor = 1.0 if encoding else _MARGIN if not is_claude or _EARLY.match(name) else _LATE_CLAUDE
+    provider = Provider.ANTHROPIC if is_claude else Provider.OPENAI
+    return ModelProfile(
+        name, provider, row.window, row.reply, encoding or "o200k_base", factor, exact=encoding is not None, source="genai-prices"
+    )
+
+
+@cache
+def _listed_profiles() -> Mapping[str, ModelProfile]:
+    return {name: _listed_profile(name, row) for name, row in listed_models().items()}

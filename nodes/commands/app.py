@@ -212,7 +212,7 @@ def laws(
     r"""Test what polycontext promises (its laws), on generated inputs or on an object of yours.
 
     A law is a property such as "no call is parted from its result", as code. Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
-    Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs polycontext\[laws].
+    Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs the extra `laws`.
     """
     from polycontext.linearity.extras import require
 
@@ -319,7 +319,7 @@ def serve(
 ) -> int:
     r"""Serve conversations over HTTP: a browser sees what may be shown, and hears when it changes.
 
-    Needs polycontext\[server]. Stops on Ctrl+C, with what was said kept.
+    Needs the extra `server`. Stops on Ctrl+C, with what was said kept.
     """
     from polycontext.nodes.commands.serve import Served
     from polycontext.nodes.commands.serve import serve as run
@@ -364,7 +364,7 @@ def chat(
     r"""Talk with a model in the terminal: @ attaches files, symbols and buffers, /help tells what else can be typed.
 
     Ctrl+C ends an answer, of which is kept what was said; Ctrl+D leaves. Where standard input is no terminal, each line of it is a message, and exit
-    code 1 says that one was refused or not answered. Needs polycontext\[chat] at a terminal.
+    code 1 says that one was refused or not answered. Needs the extra `chat` at a terminal.
     """
     from polycontext.nodes.commands.chat.chatting import Chatted
     from polycontext.nodes.commands.chat.chatting import chat as run

@@ -133,10 +133,10 @@ class SavedSession:
             raise InvalidDataError("$.counter", "a counter of the caller's own", "pass counter= again")
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
-        from polycontext.window.model_profiles import find_model  # noqa: PLC0415 - for sessions of a model
+        from polycontext.window.model_profiles import UNLISTED, find_model  # noqa: PLC0415 - for sessions of a model
 
         try:
-            return find_model(self.counter).counter()
+            return find_model(UNLISTED.get(self.counter, self.counter)).counter()
         except UnknownNameError as error:
             raise InvalidDataError("$.counter", str(error), "register_model its profile before, or pass counter= again") from None
 

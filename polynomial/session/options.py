@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
@@ -84,9 +84,16 @@ def room_of(
 
     Raises:
         InvalidOptionError: an option is out of its range, or nothing says how much room there is.
-        UnknownNameError: no model, or no provider, of that name.
+        UnknownNameError: no provider of that name, or no such model and no `max_tokens` either.
     """
-    profile = _profile(model)
+    profile = _profile(model, is_needed=max_tokens is None)
+    if profile is None and isinstance(model, str):
+        from polycontext.window.model_profiles import unlisted_counter  # noqa: PLC0415 - as below
+
+        counting = unlisted_counter(model)
+        budget = whole_number("max_tokens", max_tokens, 1)
+        room = room_of(budget, None, reserve, counting if counter is None else counter, provider or counting.profile.provider)
+        return room._replace(model=model)
     if profile is None and model is not None:
         require("max_tokens", max_tokens, max_tokens is None, f"one number of tokens; {model!r} was given already")
         max_tokens = model  # type: ignore[assignment]  # whatever it is, it is looked at in the next lines
@@ -106,8 +113,8 @@ def room_of(
     return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider), None if profile is None else profile.name)
 
 
-def _profile(model: object) -> "ModelProfile | None":
-    """Return the profile of a model, None for a number of tokens."""
+def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
+    """Return the profile of a model, None for a number of tokens, and for an unknown name unless it `is_needed`."""
     if model is None or isinstance(model, int | float):
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
@@ -115,7 +122,12 @@ def _profile(model: object) -> "ModelProfile | None":
     from polycontext.window.model_profiles import ModelProfile, find_model  # noqa: PLC0415 - the table is for those who name a model
 
     require("model", model, isinstance(model, str | ModelProfile), f"{legal}, or a ModelProfile")
-    return find_model(model)  # type: ignore[arg-type]  # looked at in the line above
+    try:
+        return find_model(model)  # type: ignore[arg-type]  # looked at in the line above
+    except UnknownNameError:
+        if is_needed or not str(model).strip():
+            raise
+        return None
 
 
 def whole_number(option: str, value: object, least: int, unit: str = "tokens") -> int:

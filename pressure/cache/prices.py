@@ -1,7 +1,7 @@
 """What tokens cost: by the million, read from a cache, written into one, and said by the model.
 
-The table holds the list prices that were read in November 2026, each with its page. Vendors change them: who needs today's
-gives their own `Prices`. A model that is not in the table has no price here, rather than a guessed one.
+List prices come from the table of `window.model_table`, and from a small one here, read in November 2026, of models whose long requests
+are dearer. Vendors change them: pass your own `Prices` where you need today's. A model in neither has no price here, rather than a guessed one.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from attrs import Factory, field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.pressure.cache.prefix_cache import HOUR
+from polycontext.window.model_table import find_listed
 
-READ_ON = "2026-11-23"
 _MILLION = 1_000_000
 
 
@@ -82,78 +82,38 @@ def prices_of(model: str) -> Prices:
     >>> prices_of("claude-sonnet-4-5").read
     0.3
     """
-    if model not in TABLE:
+    if model in TABLE:
+        return TABLE[model]
+    name, listed = find_listed(model) or ("", None)
+    if listed is None or listed.input is None or listed.output is None:
         near = tuple(get_close_matches(model, TABLE, 2))
         raise UnknownNameError("model with a price", model, ("Prices of your own", "a model of polycontext.pressure.cache.prices"), near)
-    return TABLE[model]
+    read, write = (listed.input if price is None else price for price in (listed.read, listed.write))
+    long = 2 * listed.input if name.startswith("claude") else write
+    return Prices(listed.input, listed.output, read=read, write=write, write_long=long, source="genai-prices")
 
 
 # --- the table --------------------------------------------------------------------
 
-_CLAUDE = "platform.claude.com, about-claude/pricing"
-_LISTED = "github.com/anomalyco/models.dev, providers/openai/models/{}.toml"
-_PAGE = "developers.openai.com, api/docs/models/{}"
-_RESOLD = "docs.apiyi.com, models"
-_CRATE = "docs.rs, openai-models"
 _LONG = 272_000
 
 
-def _claude(price: float, output: float, read: float, *, above: int | None = None, dearer: float = 1.0) -> Prices:
-    return Prices(
-        price,
-        output,
-        read=read,
-        write=1.25 * price,
-        write_long=2 * price,
-        above=above,
-        dearer_input=dearer,
-        dearer_output=dearer,
-        source=_CLAUDE,
-    )
+def _gpt(price: float, output: float, read: float, source: str, *, write: float = 1.25) -> Prices:
+    dearer = {"above": _LONG, "dearer_input": 2.0, "dearer_output": 1.5}
+    return Prices(price, output, read=read, write=write * price, source=source, **dearer)
 
 
-def _gpt(name: str, price: float, output: float, read: float, source: str = _LISTED, *, write: float = 1.0, long: bool = False) -> Prices:
-    return Prices(
-        price,
-        output,
-        read=read,
-        write=write * price,
-        above=_LONG if long else None,
-        dearer_input=2.0 if long else 1.0,
-        dearer_output=1.5 if long else 1.0,
-        source=source.format(name),
-    )
-
+_RESOLD = "docs.apiyi.com, models"
+_HAIKU = "platform.claude.com, about-claude/pricing"
 
 TABLE: Mapping[str, Prices] = {
-    "claude-haiku-4-5": _claude(1, 5, 0.1),
-    "claude-sonnet-4-5": _claude(3, 15, 0.3),
-    "claude-sonnet-4-6": _claude(3, 15, 0.3),
-    "claude-opus-4-5": _claude(5, 25, 0.5),
-    "claude-opus-4-6": _claude(5, 25, 0.5),
-    "claude-opus-4-7": _claude(5, 25, 0.5),
-    "claude-opus-4-8": _claude(5, 25, 0.5),
-    "claude-sonnet-5": _claude(2, 10, 0.2),
-    "claude-opus-5": _claude(5, 25, 0.5),
-    "claude-haiku-5-5": _claude(0.1, 0.5, 0.01, above=100_000, dearer=5.0),
-    "claude-sonnet-5-5": _claude(2, 10, 0.1),
-    "claude-opus-5-5": _claude(4, 20, 0.2),
-    "claude-fable-5-1": _claude(10, 50, 0.25),
-    "gpt-4o": _gpt("gpt-4o", 2.5, 10, 1.25, _CRATE),
-    "o1": _gpt("o1", 15, 60, 7.5),
-    "o3": _gpt("o3", 2, 8, 0.5),
-    "o3-mini": _gpt("o3-mini", 1.1, 4.4, 0.55),
-    "o4-mini": _gpt("o4-mini", 1.1, 4.4, 0.275),
-    "gpt-5": _gpt("gpt-5", 1.25, 10, 0.125),
-    "gpt-5-mini": _gpt("gpt-5-mini", 0.25, 2, 0.025),
-    "gpt-5-nano": _gpt("gpt-5-nano", 0.05, 0.4, 0.005),
-    "gpt-5.1": _gpt("gpt-5.1", 1.25, 10, 0.125),
-    "gpt-5.2": _gpt("gpt-5.2", 1.75, 14, 0.175),
-    "gpt-5.4": _gpt("gpt-5.4", 2.5, 15, 0.25),
-    "gpt-5.5": _gpt("gpt-5.5", 5, 30, 0.5, long=True),
-    "gpt-5.6-terra": _gpt("gpt-5.6-terra", 2, 12, 0.2, _RESOLD, write=1.25, long=True),
-    "gpt-5.6-luna": _gpt("gpt-5.6-luna", 0.2, 1.2, 0.02, _RESOLD, write=1.25, long=True),
-    "gpt-6-sol": _gpt("gpt-6-sol", 2, 10, 0.2, "github.com/merefield/codexometer, release 0.18.4", write=1.25, long=True),
-    "gpt-6.2-sol": _gpt("gpt-6.2-sol", 2, 10, 0.1, _PAGE, write=1.25, long=True),
+    "claude-haiku-5-5": Prices(
+        0.1, 0.5, read=0.01, write=0.125, write_long=0.2, above=100_000, dearer_input=5.0, dearer_output=5.0, source=_HAIKU
+    ),
+    "gpt-5.5": _gpt(5, 30, 0.5, "github.com/anomalyco/models.dev, providers/openai/models/gpt-5.5.toml", write=1.0),
+    "gpt-5.6-terra": _gpt(2, 12, 0.2, _RESOLD),
+    "gpt-5.6-luna": _gpt(0.2, 1.2, 0.02, _RESOLD),
+    "gpt-6-sol": _gpt(2, 10, 0.2, "github.com/merefield/codexometer, release 0.18.4"),
+    "gpt-6.2-sol": _gpt(2, 10, 0.1, "developers.openai.com, api/docs/models/gpt-6.2-sol"),
 }
-"""US dollars a million tokens. Of GPT-5.6 Sol the pages that were read disagree, of older models none was: they are not in here."""
+"""US dollars a million tokens, of models whose long requests are dearer; those of all others are in the larger table."""

@@ -78,7 +78,7 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     for block in content if isinstance(content, list | tuple) else ():
         name = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
         whose = _BLOCKS.get(name) if isinstance(name, str) else None
-        if name == "image" and isinstance(block, Mapping) and "source" in block:
+        if isinstance(block, Mapping) and ((name == "image" and "source" in block) or (name == "text" and block.get("citations"))):
             whose = Provider.ANTHROPIC
         if whose is not None:
             yield whose, str(name)

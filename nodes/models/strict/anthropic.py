@@ -25,6 +25,7 @@ from polycontext.pressure.cache.prefix_cache import Breakpoint, CacheUse, Prefix
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic.order_rules import MOST_MEDIA, refuse_first
 from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_head, check_whole
+from polycontext.window.providers.anthropic.versions import NEWEST, check_version
 from polycontext.window.tokens.block_tokens import BlockTokens, text_blocks
 from polycontext.window.tokens.counting import TokenCounter
 from polycontext.window.tokens.tiktoken_counter import default_counter
@@ -90,6 +91,7 @@ class StrictAnthropic:
         clock: seconds, for the time to live of cached prefixes.
         floor: tokens that a prefix must have to be cached.
         secret: providers with one secret take each other's thinking back.
+        version: of the API, whose rules hold whatever version a request names; the newest that is known unless said.
 
     Safe under threads, if `reply` is. Remembers digests of what it judged, no content.
 
@@ -116,6 +118,7 @@ non-empty content except for the optional final assistant message (rule empty-me
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
     secret: bytes = field(default=b"strict", kw_only=True)
+    version: str = field(default=NEWEST, kw_only=True)
     _signer: Signer = field(init=False, repr=False)
     _tokens: BlockTokens = field(init=False, repr=False)
     _judge: PrefixJudge = field(init=False, repr=False)
@@ -125,8 +128,9 @@ non-empty content except for the optional final assistant message (rule empty-me
     def __attrs_post_init__(self) -> None:
         if self.window < 1:
             raise InvalidOptionError("window", self.window, "at least 1 token")
+        check_version(self.version)
         self._signer, self._tokens = Signer(self.secret), BlockTokens(self.counter)
-        self._judge = PrefixJudge(self._signer, self._tokens)
+        self._judge = PrefixJudge(self._signer, self._tokens, self.version)
         self._cache = PrefixCache(self.clock)
 
     @property
@@ -248,7 +252,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         key = digest(raw)
         head = self._heads.get(key)
         if head is None:
-            check_head(request, betas=betas, counting=counting)
+            check_head(request, betas=betas, counting=counting, version=self.version)
             head = self._read_head(request, betas, len(raw))
             self._heads.keep(key, head)
         return head

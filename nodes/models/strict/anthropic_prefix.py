@@ -75,6 +75,7 @@ class PrefixJudge:
 
     signer: Signer
     tokens: BlockTokens
+    version: str
     memory: Memory[Prefix] = field(factory=Memory)
 
     def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
@@ -106,7 +107,7 @@ class PrefixJudge:
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _read(raw, messages[index], index)
-        progress = judged_one(message, before.progress, final=final)
+        progress = judged_one(message, before.progress, final=final, version=self.version)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = list[tuple[bytes, int]](), list[tuple[int, float]](), list[tuple[str, str]]()

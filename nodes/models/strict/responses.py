@@ -17,7 +17,7 @@ from polycontext.pressure.cache.prefix_cache import CacheUse
 from polycontext.window.providers.breach import Breach, Spot
 from polycontext.window.providers.responses.item_rules import ID_STARTS, item_breach, type_of
 from polycontext.window.providers.responses.request_rules import not_found, request_breach, unstored
-from polycontext.window.providers.responses.rules import InputJudge
+from polycontext.window.providers.responses.rules import TRIGGER, InputJudge
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
 
 Item = Mapping[str, Any]
@@ -70,7 +70,8 @@ class StrictResponses(OpenAIOptions):
 
     Reasoning items hold an encrypted content that is bound to instructions, tools and all items before it. Behind a
     changed prefix it is withheld and told of in ``input_transformations``. An input that reaches the ``compact_threshold``
-    of a request gives a compaction item; ``/v1/responses/compact`` gives one on demand, ``/v1/responses/input_tokens`` counts.
+    of a request gives a compaction item; ``/v1/responses/compact`` and a ``compaction_trigger`` as the last item give one on demand,
+    ``/v1/responses/input_tokens`` counts.
 
     Args:
         reply: what the model says to a request: a text, or output items. It sees the whole input where a request goes on with a stored response.
@@ -160,7 +161,8 @@ class StrictResponses(OpenAIOptions):
         name = self.new_name(read.binding.prefix)
         use = self._use(request, read.shown)
         asked = request if request.get("previous_response_id") is None else {**request, "input": read.items}
-        made = self._make(request, self.reply(asked), read, name)
+        is_triggered = bool(read.items) and read.items[-1].get("type") == TRIGGER
+        made = self._triggered(read, name) if is_triggered else self._make(request, self.reply(asked), read, name)
         response: dict[str, Any] = self._frame(request, name) | {
             "output": made.items,
             "usage": _usage(read.tokens, use, made.tokens, made.reasoning),
@@ -170,7 +172,7 @@ class StrictResponses(OpenAIOptions):
         if read.binding.removed:
             response["input_transformations"] = [dict(removed) for removed in read.binding.removed]
         if request.get("store") is not False:
-            self._store(response["id"], read.texts, made.items)
+            self._store(response["id"], read.texts[:-1] if is_triggered else read.texts, made.items)
         return response
 
     def _read(self, request: Request) -> _Read:
@@ -276,6 +278,12 @@ class StrictResponses(OpenAIOptions):
             items.append(self._compaction(binding, tokens, name, len(items)))
         reasoning = sum(binding.tokens_of(item) for item in items if item["type"] == "reasoning")
         return _Made(items, tokens - read.tokens, reasoning)
+
+    def _triggered(self, read: _Read, name: str) -> _Made:
+        """Return the compaction that the last item asks for, and nothing else."""
+        binding = read.binding.copy()
+        item = self._compaction(binding, read.tokens, name, 0)
+        return _Made([item], binding.tokens_of(item), 0)
 
     def _compaction(self, binding: Binding, tokens: int, name: str, place: int) -> dict[str, Any]:
         own = self._secrets.item_id("cmp", name, place, None)

@@ -223,7 +223,7 @@ def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         folder.discard(stub.sha256)
         with pytest.raises(ArtifactError, match="is not there"):
             folder.retrieve(stub)
-    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts in s3:; legal: install polycontext\[artifacts\]"):
+    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts in s3:; legal: pip install .\.\[artifacts\]."):
         ObjectStoreExternalizer.open("s3://bucket/prefix")
 
 

@@ -354,7 +354,7 @@ def test_a_plot_without_matplotlib_says_what_to_install(polycontext: Command, mo
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ran = polycontext("replay", EXAMPLE, "--plot", tmp_path / "out.svg")
     assert (ran.code, ran.out) == (2, "")
-    assert "install polycontext[plot]" in ran.complaint
+    assert ".[plot]" in ran.complaint
 
 
 def test_a_plot_that_cannot_be_written_is_refused(polycontext: Command, tmp_path: Path) -> None:

@@ -237,9 +237,9 @@ def test_the_brief_names_the_heads_and_what_must_stand(vendor: Vendor) -> None:
 
 def test_options_go_along_and_go_before(vendor: Vendor) -> None:
     """Fields of the request that the caller says are sent as they are."""
-    vendor.summariser(options={"temperature": 1, "max_tokens": 777}).summarise(TURNS, 200, counter=COUNTER)
+    vendor.summariser(options={"metadata": {"user_id": "ann"}, "max_tokens": 777}).summarise(TURNS, 200, counter=COUNTER)
     (request,) = vendor.asked
-    assert (request["temperature"], request["max_tokens"]) == (1, 777)
+    assert (request["metadata"], request["max_tokens"]) == ({"user_id": "ann"}, 777)
     assert "max_completion_tokens" not in request
 
 
@@ -511,6 +511,6 @@ def test_who_lacks_the_sdk_is_told_what_to_install(name: str, monkeypatch: pytes
     monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, name, None)
     kind = OpenAISummariser if name == "openai" else AnthropicSummariser
-    with pytest.raises(MissingExtraError, match=rf"no {name} for summaries by gpt-5; legal: install polycontext\[{name}\]"):
+    with pytest.raises(MissingExtraError, match=rf"no {name} for summaries by gpt-5; legal: pip install .\.\[{name}\]."):
         kind(model="gpt-5")
     assert kind(object(), "gpt-5").model == "gpt-5"

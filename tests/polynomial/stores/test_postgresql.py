@@ -130,7 +130,7 @@ def test_who_lacks_the_driver_is_told_what_to_install(monkeypatch: pytest.Monkey
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(
-        extras.MissingExtraError, match=r"no sqlalchemy for sessions on a PostgreSQL server; legal: install polycontext\[postgresql\]"
+        extras.MissingExtraError, match=r"no sqlalchemy for sessions on a PostgreSQL server; legal: pip install .\.\[postgresql\]."
     ):
         store_at("postgresql://me:secret@host/db")
 

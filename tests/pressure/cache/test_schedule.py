@@ -98,7 +98,7 @@ def test_every_price_has_its_page_and_is_of_a_model_that_is_known() -> None:
         assert 0 < prices.read < prices.input <= prices.write <= prices.write_long
     assert set(FLOORS) <= set(known_models())
     with pytest.raises(UnknownNameError, match="did you mean 'gpt-5"):
-        prices_of("gpt-5-large")
+        prices_of("gpt-5.5-large")
     with pytest.raises(InvalidOptionError, match="read = -1; legal: a price"):
         Prices(1, read=-1)
     assert Prices(0).units(plain=5, read=5, written={}) == 0

@@ -60,6 +60,15 @@ def test_o2_a_call_without_its_result_is_refused() -> None:
     assert refused([USER, calling("a")]) == ("unanswered-call", 1)
 
 
+@pytest.mark.parametrize("refusal", [5, None, ["No."], "", {}])
+def test_a_refusal_that_is_no_text_is_refused(refusal: object) -> None:
+    """As what is delivered is judged; a part of another vendor's may hold anything under that name."""
+    part = {"type": "refusal", "refusal": refusal}
+    assert refused([USER, {"role": "assistant", "content": [part]}]) == ("bad-refusal", 1)
+    assert refused([USER, {"role": "assistant", "content": [{"type": "refusal"}]}]) == ("bad-refusal", 1)
+    check([USER, {"role": "assistant", "content": [{"type": "newer", "refusal": refusal}, {"type": "text", "text": "x"}]}])
+
+
 def test_a_second_result_for_one_call_is_refused() -> None:
     """A result that was duplicated names the second one."""
     assert refused([USER, calling("a"), result("a"), result("a")]) == ("duplicate-result", 3)
@@ -247,7 +256,7 @@ FORMS: list[dict[str, Any]] = [
     {"role": "assistant", "content": [{"type": "text", "text": "one"}]},
     {"role": "assistant", "content": [{"type": "text", "text": ""}], "refusal": ""},
     {"role": "assistant", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": ""}, {"type": "text", "text": "\n"}]},
-    {"role": "assistant", "content": [{"type": "new", "text": "x"}, {"type": "refusal", "refusal": 7}]},
+    {"role": "assistant", "content": [{"type": "new", "text": "x"}, {"type": "newer", "refusal": 7}]},
     {"role": "assistant", "tool_calls": [function("b")]},
     {"role": "assistant", "content": [], "tool_calls": [function("b")]},
     {"role": "assistant", "content": None, "tool_calls": [function("b")], "refusal": "x"},

@@ -36,12 +36,16 @@ def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
 
 _MARKS: Any = st.sampled_from([{}, {}, {"cache_control": None}])
 _CITED: Any = st.sampled_from([{}, {}, {"citations": [{"cited_text": "x"}]}])
-_TEXT = st.builds(lambda mark, more, text: {**mark, **more, "type": "text", "text": text}, _MARKS, _CITED, TEXTS)
+_TEXT = st.builds(lambda mark, text: {**mark, "type": "text", "text": text}, _MARKS, TEXTS)
+_SAID = st.builds(lambda more, block: {**more, **block}, _CITED, _TEXT)
+"""Text of the assistant, which may cite: the user's does not."""
 _OPAQUE = st.builds(lambda more: {"type": "from_2030", **more}, FURTHER)
 _ADDED = st.just({"type": "tool_addition", "tool": {"type": "tool_reference"}})
 _PLAIN = st.builds(lambda text: [{"type": "text", "text": text}], TEXTS)
 _THINKING = st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}, TEXTS)
-_BLOCKS = TEXTS | _PLAIN | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=4)
+_BLOCKS: Any = {
+    role: TEXTS | _PLAIN | st.lists(text | _OPAQUE, min_size=1, max_size=4) for role, text in {"user": _TEXT, "assistant": _SAID}.items()
+}
 
 
 @st.composite
@@ -51,10 +55,10 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
         said = [{"role": "system", "content": draw(TEXTS | st.lists(_TEXT | _ADDED, min_size=1, max_size=2))}]
         return [_closing(), *said, {"role": "assistant", "content": "well"}, _closing()]
     if kind != "calls":
-        return [{"role": kind, "content": draw(_BLOCKS)}, *([_closing()] if kind == "assistant" else [])]
+        return [{"role": kind, "content": draw(_BLOCKS[kind])}, *([_closing()] if kind == "assistant" else [])]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
     calls = [{**draw(_CALLERS), **_tool_use(call_id, draw(ARGUMENTS))} for call_id in ids]
-    beside = draw(st.lists(_TEXT | _OPAQUE | _THINKING, max_size=4))
+    beside = draw(st.lists(_SAID | _OPAQUE | _THINKING, max_size=4))
     blocks: list[Any] = list(draw(st.permutations([*calls, *beside])))
     if blocks[-1]["type"] == "thinking":
         blocks.append({"type": "text", "text": "so"})

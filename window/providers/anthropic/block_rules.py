@@ -10,6 +10,7 @@ from typing import Any
 
 from polycontext.window.providers.anthropic.media_rules import check_document, check_image
 from polycontext.window.providers.anthropic.rules import BLANK, EXTRA, At, Entry
+from polycontext.window.providers.anthropic.versions import NEWEST, check_entry
 from polycontext.window.providers.blocks import is_visible, shown
 from polycontext.window.providers.wire import Message
 
@@ -42,7 +43,7 @@ _IN_SYSTEM = frozenset({"text", "tool_addition", "tool_removal"})
 _TTLS = ("5m", "1h")
 
 
-def check_blocks_of(entry: Entry, index: int) -> None:
+def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
     """Judge each block of message `index`, those inside of results too.
 
     Raises:
@@ -57,6 +58,7 @@ def check_blocks_of(entry: Entry, index: int) -> None:
         check_block(block, at)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
+    check_entry(entry, index, version)
 
 
 def check_block(block: Message, at: At) -> None:

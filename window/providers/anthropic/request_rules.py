@@ -22,6 +22,7 @@ from polycontext.window.providers.anthropic.order_rules import (
     refuse_first,
 )
 from polycontext.window.providers.anthropic.rules import EXTRA, At, checked_entry
+from polycontext.window.providers.anthropic.versions import NEWEST, check_sampling, check_version
 from polycontext.window.providers.blocks import copied_messages, shown
 from polycontext.window.providers.wire import Message, Provider
 
@@ -79,7 +80,7 @@ def check_messages(messages: object, *, allow_open_tail: bool = False, strict_fi
     finish(progress, allow_open_tail=allow_open_tail)
 
 
-def judged(messages: Sequence[Message], progress: Progress | None = None) -> Progress:
+def judged(messages: Sequence[Message], progress: Progress | None = None, version: str = NEWEST) -> Progress:
     """Judge `messages` one by one behind those of `progress`, and return what holds behind them.
 
     Raises:
@@ -88,7 +89,7 @@ def judged(messages: Sequence[Message], progress: Progress | None = None) -> Pro
     progress = progress or Progress()
     last = progress.count + len(messages) - 1
     for message in messages:
-        progress = judged_one(message, progress, final=progress.count == last)
+        progress = judged_one(message, progress, final=progress.count == last, version=version)
     return progress
 
 
@@ -109,38 +110,42 @@ class GrowingList:
         finish(progress, allow_open_tail=allow_open_tail)
 
 
-def judged_one(message: Message, progress: Progress, *, final: bool) -> Progress:
+def judged_one(message: Message, progress: Progress, *, final: bool, version: str = NEWEST) -> Progress:
     """Judge one message, the last one of its list if `final`, and return what holds behind it.
 
     Raises:
         InvalidMessagesError: Anthropic would refuse it where it stands.
     """
     entry = checked_entry(message, progress.count, final=final)
-    check_blocks_of(entry, progress.count)
+    check_blocks_of(entry, progress.count, version)
     return advanced(progress, entry)
 
 
-def check_request(request: object, *, betas: Collection[str] = (), prefill: bool = True, most_media: int = MOST_MEDIA) -> None:
+def check_request(
+    request: object, *, betas: Collection[str] = (), prefill: bool = True, most_media: int = MOST_MEDIA, version: str = NEWEST
+) -> None:
     """Judge a whole request: body, system, tools, thinking, messages, and what they hold together.
 
-    `betas` are the values of the header ``anthropic-beta``; without `prefill` the assistant may not speak last, as
-    newer models demand.
+    `betas` are the values of the header ``anthropic-beta``, `version` is that of ``anthropic-version``; without `prefill` the
+    assistant may not speak last, as newer models demand.
 
     Raises:
         InvalidMessagesError: the first rule of docs/providers.md that it breaks; its index is that of the message, if it is in one.
+        UnknownNameError: no such version.
 
     >>> check_request({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "a b"}]})
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule tool-name: tools[0].name is 'a b'; \
 legal: 1 to 128 letters, digits, _ and -
     """
-    body = check_head(request, betas=betas)
-    progress = judged(copied_messages(Provider.ANTHROPIC, body["messages"]))
+    check_version(version)
+    body = check_head(request, betas=betas, version=version)
+    progress = judged(copied_messages(Provider.ANTHROPIC, body["messages"]), version=version)
     refuse_first(progress)
     check_whole(body, progress, prefill=prefill, most_media=most_media)
 
 
-def check_head(request: object, *, betas: Collection[str] = (), counting: bool = False) -> Mapping[str, Any]:
+def check_head(request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST) -> Mapping[str, Any]:
     """Judge everything but the messages, and return the request.
 
     Raises:
@@ -159,6 +164,7 @@ def check_head(request: object, *, betas: Collection[str] = (), counting: bool =
             raise At(name).refuse("missing-field", "is missing", "model, max_tokens and messages", "Field required")
     if not isinstance(request["model"], str) or not request["model"]:
         raise At("model").refuse("bad-field", f"is {shown(request['model'])}", "the name of a model", "Input should be a valid string")
+    check_sampling(request, version)
     _check_max_tokens(request.get("max_tokens", 1))
     _check_system(request.get("system"))
     _check_tools(request.get("tools"), request.get("tool_choice"))

@@ -15,6 +15,7 @@ from polycontext.window.part import PartKind
 from polycontext.window.providers.anthropic.block_rules import THINKING
 from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, THRESHOLD_BETA
 from polycontext.window.providers.anthropic.rules import MAX_NAME
+from polycontext.window.providers.anthropic.versions import adapted
 from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
 from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
 from polycontext.window.providers.spelling import aliases
@@ -185,7 +186,7 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
         elif entry.kind is PartKind.CALL:
             messages[-1].blocks.append(_call(turn, entry, ids, names))
         else:
-            messages[-1].blocks.extend(_block(entry))
+            messages[-1].blocks.extend(_block(entry, role))
     seen = [message for message in messages if message.blocks or message.further]
     if seen and turn.role is Role.ASSISTANT and seen[-1].blocks[-1:] and seen[-1].blocks[-1]["type"] in THINKING:
         # The provider refuses a message that ends in its own thinking.
@@ -197,11 +198,13 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
     return [Written(role, [{"type": "text", "text": stand_in(turn)}], form, messages[-1].anew, empty)]
 
 
-def _block(entry: Entry) -> list[Message]:
+def _block(entry: Entry, role: str) -> list[Message]:
     """Return a block, or none where it is text without a visible character."""
     if entry.kind is PartKind.BLOCK:
-        return [entry.data]
-    return [{**entry.data, "type": "text", "text": entry.text}] if entry.kind is PartKind.WORDS and is_visible(entry.text) else []
+        return [adapted(entry.data, role)]
+    if entry.kind is not PartKind.WORDS or not is_visible(entry.text):
+        return []
+    return [adapted({**entry.data, "type": "text", "text": entry.text}, role)]
 
 
 def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) -> Message:
@@ -214,7 +217,7 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
 
 def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
-    blocks = [block for entry in entries for block in _block(entry)]
+    blocks = [block for entry in entries for block in _block(entry, "user")]
     # A failure is told in text alone: beside a picture the words have to say it.
     is_error = turn.metadata.get("is_error") is True and all(block["type"] == "text" for block in blocks)
     call_id = turn.tool_call_id or ""

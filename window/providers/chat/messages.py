@@ -50,6 +50,15 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     parsed = parse(messages)
     if not allow_open_tail:
         refuse_open_tail(parsed)
+    for index, message in enumerate(parsed.messages):
+        _check_refusals(message, Place(Provider.OPENAI, index))
+
+
+def _check_refusals(message: Message, place: Place) -> None:
+    content = message.get("content")
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        if part["type"] == "refusal" and not (isinstance(part.get("refusal"), str) and part["refusal"]):
+            raise place.refuse("bad-refusal", f"content[{number}].refusal is {shown(part.get('refusal'))}", "text that is not empty")
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:

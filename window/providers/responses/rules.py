@@ -26,7 +26,10 @@ ANSWERS: Mapping[str, frozenset[str]] = {
 """Types of items that answer a call, and which calls they may answer; recorded requests answer a tool search by a function's output."""
 
 _CALLS = frozenset[str]().union(*ANSWERS.values())
-_NOT_MADE = frozenset({*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", "compaction_trigger"})
+TRIGGER = "compaction_trigger"
+"""The type of the item that has the platform compact what stands before it; it is the last one (openai 3.54.0, read on 2026-11-24)."""
+
+_NOT_MADE = frozenset({*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER})
 _OWN_ID = "rs_"  # so the ids of the platform's own reasoning items begin; other servers follow no such rule
 
 Required = Callable[[str], str | None]
@@ -86,18 +89,23 @@ class InputJudge:
     _answered: set[str] = field(factory=set)
     _ids: set[str] = field(factory=set)
     _reasoning: tuple[int, str] | None = None
+    _trigger: int | None = None
 
     def add(self, item: object) -> Breach | None:
         """Return what `item` breaks, coming next. After a breach the judge is not asked again, unless `pardon` comes first."""
         spot = Spot(f"input[{self.count}]", self.count)
         self.count += 1
+        if self._trigger is not None:
+            message = f"Invalid 'input[{self._trigger}]': an item of type '{TRIGGER}' must be the final input item."
+            return Breach("compaction-trigger", message, "the last item, or no such item", self._trigger, "input")
         if not isinstance(item, dict):
             return spot.wrong_type("not-an-object", "an object", item)
+        self._trigger = self.count - 1 if item.get("type") == TRIGGER else None
         return item_breach(item, spot, foreign=self.foreign) or self._place(item, type_of(item), spot)
 
     def pardon(self, item: object) -> None:
         """Go on behind `item`, which broke a rule, as if it were fine."""
-        self._reasoning = None
+        self._reasoning = self._trigger = None
         fields = item if isinstance(item, dict) else {}
         kind, call_id = type_of(fields), fields.get("call_id")
         if isinstance(call_id, str) and kind in _CALLS:
@@ -207,6 +215,8 @@ class GrowingList:
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
-        breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
+        # What asks for a compaction is gone once something follows it.
+        stop = len(messages) - (messages[-1].get("type") == TRIGGER) if messages else 0
+        breach = first(map(self._judge.add, messages[self._judge.count : stop])) or self._judge.end(allow_open_tail=allow_open_tail)
         if breach is not None:
             raise breach.error(Provider.RESPONSES)

@@ -9,6 +9,7 @@ from attrs import Factory, define
 from polycontext.window.part import PartKind
 from polycontext.window.providers.blocks import loaded_object, stand_in
 from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
+from polycontext.window.providers.responses.rules import TRIGGER
 from polycontext.window.providers.spelling import aliases
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, ToolCall, Turn
@@ -25,7 +26,7 @@ CONTENT = frozenset({"input_text", "output_text", "text", "refusal", "input_imag
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Which field of each kind of content holds text."""
 
-OF_THE_CALLER = {"additional_tools": Role.SYSTEM, "mcp_approval_response": Role.USER}
+OF_THE_CALLER = {"additional_tools": Role.SYSTEM, "mcp_approval_response": Role.USER, TRIGGER: Role.USER}
 """Items that no model makes and that answer no call, and whose turns they are."""
 
 COMPACTION = "compaction"
@@ -84,6 +85,8 @@ class Writer:
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
         entries = list(laid_out(Provider.RESPONSES, turn))
+        if self._items and self._items[-1].get("type") == TRIGGER:
+            self._items.pop()
         if turn.tool_calls:
             self._ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
             further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}

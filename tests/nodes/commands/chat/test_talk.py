@@ -540,4 +540,4 @@ def test_a_terminal_without_the_extra_is_told_what_to_install(polycontext: Comma
     monkeypatch.setattr(chatting, "is_at_terminal", lambda: True)
     ran = polycontext("chat")
     assert ran.code == 1
-    assert "legal: install polycontext[chat]" in ran.complaint
+    assert 'legal: pip install ".[chat]"' in ran.complaint

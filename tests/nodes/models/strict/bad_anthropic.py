@@ -86,6 +86,29 @@ class Bad:
         return {"model": "claude", "max_tokens": 4096, "messages": list(self.messages), **self.fields}
 
 
+def document(**fields: Any) -> Block:
+    """Return a document of plain text."""
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"}, **fields}
+
+
+def cited(words: str = "12 EUR") -> Block:
+    """Return text that cites, as an answer to documents holds it."""
+    return text(words, citations=[{"type": "char_location", "cited_text": "12", "document_index": 0, "document_title": None}])
+
+
+def searched(*content: Block) -> Block:
+    """Return what a search of one's own found."""
+    return {"type": "search_result", "source": "https://example.org", "title": "it", "content": list(content)}
+
+
+_LISTED: Block = {"type": "document", "source": {"type": "content", "content": [cited()]}}
+_USERS_CITATIONS: Sequence[tuple[str, str, Sequence[Block]]] = (
+    ("on a text", "citations", [ASK, assistant(text("Well?")), user(cited())]),
+    ("in a result", "content.0.citations", [ASK, assistant(call()), user(result(content=[cited()]))]),
+    ("in a search result", "content.0.citations", [ASK, assistant(text("Well?")), user(searched(cited()))]),
+    ("in what a tool found", "content.0.content.0.citations", [ASK, assistant(call()), user(result(content=[searched(cited())]))]),
+    ("in a document of blocks", "source.content.0.citations", [ASK, assistant(text("Well?")), user(_LISTED)]),
+)
 _ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "tools": [TOOL]}
 _EMPTY = "text content blocks must be non-empty"
 _BLANK = "text content blocks must contain non-whitespace text"
@@ -452,12 +475,29 @@ BAD: tuple[Bad, ...] = (
         "Thinking may not be enabled when tool_choice forces tool use.",
         fields={**_ENABLED, "tool_choice": {"type": "any"}},
     ),
+    *(
+        Bad(f"a default of {name}", "sampling", None, f"{name}: Extra inputs are not permitted", seen=False, fields={name: value})
+        for name, value in {"temperature": 1.0, "top_p": None, "top_k": 0}.items()
+    ),
+    # Of the version 2026-10-21.
     Bad(
-        "thinking and a temperature",
-        "thinking-temperature",
-        None,
-        "`temperature` may only be set to 1 when thinking is enabled",
-        fields={**_ENABLED, "temperature": 0.5},
+        "a document of the assistant's",
+        "misplaced-block",
+        1,
+        "messages.1.content.1: `document` blocks",
+        seen=False,
+        messages=[ASK, assistant(text("Here."), document()), ASK],
+    ),
+    *(
+        Bad(
+            f"citations of the user's, {where}",
+            "user-citations",
+            2,
+            f"messages.2.content.0.{path}: `citations`",
+            seen=False,
+            messages=messages,
+        )
+        for where, path, messages in _USERS_CITATIONS
     ),
     Bad(
         "the binding set without its header",

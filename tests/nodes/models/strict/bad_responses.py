@@ -403,6 +403,14 @@ def _input_options() -> Iterator[BadRequest]:
         max_output_tokens=1,
     )
     yield _responses(
+        "a trigger of a compaction before something else",
+        [user(), {"type": "compaction_trigger"}, user()],
+        "compaction-trigger",
+        "Invalid 'input[1]': an item of type 'compaction_trigger' must be the final input item.",
+        "input",
+        index=1,
+    )
+    yield _responses(
         "too cold",
         "hi",
         "bad-option",

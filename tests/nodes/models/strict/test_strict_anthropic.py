@@ -125,7 +125,7 @@ SAME: dict[str, Callable[[dict[str, Any]], object]] = {
         content=[dict(reversed(b.items())) for b in request["messages"][1]["content"]]
     ),
     "an empty field": lambda request: request["messages"][1]["content"][1].update(citations=None),
-    "other options": lambda request: request.update(max_tokens=7, temperature=1, metadata={"user_id": "u"}),
+    "other options": lambda request: request.update(max_tokens=7, stop_sequences=["end"], metadata={"user_id": "u"}),
 }
 
 

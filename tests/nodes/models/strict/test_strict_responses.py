@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polycontext import ContextSession, project
 from polycontext.nodes.models.strict import Break, RequestRefusedError
 from polycontext.nodes.models.strict.openai import rate_limited
 from polycontext.nodes.models.strict.responses import StrictResponses
@@ -428,3 +429,35 @@ def judged_once(items: Any) -> None:
             judge(what)
         except (InvalidMessagesError, RequestRefusedError) as error:
             assert error.rule
+
+
+TRIGGER = {"type": "compaction_trigger"}
+
+
+def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
+    """The model is not asked; what comes back stands for all before it, also where the response is gone on with."""
+    asked: list[Any] = []
+    provider = StrictResponses(lambda request: asked.append(request) or "Go on.")
+    items: Items = [{"role": "user", "content": "word " * 500}, TRIGGER]
+    answer = provider.create({"model": MODEL, "input": items})
+    assert [item["type"] for item in answer["output"]] == ["compaction"]
+    assert not asked
+    further = {"model": MODEL, "input": "And then?"}
+    stored = provider.create({**further, "previous_response_id": answer["id"]})
+    kept = provider.create({**further, "input": [*answer["output"], {"role": "user", "content": "And then?"}]})
+    assert stored["usage"]["input_tokens"] == kept["usage"]["input_tokens"] < 300
+    events = [event.name for event in provider.stream({"model": MODEL, "input": items, "stream": True})]
+    assert events[-1] == "response.completed"
+
+
+def test_a_trigger_is_written_at_the_end_only() -> None:
+    """A session sends it while it is the last item, and goes on without it; what was read keeps it."""
+    items: Items = [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "Five."}, TRIGGER]
+    assert project(items, 10_000, provider="openai-responses").messages == items
+    session = ContextSession(10_000, auto=False, provider="openai-responses")
+    session.extend(items, "openai-responses")
+    assert session.messages() == items
+    session.add_user_turn("And then?")
+    assert session.messages() == [*items[:2], {"role": "user", "content": "And then?"}]
+    assert session.messages() == project([*items, {"role": "user", "content": "And then?"}], 10_000, provider="openai-responses").messages
+    assert [part.type for turn in session.conversation.log for part in turn.parts] == ["compaction_trigger"]

@@ -1,0 +1,127 @@
+"""The table that is written out of genai-prices: names as people write them, windows of input and reply, prices, and names that are in no table."""
+
+import json
+import subprocess
+import sys
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext import ContextSession, project
+from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.pressure.cache.prices import prices_of
+from polycontext.window import TiktokenCounter
+from polycontext.window import model_profiles as module
+from polycontext.window.model_profiles import find_model, known_models
+from polycontext.window.model_table import find_listed, listed_models
+from tests.house import ROOT, script
+
+ROWS = listed_models()
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "window", "room"),
+    [
+        ("gemini-2.5-pro", "gemini-2.5-pro", 1_048_576, 983_040),
+        ("google-gla:gemini-2.5-pro-preview-05-06", "gemini-2.5-pro", 1_048_576, 983_040),
+        ("models/gemini-3-flash-preview", "gemini-3-flash-preview", 1_000_000, 934_464),
+        ("gpt-5", "gpt-5", 400_000, 272_000),
+        ("openai:gpt-5-2025-08-07", "gpt-5", 400_000, 272_000),
+        ("gpt-5.6", "gpt-5.6", 1_050_000, 922_000),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", 200_000, 136_000),
+        ("anthropic:claude-mythos-5.2", "claude-mythos-5-2", 1_000_000, 872_000),
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4-1", 200_000, 168_000),
+        ("xai/grok-4.5", "grok-4.5", 500_000, 434_464),
+        ("deepseek/deepseek-v4-pro", "deepseek-v4-pro", 1_000_000, 934_464),
+        ("mistral-large-4", "mistral-large-4", 1_048_576, 983_040),
+        ("moonshotai/kimi-k3", "kimi-k3", 1_048_576, 983_040),
+        ("openrouter/qwen/qwen3.8-27b", "openrouter/qwen3.8-27b", 1_000_000, 934_464),
+        ("meta-llama/llama-3.1-70b-instruct", "llama-3.1-70b-instruct", 131_072, 98_304),
+    ],
+)
+def test_names_as_people_write_them_lead_to_their_row(name: str, model: str, window: int, room: int) -> None:
+    """With the vendor before it, by a host, dated, in any case; the longest reply is taken off the window."""
+    found = find_model(name)
+    assert (found.name, found.window) == (model, window)
+    assert ContextSession(name.upper(), counter=TiktokenCounter()).window.max_tokens == room
+
+
+@pytest.mark.parametrize("name", [*ROWS])
+def test_every_row_makes_a_profile_that_is_found_by_its_name(name: str) -> None:
+    """A reply fits into its window, prices are prices, and who is found by a name has that name, or is one that was read by hand."""
+    row, profile = ROWS[name], find_model(name)
+    assert 0 < row.reply <= row.window
+    assert profile.name in {name, *module._TABLE}
+    assert profile.provider == ("anthropic" if "claude" in name else "openai")
+    if row.input is not None:
+        assert prices_of(name).input >= 0
+
+
+def test_what_was_read_by_hand_goes_before_the_table() -> None:
+    """Also where the table says something else."""
+    assert ROWS["gpt-4.1"].window == 1_000_000
+    assert find_model("gpt-4.1").window == known_models()["gpt-4.1"].window == 1_047_576
+    assert prices_of("gpt-5.5").above == 272_000
+
+
+def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() -> None:
+    """More tokens than o200k_base has, and most for Claude's newest; those that tiktoken knows are exact."""
+    base = TiktokenCounter().count("hello, how are you today? " * 20)
+    counts = {name: find_model(name).counter().count("hello, how are you today? " * 20) / base for name in
+              ("gemini-2.5-pro", "claude-mythos-5-2", "claude-4-7-opus", "claude-opus-4-1", "gpt-5.6")}  # fmt: skip
+    assert {name: round(share, 2) for name, share in counts.items()} == {
+        "gemini-2.5-pro": 1.25, "claude-mythos-5-2": 1.65, "claude-4-7-opus": 1.65, "claude-opus-4-1": 1.25, "gpt-5.6": 1.0,
+    }  # fmt: skip
+    assert not find_model("gemini-2.5-pro").counter().exact
+
+
+def test_a_model_in_no_table_needs_its_room_told() -> None:
+    """With `max_tokens` it works, counted with a margin; without, the error says so and names those like it."""
+    session = ContextSession("my-llama:70b", max_tokens=5_000)
+    assert (session.window.max_tokens, session.window.counter.exact, str(session.provider)) == (5_000, False, "openai")
+    assert str(ContextSession("my-claude", max_tokens=5_000).provider) == "anthropic"
+    assert project([{"role": "user", "content": "hi"}], "my-llama", max_tokens=99).max_tokens == 99
+    with pytest.raises(UnknownNameError, match=r"did you mean 'gemini-2.5-pro'.*any name beside max_tokens="):
+        ContextSession("gemni-2.5-pro")
+    for wrong in (0, "gpt-5", -1, True):
+        with pytest.raises(InvalidOptionError, match="max_tokens"):
+            ContextSession("my-llama", max_tokens=wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UnknownNameError):
+        ContextSession(" ", max_tokens=5_000)
+
+
+def test_a_session_of_a_model_in_no_table_is_loaded_again() -> None:
+    """Its counter has a name of its own, so nothing has to be registered for it."""
+    session = ContextSession("my-llama", max_tokens=5_000)
+    session.add_user_turn("hello, how are you today?")
+    loaded = ContextSession.from_json(session.to_json())
+    assert loaded.window.counter == session.window.counter
+    assert loaded.window.total_tokens == session.window.total_tokens
+
+
+@given(
+    st.text(max_size=30) | st.lists(st.sampled_from(["gpt", "claude", "-5", "/", ":", "-latest", ".", "qwen3"]), max_size=8).map("".join)
+)
+def test_any_text_is_a_name_or_none(name: str) -> None:
+    """Whatever is asked for, there is a row of the table or there is none."""
+    found = find_listed(name)
+    assert found is None or ROWS[found[0]] == found[1]
+
+
+def test_the_table_is_read_by_those_who_need_it() -> None:
+    """A model that was read by hand does without."""
+    code = "from polycontext import ContextSession; from polycontext.window import model_table; ContextSession('gpt-5')"
+    code += "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); print(model_table._rows.cache_info().currsize)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0\n1\n"
+
+
+def test_a_table_of_more_than_90_days_is_old() -> None:
+    """`just models --check` says so; it is told the day, and no build asks it."""
+    models = script("models")
+    table = json.loads((ROOT / "window" / "model_table.json").read_text(encoding="utf-8"))
+    read = date.fromisoformat(table["read"])
+    assert not models.is_old(table, date.fromordinal(read.toordinal() + 90))
+    assert models.is_old(table, date.fromordinal(read.toordinal() + 91))
+    assert "models" not in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -1,0 +1,115 @@
+"""What a version of Anthropic's API refuses that the one before it took, and what is written in its place.
+
+Source: platform.claude.com, api/migration-2026-10-21, read on 2026-11-24; the wordings are ours, the page has none. The SDK for Python sends
+2026-10-21 from 2.0.0 on. Histories may hold what a version refuses: it is read, kept, and written another way.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from polycontext.linearity import UnknownNameError
+from polycontext.window.media import describe_medium, read_medium
+from polycontext.window.part import Part
+from polycontext.window.providers.anthropic.rules import EXTRA, At, Entry
+from polycontext.window.providers.blocks import compact
+from polycontext.window.providers.wire import Message, Provider
+
+STRICTER = "2026-10-21"
+"""The version that takes no sampling, no document of the assistant's, and no citations of the user's."""
+
+VERSIONS = ("2023-06-01", STRICTER)
+"""The values of the header ``anthropic-version`` whose rules are known, oldest first."""
+
+NEWEST = VERSIONS[-1]
+SAMPLING = ("temperature", "top_p", "top_k")
+
+
+def check_version(version: str) -> None:
+    """Refuse a version whose rules are not known.
+
+    Raises:
+        UnknownNameError: it is none of `VERSIONS`.
+    """
+    if version not in VERSIONS:
+        raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
+
+
+def check_sampling(request: Mapping[str, Any], version: str) -> None:
+    """Refuse what chooses among likely words; a default is refused as well.
+
+    Raises:
+        InvalidMessagesError: rule sampling.
+    """
+    for name in SAMPLING if version >= STRICTER else ():
+        if name in request:
+            raise At(name).refuse("sampling", f"is set, which version {version} does not take", f"no {', '.join(SAMPLING)}", EXTRA)
+
+
+def check_entry(entry: Entry, index: int, version: str) -> None:
+    """Refuse a document that stands in an assistant message, and citations on text that stands in a user message.
+
+    Raises:
+        InvalidMessagesError: rules misplaced-block, user-citations.
+    """
+    if version < STRICTER:
+        return
+    for number, block in enumerate(entry.blocks):
+        at = At("messages", index, ("content", number))
+        if entry.role == "assistant" and block["type"] == "document":
+            says = "`document` blocks are not permitted in `assistant` messages"
+            raise at.refuse("misplaced-block", "is document in an assistant message", "documents in user messages", says)
+        spot = _cited(block, at) if entry.role == "user" else None
+        if spot is not None:
+            problem, legal = "are citations on text in a user message", "citations on the assistant's text only"
+            raise spot.refuse("user-citations", problem, legal, "`citations` are not permitted on `text` blocks in `user` messages")
+
+
+def adapted(block: Message, role: str) -> Message:
+    r"""Return `block` as a message of `role` may hold it under every version: what may stay is the same object.
+
+    >>> adapted({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"}, "title": "bill"}, "assistant")["text"]
+    '[text/plain, bill, 6 bytes]\n12 EUR'
+    >>> adapted({"type": "text", "text": "12 EUR", "citations": [{"cited_text": "12"}]}, "user")
+    {'type': 'text', 'text': '12 EUR'}
+    """
+    if role == "assistant" and block["type"] == "document":
+        return _told(block)
+    return _uncited(block) if role == "user" and _cited(block, At("")) is not None else block
+
+
+def _told(document: Message) -> Message:
+    """Return text that says what a document was, and what it said where that is text."""
+    medium = read_medium(document)
+    said = medium.text if medium is not None and medium.text else "\n".join(block["text"] for block in _inner(document) if _is_text(block))
+    line = describe_medium(Part(str(Provider.ANTHROPIC), compact(document)))
+    mark = {"cache_control": document["cache_control"]} if "cache_control" in document else {}
+    return {"type": "text", "text": f"{line.replace(', left out]', ']')}\n{said}" if said.strip() else line, **mark}
+
+
+def _cited(block: Message, at: At) -> At | None:
+    """Return where the first citations on text in `block` stand, those inside of it too."""
+    if _is_text(block):
+        return at.into("citations") if isinstance(block.get("citations"), list) and block["citations"] else None
+    steps = ("source", "content") if block.get("type") == "document" else ("content",)
+    found = (_cited(inner, at.into(*steps, number)) for number, inner in enumerate(_inner(block)))
+    return next((spot for spot in found if spot is not None), None)
+
+
+def _uncited(block: Message) -> Message:
+    if _is_text(block):
+        return {name: value for name, value in block.items() if name != "citations" or not isinstance(value, list)}
+    inner = [_uncited(each) for each in _inner(block)]
+    if not inner:
+        return block
+    return {**block, "source": {**block["source"], "content": inner}} if block["type"] == "document" else {**block, "content": inner}
+
+
+def _is_text(block: Message) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def _inner(block: Message) -> list[Message]:
+    """Return the blocks that stand in one: in a result, in what a search found, in a document of blocks."""
+    holder = block.get("source") if block.get("type") == "document" else block
+    content = holder.get("content") if isinstance(holder, Mapping) else None
+    return content if isinstance(content, list) and all(isinstance(each, dict) for each in content) else []
