@@ -99,8 +99,7 @@ _LONG = 272_000
 
 
 def _gpt(price: float, output: float, read: float, source: str, *, write: float = 1.25) -> Prices:
-    dearer = {"above": _LONG, "dearer_input": 2.0, "dearer_output": 1.5}
-    return Prices(price, output, read=read, write=write * price, source=source, **dearer)
+    return Prices(price, output, read=read, write=write * price, above=_LONG, dearer_input=2.0, dearer_output=1.5, source=source)
 
 
 _RESOLD = "docs.apiyi.com, models"

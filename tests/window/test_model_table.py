@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
 from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.nodes.adapters.sessions import Sessions
 from polycontext.pressure.cache.prices import prices_of
 from polycontext.window import TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import find_model, known_models
-from polycontext.window.model_table import find_listed, listed_models
+from polycontext.window.model_table import _tried, find_listed, listed_models
 from tests.house import ROOT, script
 
 ROWS = listed_models()
@@ -57,6 +58,17 @@ def test_every_row_makes_a_profile_that_is_found_by_its_name(name: str) -> None:
     assert profile.provider == ("anthropic" if "claude" in name else "openai")
     if row.input is not None:
         assert prices_of(name).input >= 0
+
+
+def test_an_adapter_takes_a_name_of_the_table() -> None:
+    """As the page of adapters shows it; a name of nobody's needs the room."""
+    assert Sessions("gemini-2.5-pro").get("a").window.max_tokens == 983_040
+    assert Sessions("my-model", max_tokens=9_000).get("a").window.max_tokens == 9_000
+
+
+def test_a_long_name_is_looked_at_once() -> None:
+    """However many steps lead to it, a handful of them is tried."""
+    assert len([*_tried("a/" * 100_000)]) < 20
 
 
 def test_what_was_read_by_hand_goes_before_the_table() -> None:

@@ -85,9 +85,9 @@ class TiktokenCounter:
 
     >>> TiktokenCounter("o200k_base").count("hello, how are you today?"), TiktokenCounter("gpt-5").encoding
     (7, 'o200k_base')
-    >>> TiktokenCounter("klingon")
+    >>> TiktokenCounter("esperanto")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown encoding 'klingon'; legal: o200k_base, cl100k_base, the name of a model
+    polycontext.linearity.errors.UnknownNameError: unknown encoding 'esperanto'; legal: o200k_base, cl100k_base, the name of a model
     """
 
     encoding: str = field(default="o200k_base", converter=_encoding)

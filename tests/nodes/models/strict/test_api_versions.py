@@ -70,7 +70,7 @@ def test_what_stays_legal_passes_and_is_written_as_it_came() -> None:
     assert project(messages, 100_000).messages == messages
 
 
-PIECES = st.sampled_from([text("Well."), cited(), document(), document(title="[bill]", cache_control={"type": "ephemeral"})])
+PIECES = st.sampled_from([text("Well."), cited(), document(), document(title="[bill]")])
 USERS = PIECES | st.sampled_from(
     [searched(cited(), text("It.")), {"type": "document", "source": {"type": "content", "content": [cited()]}}]
 )

@@ -437,7 +437,12 @@ TRIGGER = {"type": "compaction_trigger"}
 def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
     """The model is not asked; what comes back stands for all before it, also where the response is gone on with."""
     asked: list[Any] = []
-    provider = StrictResponses(lambda request: asked.append(request) or "Go on.")
+
+    def reply(request: Any) -> str:
+        asked.append(request)
+        return "Go on."
+
+    provider = StrictResponses(reply)
     items: Items = [{"role": "user", "content": "word " * 500}, TRIGGER]
     answer = provider.create({"model": MODEL, "input": items})
     assert [item["type"] for item in answer["output"]] == ["compaction"]
