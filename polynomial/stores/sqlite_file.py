@@ -19,6 +19,9 @@ from filelock import FileLock, Timeout
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.stores.sqlite_schema import DAMAGED, migrate, problem_of
 
+_FAILED = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises: of damaged schema text its very message may be none that can be read."""
+
 _OPEN: dict[str, "SQLiteFile"] = {}
 _opening = RLock()
 
@@ -62,7 +65,7 @@ class SQLiteFile:
         self._file_lock = self._locked(timeout)
         try:
             self._connect()
-        except sqlite3.Error as error:
+        except _FAILED as error:
             self._file_lock.release()
             raise self._explained(error) from error
         except BaseException:
@@ -116,7 +119,7 @@ class SQLiteFile:
         with self._using:
             try:
                 yield self._connected()
-            except sqlite3.Error as error:
+            except _FAILED as error:
                 raise self._explained(error) from error
 
     @contextmanager
@@ -137,7 +140,7 @@ class SQLiteFile:
                 except BaseException as error:
                     self._take_back(db, error)
                     raise
-            except sqlite3.Error as error:
+            except _FAILED as error:
                 raise self._explained(error) from error
 
     def checkpoint(self) -> None:
@@ -212,7 +215,7 @@ class SQLiteFile:
         """Note beside each session how many events it has: what is missing from the end of its journal is noticed by that."""
         if self._connection is not None and self.known:
             rows = [(revision, session) for session, revision in self.known.values()]
-            with suppress(sqlite3.Error):
+            with suppress(*_FAILED):
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany("UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows)
                 self._connection.execute("COMMIT")
@@ -221,18 +224,18 @@ class SQLiteFile:
         self.known.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*_FAILED):
                 connection.close()
 
     def _take_back(self, db: sqlite3.Connection, error: BaseException) -> None:
         """Undo a transaction. Where the disk failed, what the file holds is found out by opening it again."""
         self.known.clear()
-        with suppress(sqlite3.Error):
+        with suppress(*_FAILED):
             db.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, _FAILED):
             self._disconnect()
 
-    def _explained(self, error: sqlite3.Error) -> StoreError:
+    def _explained(self, error: Exception) -> StoreError:
         """Say in words what SQLite says in codes."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))

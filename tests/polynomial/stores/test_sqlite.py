@@ -4,12 +4,14 @@ import asyncio
 import gc
 import os
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from textwrap import dedent
 
 import pytest
@@ -262,6 +264,55 @@ def test_what_is_not_what_was_written_is_never_handed_out(damage: str, told: str
         match=rf"the file is damaged: ({told}).*; legal: a copy of the file from before, or what `sqlite3 FILE .recover` brings back",
     ):
         opened(path)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, seed: int) -> None:
+    """Of damaged schema text not even SQLite's own message can be read; nothing but typed errors leaves a store."""
+    store = SQLiteStore(path)
+    session = ContextSession(1000, counter=WORDS, store=store, session_id="s")
+    session.extend([Turn("user" if number % 2 else "assistant", f"parcel {number} é") for number in range(20)])
+    session.search("parcel")
+    revision = session.revision
+    store.close()
+    whole, chance, refused = path.read_bytes(), Random(seed), 0  # noqa: S311 - the same bytes at each run
+    names = [found.start() for found in re.finditer(b"CREATE |sessions|events|texts|words_", whole)]
+    for number in range(100):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 3, 20))):
+            data[chance.choice(names) + chance.randrange(60) if number % 2 else chance.randrange(len(data))] = chance.choice(
+                (0xFF, 0x9B, 0)
+            )
+        path.write_bytes(data)
+        for beside in ("-wal", "-shm"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        refused += _use(path, revision)
+    assert refused
+
+
+def _use(path: Path, revision: int) -> bool:
+    """Do everything with a store that may be damaged; tell whether something was refused."""
+    try:
+        store = SQLiteStore(path)
+    except StoreError:
+        return True
+    refused = 0
+    for use in (
+        lambda: store.load("s"),
+        store.list_sessions,
+        lambda: store.search("s", "parcel", 5),
+        lambda: store.holders("s", ["t1"]),
+        lambda: store.append("s", revision, [], {"notes": "{}"}),
+        lambda: store.append("t", 0, [], {}),
+        lambda: store.fork("s", "f", 3, {}),
+        lambda: store.delete("s"),
+    ):
+        try:
+            use()
+        except (StoreError, ConflictError):
+            refused += 1
+    store.close()
+    return refused > 0
 
 
 def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
