@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice, pairwise
 from typing import Self
-from unicodedata import combining, normalize
+from unicodedata import category, combining, normalize
 
 from attrs import frozen
 
@@ -38,7 +38,7 @@ _LEAD = 40
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+_TOKEN = re.compile(f"[{UNSPACED}]|[^ {UNSPACED}]+")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -132,12 +132,17 @@ def _first(terms: Iterator[str], most: int, tokens: int) -> tuple[str, ...]:
 
 def _shortened(term: str) -> str:
     """Return a term up to its last token that is looked for."""
-    last = next(islice(_TOKEN.finditer(term), MOST_TOKENS_A_TERM - 1, None), None)
+    last = next(islice(_TOKEN.finditer(_indexed(term)), MOST_TOKENS_A_TERM - 1, None), None)
     return term[: last.end()] if last else term
 
 
 def _tokens(term: str) -> int:
-    return sum(1 for _ in _TOKEN.finditer(term))
+    return sum(1 for _ in _TOKEN.finditer(_indexed(term)))
+
+
+def _indexed(term: str) -> str:
+    """Return a term with a space for each sign that ends a token in FTS5; accents and vowel signs are part of one."""
+    return "".join(char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " " for char in term)
 
 
 def _quoted(term: str) -> str:

@@ -176,6 +176,15 @@ def test_a_query_asks_for_few_tokens_however_long_it_is(session: ContextSession,
     assert found(session, piece * 20_000)
 
 
+@pytest.mark.parametrize("word", ["हिन्दी", "e\u0301te\u0301", "كِتَاب"])
+def test_a_long_phrase_is_cut_behind_a_word_whatever_its_script(session: ContextSession, word: str) -> None:
+    """Vowel signs and accents are parts of a word: what is cut between them would be a word that nobody said."""
+    said(session, " ".join([word] * 50))
+    assert len(found(session, f'"{" ".join([word] * 50)}"')) == 1
+    (phrase,) = AskedWords.of(f'"{" ".join([word] * 50)}"').phrases
+    assert phrase.split() == [word] * MOST_TOKENS_A_TERM
+
+
 @pytest.mark.parametrize(
     "text", ["x" * 3_000 + " needle " + "y" * 3_000, "needle " + "y " * 3_000, "é " * 1_000 + "needle", " needle ".center(3_000)]
 )
