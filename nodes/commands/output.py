@@ -6,8 +6,9 @@ them goes to standard error. A reader that goes away early (`| head`) is no faul
 
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOWrapper
@@ -15,13 +16,21 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
 from typer import Exit
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
 """Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
+
+_OBEYED = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "|(?<=[\0-\x7f])[\u200c\u200d]"
+)
+"""Controls, what turns text round, what is not seen; joiners only where there is nothing to join, for emoji and many scripts need them."""
 
 _PIECE = 1000
 """Lines that are written at once."""
@@ -39,8 +48,26 @@ class CommandError(Exception):
         self.command = command
 
 
+def shown(text: str) -> str:
+    r"""Return `text` as a terminal shows it and does not obey it: controls, what turns text round and what hides are told; letters and emoji stay.
+
+    >>> shown("plums\n\x1b[2J"), shown("a\u202eb \u05d0")
+    ('plums\n\\x1b[2J', 'a\\u202eb א')
+    """
+    return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def _as_json(text: str) -> str:
+    """Return JSON text with the same as its escapes: it says what it said."""
+    return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
 def write(text: str) -> None:
-    """Write to standard output at once; end the command quietly where nobody reads any more."""
+    """Write to standard output at once, as it is shown; end the command quietly where nobody reads any more."""
+    _write(shown(text))
+
+
+def _write(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -53,16 +80,16 @@ def write(text: str) -> None:
 def write_json(value: Any, *, indent: int | None = None) -> None:
     """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    write(json.dumps(value, ensure_ascii=not is_utf8, indent=indent) + "\n")
+    _write(_as_json(json.dumps(value, ensure_ascii=not is_utf8, indent=indent)) + "\n")
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines for another program: in UTF-8 whatever the terminal knows, since no sign of them may be replaced, and without a second line end."""
+    """Write lines of JSON for another program: in UTF-8 whatever the terminal knows, since no sign of them may be replaced, and without a second line end."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     left = iter(lines)
     while piece := "".join(islice(left, _PIECE)):
-        write(piece)
+        _write(_as_json(piece))
 
 
 def paper_width() -> int:
@@ -74,13 +101,24 @@ def write_rich(renderable: "RenderableType") -> None:
     """Write a table or a text for people to standard output."""
     console = _console(stderr=False)
     with console.capture() as captured:
-        console.print(renderable)
-    write(captured.get())
+        console.print(_Shown(renderable))
+    _write(captured.get())
 
 
 def tell(renderable: "RenderableType") -> None:
     """Write a text for people to standard error, unbroken."""
-    _console(stderr=True).print(renderable, soft_wrap=True)
+    _console(stderr=True).print(_Shown(renderable), soft_wrap=True)
+
+
+@frozen
+class _Shown:
+    """Draw something with colours of our own alone."""
+
+    drawn: "RenderableType"
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+        for piece in console.render(self.drawn, options):
+            yield piece if piece.control else piece._replace(text=shown(piece.text))
 
 
 @contextmanager
@@ -116,7 +154,7 @@ def one_line(text: str) -> str:
     >>> one_line("a\nb \x1b[31mred")
     'a b \\x1b[31mred'
     """
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in " ".join(text.split()))
+    return shown(" ".join(text.split()))
 
 
 def percent(share: float | None) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from unicodedata import category
 
 from rich.text import Text
 from typer import Exit
@@ -21,9 +20,6 @@ from polycontext.window.pills import BufferResolver, Completer, FileResolver, Pi
 
 ANSWER = "*answer*"
 """The buffer that holds what was answered last, word for word, whatever the view has of it."""
-
-_PASSES = frozenset("\n\t")
-_TURNS_TEXT_ROUND = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Talk:
@@ -91,7 +87,7 @@ class Talk:
         try:
             async for piece in self._answering.answer(self.session):
                 said.append(piece)
-                write(harmless(piece))
+                write(piece.replace("\r", ""))
         except (asyncio.CancelledError, Exit, SystemExit, KeyboardInterrupt):
             await self._keep(said)
             remark("stopped; what was said is kept")
@@ -142,16 +138,3 @@ class _Buffers(Mapping[str, str]):
 def remark(text: str) -> None:
     """Tell in one line, beside the conversation."""
     tell(Text(one_line(text), style="yellow"))
-
-
-def harmless(text: str) -> str:
-    r"""Return what a model says so that a terminal shows it and does not obey it: no sequences of control, no text that is turned round.
-
-    >>> harmless("plums\n\x1b[2J"), harmless("a\u202eb\r\n")
-    ('plums\n\\x1b[2J', 'a\\u202eb\n')
-    """
-    return "".join(char if char in _PASSES or _is_shown(char) else repr(char)[1:-1] for char in text.replace("\r", ""))
-
-
-def _is_shown(char: str) -> bool:
-    return category(char) not in {"Cc", "Cs"} and char not in _TURNS_TEXT_ROUND

@@ -17,7 +17,8 @@ from prompt_toolkit.output import DummyOutput
 from polycontext import ContextSession
 from polycontext.nodes.commands.chat import chatting
 from polycontext.nodes.commands.chat.slash import COMMANDS, Outcome
-from polycontext.nodes.commands.chat.talk import ANSWER, Talk, harmless
+from polycontext.nodes.commands.chat.talk import ANSWER, Talk
+from polycontext.nodes.commands.output import shown
 from polycontext.nodes.models.answering import said_in
 from polycontext.nodes.models.strict import StrictChat, StrictServer
 from polycontext.nodes.testing import FAST
@@ -209,7 +210,7 @@ def test_halves_of_a_character_are_joined_and_what_controls_a_terminal_is_shown(
     assert chat.log[-1][1] == "Apple: 🍏 \x1b[2J\ufffd\u202e.\r\n"
     assert "\x1b" not in chat.out
     assert "\u202e" not in chat.out
-    assert harmless("文脈 👩‍👩‍👧\tא\n") == "文脈 👩‍👩‍👧\tא\n"
+    assert shown("文脈 👩‍👩‍👧\tא\n") == "文脈 👩‍👩‍👧\tא\n"
     assert said_in(["\udf4f", "\ud83c"]) == "\ufffd\ufffd"
 
 
