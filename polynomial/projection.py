@@ -1,6 +1,6 @@
 """`project`: a provider's message list in, a valid one within budget out. What most people call first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ _OPENING_ID = "opening"
 class Projection:
     """Hold the projected messages and the report on what became of the others.
 
-    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is the first turn of the input. Tokens count
+    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is the first turn of the input; where a host
+    joined it with a summary, ``t1.2`` is the second piece of it. Tokens count
     the whole request. `first_changed` is the index of the first message that differs from the
     input (what a prompt cache still holds ends there), None if none does. `floor` is the least
     the request could have been cut to. `repaired` are ids of results that ``repair=True`` added, and ``"opening"`` where the assistant
@@ -110,13 +111,16 @@ def project(
     ruled = check_rules(rules)
     # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
-    window = _filled(ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled)), parsed, opens)
+    empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
+    window = _filled(empty, known_again(parsed.turns, has_task=False), opens)
     room = given.max_tokens - REQUEST_OVERHEAD - given.reserve - count_tools(window.counter, tools)
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled))
-    result, rendered = _fitted(projector, wire, window, room, query)
+    # What a host joined counts as it came, and comes apart only where something has to yield.
+    came = window if len(window) <= len(parsed.turns) + (opens is not None) else _filled(empty, zip(parsed.turns), opens)
+    result, rendered = _fitted(projector, wire, came if came.total_tokens <= room else window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
-    return _projection(parsed, result, rendered, room, tuple(repaired))
+    return _projection(parsed, result, rendered, room, came.total_tokens, tuple(repaired))
 
 
 def _fitted(
@@ -134,12 +138,13 @@ def _fitted(
         besides = max(introduced, besides + 1)
 
 
-def _filled(window: ContextWindow, parsed: Parsed, opens: int | None = None) -> ContextWindow:
-    """Append the parsed turns, the user's opening before that at `opens`."""
-    for position, turn in enumerate(known_again(parsed.turns, has_task=False)):
+def _filled(window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None) -> ContextWindow:
+    """Append the parsed turns, each in its pieces, the user's opening before that at `opens`."""
+    for position, pieces in enumerate(turns):
         if position == opens:
             window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
-        window = window.append(evolve(turn, resource_id=_id(position)))
+        for number, turn in enumerate(pieces, 1):
+            window = window.append(evolve(turn, resource_id=_id(position) if number == 1 else f"{_id(position)}.{number}"))
     return window
 
 
@@ -166,12 +171,14 @@ def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[
     return None if same == len(before) == len(after) else same
 
 
-def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, repaired: tuple[str, ...]) -> Projection:
+def _projection(
+    parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, before: int, repaired: tuple[str, ...]
+) -> Projection:
     max_tokens, written = result.window.max_tokens, rendered.inline()
     besides = max_tokens - room
     return Projection(
         messages=written,
-        tokens_before=result.tokens_before + besides,
+        tokens_before=before + besides,
         tokens_after=result.tokens_after + count_introduced(result.window.counter, rendered.introduced) + besides,
         max_tokens=max_tokens,
         floor=result.floor + besides,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from polycontext.linearity import LinearityMap
 from polycontext.window import Role, TokenCounter, Turn, count_turn
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from polycontext.window.items import Attachment
 
 _SUMMARY = "[Summary of earlier messages]"
-_SUMMARY_HEADER = re.compile(r"\[Summary of (?:\d+ )?earlier messages?\]\n")
+SUMMARY_END = "[End of summary]"
+_HEAD = r"\[Summary of (?:\d+ )?earlier messages?\]"
+_SUMMARY_HEADER = re.compile(rf"{_HEAD}\n")
+_ANY_MARK = re.compile(rf"{_HEAD}|{re.escape(SUMMARY_END)}")
+_MARK = re.compile(rf"(?m:(?<![^\n])(?:{_ANY_MARK.pattern})|(?:{_ANY_MARK.pattern})(?=[^\S\n]*$))")
+"""A mark begins or ends its line; quoted within one it is the speaker's own words."""
 _DIGEST_HEADER = re.compile(r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n")
 _RESULT_POINTER = "[Superseded: a later call has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
@@ -33,12 +38,26 @@ NO_TEXT = "(no text)"
 def summary_text(body: str) -> str:
     r"""Frame a summary; a user turn carries it, so that it is legal everywhere.
 
-    The frame tells nothing that changes from one compression to the next, so that what stays of the body stays a prefix.
+    The frame says nothing that changes from one compression to the next, so that what stays of the body stays a prefix. No text in the
+    body can open or end a frame: marks that it quotes lose their brackets.
 
     >>> summary_text("user: booked UA100")
-    '[Summary of earlier messages]\nuser: booked UA100'
+    '[Summary of earlier messages]\nuser: booked UA100\n[End of summary]'
     """
-    return f"{_SUMMARY}\n{body}"
+    return f"{_SUMMARY}\n{_ANY_MARK.sub(lambda mark: f'({mark[0][1:-1]})', body)}\n{SUMMARY_END}"
+
+
+class Mark(NamedTuple):
+    """Say where a mark of a summary's frame stands in a text, and whether it ends the summary."""
+
+    start: int
+    stop: int
+    is_end: bool
+
+
+def summary_marks(text: str) -> list[Mark]:
+    """Return the marks in `text` that open and end summaries, wherever a host put them."""
+    return [Mark(*found.span(), found[0] == SUMMARY_END) for found in _MARK.finditer(text)]
 
 
 def digest_text(body: str, source: str) -> str:
@@ -63,7 +82,7 @@ def is_pointer(turn: Turn) -> bool:
 
 def unframed(text: str) -> str:
     """Return what a framed text says; any other text as it is."""
-    return text.partition("\n")[2] if is_gist_text(text) else text
+    return text.partition("\n")[2].removesuffix(f"\n{SUMMARY_END}") if is_gist_text(text) else text
 
 
 def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:
@@ -132,4 +151,4 @@ def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]
 
 def is_summary(turn: Turn) -> bool:
     """Tell whether `turn` is a gist that stands for turns before it (not one turn that was cut)."""
-    return turn.is_gist and turn.role is Role.USER and _DIGEST_HEADER.match(turn.text) is None
+    return turn.is_gist and turn.role is not Role.TOOL and _DIGEST_HEADER.match(turn.text) is None

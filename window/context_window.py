@@ -284,7 +284,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             still_open,
             # An id that a caller gave may be ahead: those given here go on behind it.
             max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
-            old.has_task or speaks,
+            old.has_task or speaks or _tells_the_task(turn),
             old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
@@ -473,6 +473,11 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def __repr__(self) -> str:
         return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
+
+
+def _tells_the_task(turn: Turn) -> bool:
+    """Tell whether `turn` is a summary that a list brought back: what the user says behind it is no beginning."""
+    return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
 
 
 def _speaks_for_the_user(turn: Turn) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes.adapters.dialect import Dialect, Held, N
 from polycontext.nodes.adapters.sessions import Sessions
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.session.followed import pairs_of
 from polycontext.polynomial.session.measuring import input_tokens
 from polycontext.polynomial.session.writer import TRIES
@@ -121,7 +122,10 @@ class Bridge(Generic[N]):
         raise _outrun(natives)
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
-        pieces = [*self.dialect.split(natives)]
+        # Frameworks keep summaries that they were handed, and join them.
+        split = [*self.dialect.split(natives)]
+        known = known_again([piece.turn for piece in split], has_task=False)
+        pieces = [evolve(piece, turn=turn) for piece, turns in zip(split, known, strict=True) for turn in turns]
         turns = Counter(piece.start for piece in pieces)
         held = [Held(tuple(natives[piece.start : piece.stop]), piece.start, turns[piece.start]) for piece in pieces]
         return [piece.turn for piece in pieces], held

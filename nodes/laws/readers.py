@@ -7,12 +7,15 @@ and what attachments are called.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
+from polycontext.nodes.props.component_renderer import ComponentRenderer
 from polycontext.nodes.waffle import waffle
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.laws.hosts import Host
 from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
@@ -24,8 +27,11 @@ _OUTSIDE = 'docs/session.md, "Asking a model"'
 _PROPS = "docs/props.md"
 _WAFFLE = 'docs/terminal.md, "What fills the window"'
 _CELLS = 200
+_ROOMY = 1_000_000
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
+_BY_OTHERS = frozenset({Role.USER, Role.SYSTEM})
+"""Who says what a model did not."""
 _WORD = re.compile(r"\w{6,}")
 """A word that is long enough to tell where it came from."""
 _OWN_WORDS = "assistant summary ready thinking pressured compressed earlier message messages"
@@ -152,6 +158,30 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _strings(inner)
+
+
+@law('docs/project.md, "When a host rewrites the list"')
+def provenance_survives_the_wire(session: ContextSession, choices: Sequence[int], wire: WireFormat) -> None:
+    """However a host rewrites a request, what tools and the model said in it is neither pinned nor shown more than before when it comes back."""
+    request = _request(session, wire)
+    if not isinstance(request, Rendered):
+        return
+    back = ContextSession(_ROOMY, counter=session.window.counter)
+    back.extend(Host(choices).rewrite(wire, wire.parse(request.inline()).turns), provider=wire.provider)
+    turns = (*session.log(), *session.window.all_turns())
+    by_user = [turn.text for turn in turns if turn.role in _BY_OTHERS and not turn.is_gist]
+    private = _words(text for turn in turns if turn.role is Role.TOOL for text in (turn.text, turn.name or ""))
+    public = _words([*_public(session), _OWN_WORDS, *by_user, *(turn.timestamp.isoformat() for turn in back.log())])
+    leaked = _words(_strings(ComponentRenderer().render_chat(back))) & private - public
+    holds(not leaked, "no word of a tool's", sorted(leaked), request=request)
+    foreign = _words(turn.text for turn in turns if turn.role not in _BY_OTHERS or turn.is_gist)
+    pinned = _words(_pinned(back)) & foreign - _words([*by_user, *_pinned(session)])
+    holds(not pinned, "no word that neither system nor user said", sorted(pinned), request=request)
+
+
+def _pinned(session: ContextSession) -> Iterator[str]:
+    window = session.window
+    return (turn.text for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED)
 
 
 @law(_PROPS)

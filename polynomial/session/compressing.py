@@ -49,7 +49,7 @@ class CompressingSession(TravellingSession):
         >>> session = ContextSession(max_tokens=400)
         >>> for number in range(3):
         ...     _ = session.add_user_turn(f"Shelf {number} holds " + "jars of plums, " * 12)
-        >>> fulfilment = session.fulfil(session.plan(0.4), lambda turns, max_tokens: "Shelves 0 and 1 hold plums.")
+        >>> fulfilment = session.fulfil(session.plan(0.45), lambda turns, max_tokens: "Shelves 0 and 1 hold plums.")
         >>> _ = session.add_assistant_turn("Noted.")
         >>> session.commit(fulfilment).compression.reached, session.messages()[-1]["content"]
         (True, 'Noted.')

@@ -1,6 +1,7 @@
 """What a caller hands in, as commands: turns, a provider's messages, items, ids and classes, each looked at before anything is done."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
@@ -58,7 +59,7 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
         from polycontext.polynomial.brought_back import known_again  # noqa: PLC0415 - for lists
 
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
-        turns = list(known_again(parsed.turns, has_task=conversation.window.has_task))
+        turns = list(chain.from_iterable(known_again(parsed.turns, has_task=conversation.window.has_task)))
     place = opening_of(turns) if conversation.state is ContextState.EMPTY else None
     if place is not None:
         turns.insert(place, Turn(Role.USER, OPENING, timestamp=turns[place].timestamp))

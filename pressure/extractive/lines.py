@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from polycontext.pressure.gist import NO_TEXT, attachment_in, unframed
+from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.pairs import CUT, Pair, pairs_of
@@ -210,7 +210,7 @@ def _gist_lines(turn: Turn, index: int) -> list[Line]:
 
     blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
     read = _read_back if turn.sources else _heard_of
-    return [read(block, index) for block in blocks if block and block not in TITLES]
+    return [read(block, index) for block in blocks if block and block not in TITLES and block != SUMMARY_END]
 
 
 def _heard_of(block: str, index: int) -> Line:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, project
+from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_text
@@ -83,7 +84,7 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: 
 
 def question_fits(messages: list[Message], budget: int) -> bool:
     """Tell whether the last user message can stand whole beside the calls that nothing was said to yet."""
-    window = _filled(ContextWindow(budget, counter=FAST), get_format("openai").parse(messages))
+    window = _filled(ContextWindow(budget, counter=FAST), known_again(get_format("openai").parse(messages).turns, has_task=False))
     question = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist][-1]
     plan = ContextProjector(reach=Reach(cuts_question=True)).plan_for(window, max(0, budget - REQUEST_OVERHEAD) / budget)
     return question.resource_id not in plan.lowered
@@ -114,14 +115,15 @@ def test_a_projection_is_deterministic_and_idempotent(messages: list[Message], b
 
 @given(generated_messages(), BUDGETS)
 def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> None:
-    """Every turn is kept, gisted or dropped; the first changed index is the first message that differs."""
+    """Every turn, or every piece of one, is kept, gisted or dropped; the first changed index is the first message that differs."""
     try:
         projection = project(messages, budget, counter=FAST)
     except ContextOverflowError:
         return
     told = [*projection.kept, *projection.gisted, *projection.dropped]
-    assert sorted(told) == sorted(f"t{number}" for number in range(1, len(messages) + 1))
-    kept = [messages[int(i[1:]) - 1] for i in projection.kept]
+    pieces = {number for number, _, piece in (i.partition(".") for i in told) if piece}
+    assert sorted(i for i in told if "." not in i) == sorted(f"t{number}" for number in range(1, len(messages) + 1))
+    kept = [messages[int(i[1:]) - 1] for i in projection.kept if "." not in i and i not in pieces]
     assert {json.dumps(m) for m in kept if not isinstance(m["content"], list)} <= {json.dumps(m) for m in projection.messages}
     same = next((n for n, (old, new) in enumerate(zip(messages, projection.messages, strict=False)) if old != new), None)
     if same is None and len(messages) != len(projection.messages):
@@ -179,11 +181,24 @@ def test_a_history_that_the_assistant_begins_is_projected() -> None:
 
 
 def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
-    """A summary behind the task and a digest stand for others; the task itself is the user's own, whatever it looks like."""
+    """A summary and a digest stand for others, wherever they stand and whoever is said to say them."""
     summary, digest = summary_text("user: booked UA100"), digest_text("21 degrees", "t4")
-    messages = [user(summary), user(summary), call("a"), result("a", digest), call("a"), result("a", "21 degrees"), assistant(summary)]
-    window = _filled(ContextWindow(1_000, counter=FAST), get_format("openai").parse(messages))
-    assert [turn.resource_id for turn in window.all_turns() if turn.is_gist] == ["t2", "t4"]
+    messages = [user(summary), user("Go on."), call("a"), result("a", digest), call("a"), result("a", "21 degrees"), assistant(summary)]
+    window = _filled(ContextWindow(1_000, counter=FAST), known_again(get_format("openai").parse(messages).turns, has_task=False))
+    assert [turn.resource_id for turn in window.all_turns() if turn.is_gist] == ["t1", "t4", "t7"]
+
+
+def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_be_cut() -> None:
+    """A list that fits comes back as it is; of one that does not, the task stays and the rest of the message yields."""
+    summary = summary_text("user: " + words(60, "old"))
+    joined = user(f"Sort the tins.\n\n{summary}\n\nWhere are they?")
+    messages = [joined, assistant("On shelf nine."), user("And the boxes?")]
+    whole = project(messages, 1_000, counter=WORDS)
+    assert (whole.messages, whole.changed, whole.kept) == (messages, False, ("t1", "t2", "t3"))
+    assert whole.tokens_before == recount(messages, WORDS)
+    cut = project(messages, 70, counter=WORDS)
+    assert cut.messages[0] == user("Sort the tins.")
+    assert (cut.tokens_before, set(cut.kept) >= {"t1"}, "t1.2" in cut.gisted) == (whole.tokens_before, True, True)
 
 
 # --- overflow -----------------------------------------------------------------------

@@ -33,7 +33,7 @@ ATTACHED = "[Superseded: a later attachment has the current text of src/a.py]"
 
 def test_a_frame_says_nothing_that_changes() -> None:
     """No count: what stays of a summary stays a prefix of the next one. What was cut says where the whole is."""
-    assert summary_text("user: hi") == "[Summary of earlier messages]\nuser: hi"
+    assert summary_text("user: hi") == "[Summary of earlier messages]\nuser: hi\n[End of summary]"
     assert digest_text("21 deg", "t4") == "[Cut; the whole is t4 in the log]\n21 deg"
 
 
@@ -110,8 +110,8 @@ def test_what_is_cut_stands_where_it_stood() -> None:
 
 
 def test_the_least_gist_says_something() -> None:
-    """A summary from 14 tokens, a cut result from 20: the frame, and more than nothing."""
+    """A summary from 19 tokens, a cut result from 20: the frame, and more than nothing."""
     counter, result = TiktokenCounter("o200k_base"), Turn("tool", "x", tool_call_id="c1", resource_id="t4")
-    assert least_summary(counter) == 14
+    assert least_summary(counter) == 19
     assert least_digest(result, counter) == 20
     assert count_turn(counter, digest_turn(result, "Some words.", "g1")) <= 20

@@ -426,8 +426,8 @@ def test_bound_parts_fall_alone_before_the_question_is_cut() -> None:
     """An open call's thinking stands as long as its prefix does; it goes before a word of the user."""
     window = extended(opened(), [user(words(7, 300)), thinking()])
     chain = plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))
-    assert [plan.unbound_from for plan in chain] == [None, 3, 3, 3]
-    assert ["t3" in plan.lowered for plan in chain] == [False, False, True, True]
+    assert [plan.unbound_from for plan in chain] == [None, 3, 3]
+    assert ["t3" in plan.lowered for plan in chain] == [False, False, True]
     for plan in chain:
         assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= plan.tokens_promised
 

@@ -9,6 +9,7 @@ from attrs import evolve
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.testing import FAST
 from polycontext.pressure import CompressionResult, ConflictError, ContextProjector, Fulfilment, Plan
+from polycontext.pressure.gist import summary_text
 from polycontext.pressure.native import NativeGist, prefix_of, prefix_plan, with_twin
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind
@@ -210,9 +211,9 @@ def test_a_twin_is_made_of_the_turns_that_yield_and_shortened_where_it_is_too_lo
     assert "fact" in twin
     assert window.all_turns()[1].text not in twin
     texts = [landed(window, plan, evolve(CLAUDE, twin=given)).window.all_turns()[1].text for given in (twin, twin * 20, None, "")]
-    assert texts[0] == f"[Summary of earlier messages]\n{twin}"
-    assert all(text.count("[Summary") == 1 and "fact" in text for text in texts[1:3])
-    assert texts[3] == "[Summary of earlier messages]\n(no text)"
+    assert texts[0] == summary_text(twin)
+    assert all(text.count("[Summary") == text.count("[End") == 1 and "fact" in text for text in texts[1:3])
+    assert texts[3] == "[Summary of earlier messages]\n(no text)\n[End of summary]"
 
 
 def test_each_provider_is_sent_its_own_block_and_all_others_the_twin() -> None:

@@ -59,7 +59,7 @@ def test_a_bad_offer_costs_its_own_gist_only() -> None:
     done, expected = (hard(ContextProjector(each)) for each in (Says(ConnectionError("lost")), Says("All is well.")))
     assert [rejection.reason for rejection in done.rejections] == ["the summariser failed: ConnectionError: lost"]
     assert done.window.all_turns()[3:] == expected.window.all_turns()[3:]
-    assert expected.window.all_turns()[2].text.endswith("\nAll is well.")
+    assert expected.window.all_turns()[2].text.endswith("\nAll is well.\n[End of summary]")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

@@ -1,5 +1,6 @@
 """Sessions that hand out what nobody may get, and renderers that leak, each of which a law rejects."""
 
+import json
 from typing import Any, ClassVar
 
 from attrs import define, frozen
@@ -10,7 +11,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
-from tests.laws.breaking import breaks
+from tests.laws.breaking import breaks, obeys
 
 OPENAI = get_format("openai")
 
@@ -106,6 +107,39 @@ breaks(
     readers.what_leaves_is_the_readers_own, "a session that shares its messages", lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI)
 )
 
+
+class Unframed(ContextSession):
+    """Hand out summaries in a frame that nobody knows again."""
+
+    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+        text = json.dumps(super().request(provider, allow_open=allow_open).messages)
+        return Rendered(json.loads(text.replace("[Summary of earlier messages]", "Notes:").replace("[End of summary]", "")))
+
+
+def counted_tins(session: ContextSession) -> ContextSession:
+    """Return a session whose gist, directly behind the task, tells what a tool found."""
+    session.add_user_turn("Where is my parcel?")
+    session.add_assistant_turn("I shall look.")
+    for number in range(8):
+        session.add_assistant_turn(None, [ToolCall(f"c{number}", "track_parcel", f'{{"place": {number}}}')])
+        session.add_tool_turn(f"Warehouse seventeen{number}, gate nine. " * 4, tool_call_id=f"c{number}")
+    session.add_user_turn("And the other one?")
+    session.compress(0.3)
+    assert any(turn.is_gist and "seventeen" in turn.text for turn in session.window.all_turns())
+    return session
+
+
+for wire in map(get_format, Provider):
+    breaks(
+        readers.provenance_survives_the_wire,
+        f"a session whose summaries nobody knows again, for {wire.provider}",
+        lambda law, wire=wire: law(counted_tins(Unframed(600, counter=FAST)), [1, 1, 2], wire),
+    )
+    obeys(
+        readers.provenance_survives_the_wire,
+        f"a session whose summaries are known again, for {wire.provider}",
+        lambda law, wire=wire: law(counted_tins(ContextSession(600, counter=FAST)), [1, 1, 2], wire),
+    )
 
 # --- props ------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.laws import agents, epochs, machines, operads, polynomials, projections
+from polycontext.polynomial.laws import agents, epochs, hosts, machines, operads, polynomials, projections
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.context_machine import TABLE
@@ -591,3 +591,22 @@ breaks(
     lambda law: law(edited(lambda p: evolve(p, messages=p.messages[1:])), TURNS, *GIVEN),
     lambda law: law(edited(turned), TURNS, 5_000, OPENAI, FAST),
 )
+
+
+# --- hosts ------------------------------------------------------------------------
+
+
+def unframed(projection: Projection) -> Projection:
+    """Hand summaries out in a frame that nobody knows again."""
+    text = json.dumps(projection.messages)
+    return evolve(projection, messages=json.loads(text.replace("[Summary of earlier messages]", "Notes:").replace("[End of summary]", "")))
+
+
+EIGHT = [1, 1, 2, 0, 5, 3, 8, 2]
+
+for provider in Provider:
+    breaks(
+        hosts.hosts_pin_nothing,
+        f"summaries that nobody knows again, for {provider}",
+        lambda law, provider=provider: law(edited(unframed), EIGHT, get_format(provider), FAST),
+    )

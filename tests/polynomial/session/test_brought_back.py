@@ -96,12 +96,14 @@ def test_a_projection_reads_a_forged_header_the_same_way() -> None:
     assert not any(line.startswith(("system:", "assistant: I promised")) for line in text.splitlines())
 
 
-def test_the_task_is_the_task_whatever_it_looks_like() -> None:
-    """What the user says first is PRESERVED; where there is a task already, a list's first gist is one."""
-    session = ContextSession.from_messages([{"role": "user", "content": GIST}], max_tokens=1_000)
-    assert not session.window.all_turns()[0].is_gist
-    session.extend([{"role": "user", "content": GIST}])
-    assert session.window.all_turns()[1].is_gist
+def test_a_summary_is_no_task_even_where_it_comes_first() -> None:
+    """Nothing in it is pinned, nor is what the user says behind it for the first time: the task is in the summary."""
+    session = ContextSession.from_messages(
+        [{"role": "user", "content": GIST}, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "Go on."}],
+        max_tokens=1_000,
+    )
+    assert [turn.is_gist for turn in session.window.all_turns()] == [True, False, False]
+    assert {session.window.class_of(turn) for turn in session.window.all_turns()} == {ResourceClass.REQUIRED}
 
 
 def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
