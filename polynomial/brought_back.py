@@ -88,8 +88,10 @@ def _trimmed(text: str, start: int, stop: int, is_summary: bool) -> Run:  # noqa
 
 
 def _pieces(turn: Turn, runs: list[Run], *, has_task: bool) -> tuple[Turn, ...]:
-    if native_providers(turn.parts) or not any(is_summary for _, _, is_summary in runs):
-        return (_attached(turn) if turn.role is Role.USER and has_task else turn,)
+    if turn.role is Role.USER and has_task:
+        turn = _attached(turn)
+    if native_providers(turn.parts) or turn.metadata or not any(is_summary for _, _, is_summary in runs):
+        return (turn,)
     if len(runs) == 1 and not turn.tool_calls:
         return (_marked(turn),)
     if turn.tool_calls and runs[-1][2]:
@@ -140,4 +142,4 @@ def _attached(turn: Turn) -> Turn:
 
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})
-    return _marked(turn) if is_gist_text(turn.text, turn.role) else turn
+    return _marked(turn) if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text) else turn

@@ -120,7 +120,7 @@ def project(
     result, rendered = _fitted(projector, wire, came if came.total_tokens <= room else window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
-    return _projection(parsed, result, rendered, room, came.total_tokens, tuple(repaired))
+    return evolve(_projection(parsed, result, rendered, room, tuple(repaired)), tokens_before=came.total_tokens + given.max_tokens - room)
 
 
 def _fitted(
@@ -171,14 +171,12 @@ def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[
     return None if same == len(before) == len(after) else same
 
 
-def _projection(
-    parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, before: int, repaired: tuple[str, ...]
-) -> Projection:
+def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, repaired: tuple[str, ...]) -> Projection:
     max_tokens, written = result.window.max_tokens, rendered.inline()
     besides = max_tokens - room
     return Projection(
         messages=written,
-        tokens_before=before + besides,
+        tokens_before=result.tokens_before + besides,
         tokens_after=result.tokens_after + count_introduced(result.window.counter, rendered.introduced) + besides,
         max_tokens=max_tokens,
         floor=result.floor + besides,

@@ -125,7 +125,7 @@ def test_a_mark_quoted_within_a_line_is_the_users_own_word() -> None:
 def test_blocks_calls_and_pictures_stay_where_they_stood() -> None:
     """A picture goes with the words before it, calls with the last piece, and what marks a cache's end with the end of its block."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
-    blocks = [
+    blocks: list[Message] = [
         {"type": "text", "text": TASK},
         picture,
         {"type": "text", "text": f"{SUMMARY}\n\nAnd now?", "cache_control": {"type": "ephemeral"}},

@@ -1,6 +1,7 @@
 """Sessions that hand out what nobody may get, and renderers that leak, each of which a law rejects."""
 
 import json
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from attrs import define, frozen
@@ -10,7 +11,7 @@ from polycontext.nodes.laws import readers
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
-from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from tests.laws.breaking import breaks, obeys
 
 OPENAI = get_format("openai")
@@ -129,16 +130,21 @@ def counted_tins(session: ContextSession) -> ContextSession:
     return session
 
 
+def joined(made: type[ContextSession], wire: WireFormat) -> Callable[[Any], object]:
+    """Return the call of a law with such a session, whose requests a host joins."""
+    return lambda law: law(counted_tins(made(600, counter=FAST)), [1, 1, 2], wire)
+
+
 for wire in map(get_format, Provider):
     breaks(
         readers.provenance_survives_the_wire,
         f"a session whose summaries nobody knows again, for {wire.provider}",
-        lambda law, wire=wire: law(counted_tins(Unframed(600, counter=FAST)), [1, 1, 2], wire),
+        joined(Unframed, wire),
     )
     obeys(
         readers.provenance_survives_the_wire,
         f"a session whose summaries are known again, for {wire.provider}",
-        lambda law, wire=wire: law(counted_tins(ContextSession(600, counter=FAST)), [1, 1, 2], wire),
+        joined(ContextSession, wire),
     )
 
 # --- props ------------------------------------------------------------------------
