@@ -272,8 +272,8 @@ def frame(job: GistJob, body: str, resource_id: str) -> Turn:
 
 def body_allowance(job: GistJob, counter: TokenCounter) -> int:
     """Return how many tokens the summary itself may take inside its frame."""
-    # The ends of an empty frame's lines count less than those around words.
-    return job.allowance - count_turn(counter, frame(job, "x", job.sources[0].resource_id)) + counter.count("x")
+    # Around words the ends of the lines count more than in an empty frame.
+    return job.allowance - count_turn(counter, frame(job, "x", job.sources[0].resource_id))
 
 
 def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:

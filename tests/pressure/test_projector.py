@@ -166,7 +166,7 @@ def test_a_fulfilment_may_be_made_by_hand() -> None:
     done = HEAD.commit(window, Fulfilment(plan, tuple(("All is well.", None) for _ in plan.jobs)))
     gist = done.window.all_turns()[job.start]
     assert job.kind is GistKind.BLOCK
-    assert gist.text == "[Summary of earlier messages]\nAll is well."
+    assert gist.text == "[Summary of earlier messages]\nAll is well.\n[End of summary]"
     assert gist.sources == tuple(ids(job.sources))
     assert gist.role is Role.USER
     assert gist.timestamp == job.sources[-1].timestamp
