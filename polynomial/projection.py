@@ -75,7 +75,7 @@ def project(
     counter: TokenCounter | None = None,
     summariser: Summariser | None = None,
     repair: bool = False,
-    tools: Sequence[Mapping[str, Any]] = (),
+    tools: Sequence[Mapping[str, Any]] | None = (),
     reserve: int | None = None,
     rules: Sequence[ToolRule] = (),
 ) -> Projection:
@@ -105,7 +105,7 @@ def project(
     [{'role': 'user', 'content': 'hello'}]
     """
     given = room_of(model, max_tokens, reserve, counter)
-    check_tools(tools)
+    tools = check_tools(tools)
     wire = format_of(messages, provider, given.provider)
     parsed = wire.parse(messages, repair=repair)
     ruled = check_rules(rules)

@@ -242,6 +242,9 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     )
 
 
+_EMPTY = "the summary is empty"
+
+
 @frozen
 class Rejection:
     """Say which fulfilment was not taken: the ids it stood for and why."""
@@ -292,8 +295,11 @@ def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | Non
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)
+    extract = _extracted(job, resource_id, counter)
+    if offered == _EMPTY and not _own_words(job, max(0, body_allowance(job, counter)), counter).strip():
+        return Gisted(extract)  # the budget leaves no room for words: that is no fault of the summariser
     ids = tuple(turn.resource_id for turn in job.sources)
-    return Gisted(_extracted(job, resource_id, counter), Rejection(ids, offered))
+    return Gisted(extract, Rejection(ids, offered))
 
 
 def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
@@ -302,7 +308,7 @@ def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCount
         return f"the summary is {type(offer).__name__}, not text"
     body = offer.strip()
     if not body:
-        return "the summary is empty"
+        return _EMPTY
     try:
         turn = _counted(frame(job, body, resource_id), counter)
     except ValueError as error:

@@ -69,7 +69,7 @@ class Bridge(Generic[N]):
         *,
         key: str | None = None,
         system: str | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = (),
         reserve: int = 0,
     ) -> list[N]:
         """Return what a model is to see of `natives`, all messages of one conversation so far; the list that is given is not changed.
@@ -101,7 +101,7 @@ class Bridge(Generic[N]):
         *,
         key: str | None = None,
         system: str | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = (),
         reserve: int = 0,
     ) -> list[N]:
         """Return what a model is to see without blocking; see `fit`."""

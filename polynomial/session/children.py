@@ -50,7 +50,7 @@ def child_of(
     tells: str | Sequence[str],
     call: str | None,
     system: str | None,
-    tools: Sequence[Mapping[str, Any]],
+    tools: Sequence[Mapping[str, Any]] | None,
 ) -> S:
     """Return the child that `TravellingSession.child` tells of; nothing is stored unless it has been told all."""
     check_arguments(session_id=child_id)
@@ -60,8 +60,7 @@ def child_of(
     require("system", system, system is None or isinstance(system, str), "a text, or None for what the system says to the parent")
     listed = isinstance(tells, Sequence) and all(isinstance(each, str) for each in tells)
     require("tells", tells, listed, "ids of turns, such as ['t5'], or a text of which turns are to speak")
-    check_tools(tools)
-    child = _beside(parent, child_id, max_tokens, tools)
+    child = _beside(parent, child_id, max_tokens, check_tools(tools))
     asked = {"parent": own_id, "task": task, "call": call}
     if not child.revision:
         try:

@@ -21,7 +21,7 @@ from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.commands import Add, Change, Clear, Oversize, Patch, Promote, Recall, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
-from polycontext.polynomial.session.kept import When
+from polycontext.polynomial.session.kept import Place, When
 from polycontext.polynomial.session.options import (
     Asking,
     check_arguments,
@@ -37,7 +37,6 @@ from polycontext.polynomial.session.options import (
 from polycontext.polynomial.session.syncing import SyncingSession
 from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Provider
@@ -109,7 +108,7 @@ class ContextSession(SyncingSession):
         max_tokens: int | None = None,
         auto: Auto = True,
         reserve: int | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = (),
         projector: ContextProjector | None = None,
         threshold: Threshold | None = None,
         cooldown: int = 2,
@@ -119,14 +118,14 @@ class ContextSession(SyncingSession):
         rules: Sequence[ToolRule] = (),
         clock: Clock = utc_now,
         listeners: Sequence[object] = (),
-        store: SessionStore | None = None,
+        store: Place | None = None,
         session_id: str = "session",
         provider: Provider | str | None = None,
         prices: "Prices | None" = None,
     ) -> None:
         room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
-        check_tools(tools)
+        tools = check_tools(tools)
         check_policy(projector, threshold)
         check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
         self._told_tools = count_tools(room.counter, tools) if tools else 0
@@ -148,10 +147,11 @@ class ContextSession(SyncingSession):
         )
         self._taken, self._given, self._reports = taken, window.max_tokens, {}
         self._provider = room.provider
-        self._asking = Asking(room.model, tuple(tools), room.reserve)
+        self._asking = Asking(room.model, tools, room.reserve)
         self._clock = clock
         self._delivery = Delivery()
-        self._writer = Writer(Conversation(window), policy, store or InMemoryStore(), session_id, listeners)
+        with self._opening(store) as kept:
+            self._writer = Writer(Conversation(window), policy, kept, session_id, listeners)
 
     @classmethod
     def from_messages(
@@ -514,7 +514,7 @@ class ContextSession(SyncingSession):
         classifier: Classifier = default_classifier,
         clock: Clock = utc_now,
         listeners: Sequence[object] = (),
-        store: SessionStore | None = None,
+        store: Place | None = None,
         session_id: str = "session",
     ) -> "ContextSession":
         """Restore a session by replaying its journal; no model is called.
@@ -550,8 +550,9 @@ class ContextSession(SyncingSession):
         session.signal(saved.signals)
         if store is not None:
             # Only what has been replayed goes into a store.
-            store.append(session_id, 0, saved.events, saved.companions)
-            session._writer.keep_in(store)
+            with session._opening(store) as kept:
+                kept.append(session_id, 0, saved.events, saved.companions)
+                session._writer.keep_in(kept)
         return session
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.

@@ -48,7 +48,7 @@ class Header:
 
 def session_lines(session_id: str, events: Sequence[Event], companions: Mapping[str, str]) -> Iterator[str]:
     """Return a whole session as lines: the header, then an event a line."""
-    header = Header(FORMAT, SCHEMA, session_id, len(events), dict(companions))
+    header = Header(FORMAT, SCHEMA, session_id, len(events), dict(sorted(companions.items())))
     return chain([_line(asdict(header))], (f"{event_to_json(event)}\n" for event in events))
 
 

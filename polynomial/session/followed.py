@@ -155,7 +155,7 @@ def needed(session: KeptSession, reserve: object, tools: Any, system: object) ->
         InvalidOptionError: what cannot be.
     """
     counter = session.window.counter
-    check_tools(tools)
+    tools = check_tools(tools)
     require("system", system, system is None or isinstance(system, str), "a text, or None")
     # The window was made without the session's own reserve and tools: they are not taken off it twice.
     reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)  # noqa: SLF001 - a part of it

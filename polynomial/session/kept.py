@@ -1,17 +1,22 @@
 """Open sessions where they are kept, and let go of them."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+import orjson
+from attrs import asdict, frozen
+
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.commands import Asked, Command
 from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 
 if TYPE_CHECKING:
@@ -19,8 +24,30 @@ if TYPE_CHECKING:
     from polycontext.polynomial.session.measuring import Measured
     from polycontext.window.model_profiles import ModelProfile
 
+_PATIENCE = 5.0
+"""Seconds that another process is waited for."""
+
+_BEHIND_ALL = 2**31 - 1
+"""A revision that no session reaches."""
+
 Place = str | Path | SessionStore
 """Where sessions are kept: the path of a SQLite file, the URL of a store, or a store itself."""
+
+
+BUDGET = "polycontext.budget"
+"""The companion that holds the budget a session was opened with."""
+
+
+@frozen
+class _Budget:
+    """Hold what says how much room a session has: the name of a model, or a number of tokens, or both."""
+
+    model: str | None
+    max_tokens: int | None
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return it as JSON data."""
+        return asdict(self)
 
 
 class When(TypedDict, total=False):
@@ -48,12 +75,13 @@ class KeptSession(ReadableSession):
         session_id: str = "session",
         model: "int | str | ModelProfile | None" = None,
         *,
-        timeout: float = 5.0,
+        timeout: float = _PATIENCE,
         **options: Any,
     ) -> Self:
         """Return the session of that id, as its last writer left it, or a new one; options are those of a session.
 
         `url` is the path of a SQLite file, or ``sqlite:///`` with a path behind it (a fourth slash begins an absolute one), or a store.
+        The budget is that of `model` or ``max_tokens=``. It is stored with the next commit, and taken from there when neither is given.
         Close the session, or use it in a `with`; sessions of one file share it within a process. See `open_calls` for what a
         writer that is gone has left in the middle.
 
@@ -74,13 +102,19 @@ class KeptSession(ReadableSession):
         (('customer-17',), True, ())
         """
         store = _store_at(url, timeout)
+        budget = {"model": model, "max_tokens": options.pop("max_tokens", None)}
         try:
-            session = cls(model, store=store, session_id=session_id, **options)  # type: ignore[call-arg]  # that of a ContextSession
+            if model is None and budget["max_tokens"] is None:
+                budget = _stored_budget(store, session_id)
+            session = cls(**budget, store=store, session_id=session_id, **options)  # type: ignore[call-arg]  # those of a ContextSession
         except BaseException:
             _let_go(url, store)
             raise
         if store is not url:
             session._opened, session._place = store, (url, timeout)
+        if any(value is not None for value in budget.values()):
+            name = model if isinstance(model, str) else None
+            session._writer.companions[BUDGET] = _Budget(name, budget["max_tokens"] if name else session._given + session._taken)
         return session
 
     @classmethod
@@ -271,6 +305,19 @@ class KeptSession(ReadableSession):
             give_room(self._writer, told.room)
         return told
 
+    @contextmanager
+    def _opening(self, place: Place | None) -> Generator[SessionStore]:
+        """Hand out the store at `place`, in memory for None; let go of what was opened for this session if the block fails."""
+        opens = isinstance(place, str | Path)
+        if opens:
+            self._opened, self._place = _store_at(place, _PATIENCE), (place, _PATIENCE)
+        try:
+            yield self._opened if opens else InMemoryStore() if place is None else place  # type: ignore[misc]  # opened above
+        except BaseException:
+            if opens:
+                self.close()
+            raise
+
     def close(self) -> None:
         """Let go of the store if this session has opened it; closing it twice is closing it once. What was read stays readable."""
         if self._opened is not None:
@@ -330,6 +377,13 @@ def _store_with(method: str, url: Place, timeout: float) -> SessionStore:
     store = _store_at(url, timeout, create=False)
     require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
     return store
+
+
+def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
+    """Return the budget that was stored with a session, empty where none was."""
+    saved = store.load(session_id, _BEHIND_ALL).companions.get(BUDGET)
+    data = None if saved is None else orjson.loads(saved)
+    return {name: data.get(name) for name in ("model", "max_tokens")} if isinstance(data, dict) else {}
 
 
 def _let_go(url: Place, store: SessionStore) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -156,13 +157,16 @@ def check_counter(counter: object) -> None:
     require("counter", counter, whole, f"{legal}; this one counted {tokens!r} tokens, legal: a whole number")
 
 
-def check_tools(tools: object) -> None:
-    """Raise `InvalidOptionError` for what is no list of tool definitions, `InvalidDataError` for what no request can hold."""
+def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
+    """Return tool definitions, none for None; raise `InvalidOptionError` for what is no list of them, `InvalidDataError` for what no request can hold."""
+    if tools is None:
+        return ()
     legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
     require("tools", tools, isinstance(tools, Sequence) and not isinstance(tools, str | bytes), legal)
-    for index, tool in enumerate(tools if isinstance(tools, Sequence) else ()):
+    for index, tool in enumerate(tools):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
         copied(tool, f"tools[{index}]")
+    return tuple(tools)
 
 
 def check_rules(rules: Any) -> tuple[ToolRule, ...]:
@@ -196,8 +200,8 @@ def check_plugins(*, classifier: object, clock: object, store: object, listeners
     """Raise `InvalidOptionError` for what cannot do what is asked of it."""
     require("classifier", classifier, callable(classifier), "a function (role, content, metadata) -> ResourceClass")
     require("clock", clock, callable(clock), "a function that returns an aware datetime")
-    keeps = store is None or (callable(getattr(store, "load", None)) and callable(getattr(store, "append", None)))
-    require("store", store, keeps, "a store with load and append, for example InMemoryStore()")
+    keeps = store is None or isinstance(store, str | Path) or all(callable(getattr(store, name, None)) for name in ("load", "append"))
+    require("store", store, keeps, "a store with load and append, for example InMemoryStore(), or where one is, as for ContextSession.open")
     fits = isinstance(listeners, Sequence) and not isinstance(listeners, str | bytes)
     require("listeners", listeners, fits, "a list of objects that the live machine calls")
     check_arguments(session_id=session_id)

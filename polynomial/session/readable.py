@@ -296,14 +296,12 @@ class ReadableSession:
     def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, cache: "bool | CachePlan" = False) -> Rendered:
         """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
 
-        With `cache` the request has breakpoints and a key for the provider's prompt cache, and it and what follows stand on the `bill` (docs/cache.md).
+        With `cache` the request has breakpoints and a key for the provider's prompt cache (docs/cache.md).
 
         Raises:
-            SpendingError: with it the `limit` would be crossed. Whatever `messages` raises.
+            SpendingError: with the request the `limit` would be crossed. Whatever `messages` raises.
         """
         wire = self._provider if provider is None else as_provider(provider)
-        if cache is False and self._billing is None:
-            return self._delivery.deliver(self.window, wire, allow_open=allow_open)
         from polycontext.polynomial.session.billing import as_plan  # noqa: PLC0415 - for those who ask what requests cost
 
         plan = as_plan(cache)
@@ -312,8 +310,7 @@ class ReadableSession:
     def bill(self, prices: "Prices | None" = None, provider: Provider | str | None = None) -> "Bill":
         """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.
 
-        It begins with the first request with `cache`, the first `limit` or the first bill, whichever comes first. Of several requests in one state of the
-        conversation the last one counts. Money is told at `prices`, or the list prices of the session's model. O(requests).
+        Every list that `messages` or `request` returned counts; of several in one state of the conversation and one format the last one. Money is told at `prices`, or the list prices of the session's model. O(requests).
 
         Raises:
             UnknownNameError: no such provider. InvalidOptionError: `prices` are none.

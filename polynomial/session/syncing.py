@@ -58,7 +58,7 @@ class SyncingSession(CompressingSession):
             return output
         raise self._writer.outrun()
 
-    def view(self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] = (), system: str | None = None) -> "tuple[Seen, ...]":
+    def view(self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] | None = (), system: str | None = None) -> "tuple[Seen, ...]":
         """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
 
         It is valid and fits beside what this request needs besides: `reserve` tokens for the reply, `tools`, and a `system` prompt that is no
@@ -100,7 +100,9 @@ class SyncingSession(CompressingSession):
             return output
         raise self._writer.outrun()
 
-    async def aview(self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] = (), system: str | None = None) -> "tuple[Seen, ...]":
+    async def aview(
+        self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] | None = (), system: str | None = None
+    ) -> "tuple[Seen, ...]":
         """Return what a model is to see without blocking; see `view`."""
         from polycontext.polynomial.session.followed import making_room, needed, seen  # noqa: PLC0415 - as above
 

@@ -173,7 +173,7 @@ class TravellingSession(KeptSession):
         tells: str | Sequence[str] = (),
         call: str | None = None,
         system: str | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = (),
     ) -> Self:
         r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/child-sessions.md).
 

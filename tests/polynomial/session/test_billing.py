@@ -282,11 +282,12 @@ def test_every_miss_has_its_reason(provider: Provider, change: Callable[[Talk], 
 
 
 def test_without_breakpoints_everything_is_paid_in_full_and_said() -> None:
-    """Once there is a bill, plain requests stand on it too; they are as they were."""
+    """Plain requests stand on the bill too, the first one as well."""
     talk = _begun(Provider.ANTHROPIC)
     plain = talk.session.request()
-    assert talk.session.bill().requests == 0
+    assert talk.session.bill().requests == 1
     assert talk.session.request() == plain
+    assert talk.session.bill().requests == 1
     talk.call(1, 3)
     talk.session.messages()
     bill = talk.session.bill()
@@ -473,11 +474,11 @@ def test_blocks_are_told_by_turns(provider: Provider) -> None:
     assert delivery.ends(session.window, provider) == ()
 
 
-def test_a_plain_session_loads_nothing_of_it() -> None:
-    """Nor does a plain request."""
+def test_a_session_that_sends_nothing_loads_nothing_of_it() -> None:
+    """Turns alone cost nothing."""
     code = (
-        "import sys; from polycontext import ContextSession; s = ContextSession(8000); s.add_user_turn('Hi.'); s.messages('anthropic'); "
-        "s.request(); print([name for name in sys.modules if 'pressure.cache' in name or name.endswith('billing')])"
+        "import sys; from polycontext import ContextSession; s = ContextSession(8000); s.add_user_turn('Hi.'); s.add_assistant_turn('Ho.'); "
+        "print([name for name in sys.modules if 'pressure.cache' in name or name.endswith('billing')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -66,7 +66,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "one tool, no list": (InvalidOptionError, "tools", made(tools={"type": "function"})),
     "a clock that is a number": (InvalidOptionError, "clock = 5", made(clock=5)),
     "a listener, no list": (InvalidOptionError, "listeners", made(listeners=5)),
-    "a store that is a path": (InvalidOptionError, "load and append", made(store="state.db")),
+    "a store that is a number": (InvalidOptionError, "load and append", made(store=5)),
     "a session without a name": (InvalidOptionError, "session_id = ''.*not empty", made(session_id="")),
     "a share of two": (InvalidOptionError, "preserved_share", made(preserved_share=2)),
     "a rule, no list": (InvalidOptionError, "rules = 5.*keep_last", made(rules=5)),
