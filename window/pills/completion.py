@@ -26,6 +26,11 @@ class Completer:
         self._sources = tuple(sources)
         self._rankings: dict[frozenset[PillType], _Ranking] = {}
 
+    @property
+    def is_read(self) -> bool:
+        """Return whether the sources have been asked, so that a completion takes no longer than a look-up."""
+        return bool(self._rankings)
+
     def candidates(self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20) -> Sequence[Candidate]:
         """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted (or the one), by default all.
 

@@ -165,13 +165,14 @@ class InputCompleter(PromptCompleter):
 
     async def get_completions_async(self, document: Document, complete_event: CompleteEvent) -> AsyncGenerator[Completion, None]:
         """Yield what may stand where the cursor is; the first ``@`` reads a whole project, in a thread."""
-        self.is_reading = True
-        get_app().invalidate()
-        try:
-            found = await asyncio.to_thread(lambda: [*self.get_completions(document, complete_event)])
-        finally:
-            self.is_reading = False
-        for each in found:
+        if not self._completer.is_read and "@" in document.text_before_cursor:
+            self.is_reading = True
+            get_app().invalidate()
+            try:
+                await asyncio.to_thread(self._completer.candidates, "")
+            finally:
+                self.is_reading = False
+        for each in self.get_completions(document, complete_event):
             yield each
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:

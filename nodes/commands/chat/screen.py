@@ -76,7 +76,7 @@ class Screen:
         self.warning = text
 
     def _below(self) -> StyleAndTextTuples:
-        told = "reading the names of files…" if getattr(self.buffer.completer, "is_reading", False) else self.warning
+        told = "reading names…" if getattr(self.buffer.completer, "is_reading", False) else self.warning
         return [("class:warning", told)] if told else self._status()
 
     def _layout(self) -> FloatContainer:

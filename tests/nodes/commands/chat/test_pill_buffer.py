@@ -341,7 +341,7 @@ def test_the_terminal_goes_on_while_names_are_read(keys: PipeInput) -> None:
         assert (await task).text == "@notes and"
         return below
 
-    assert asyncio.run(run()) == "reading the names of files…"
+    assert asyncio.run(run()) == "reading names…"
 
 
 def test_a_pill_comes_by_tab_and_is_sent_with_enter(keys: PipeInput, completer: Completer) -> None:
