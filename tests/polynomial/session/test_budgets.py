@@ -1,0 +1,101 @@
+"""Where the budget of a session comes from when it is opened again, and where stores may be named by their place."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext import ContextSession, project
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.adapters.sessions import Sessions
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.window.model_profiles import find_model
+
+
+@pytest.fixture(params=["a path", "a text", "a URL", "a store"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Return where sessions are kept, in each form that `open` takes."""
+    file = tmp_path / "s.db"
+    return {"a path": file, "a text": str(file), "a URL": f"sqlite:///{file}", "a store": InMemoryStore()}[request.param]
+
+
+@pytest.mark.parametrize("given", [{"max_tokens": 1_500}, {"model": 1_500}, {"max_tokens": 1_500, "reserve": 100}])
+def test_a_session_is_opened_with_the_budget_that_it_had(place: Any, given: dict[str, Any]) -> None:
+    """Unless another one is given, which is the next one's too."""
+    with ContextSession.open(place, "s", counter=FAST, **given) as session:
+        session.add_user_turn("Where is my parcel?")
+    with ContextSession.open(place, "s", counter=FAST) as session:
+        assert session.window.max_tokens == 1_500
+        assert [turn.text for turn in session.log()] == ["Where is my parcel?"]
+    with ContextSession.open(place, "s", max_tokens=3_000, counter=FAST) as session:
+        assert session.window.max_tokens == 3_000
+        session.add_assistant_turn("On its way.")
+    with ContextSession.open(place, "s", counter=FAST) as session:
+        assert session.window.max_tokens == 3_000
+
+
+def test_a_session_of_a_model_is_opened_with_that_model(place: Any) -> None:
+    """With its window, its way to count, and the format of its provider."""
+    with ContextSession.open(place, "s", "claude-sonnet-4-5") as session:
+        session.add_user_turn("Where is my parcel?")
+    with ContextSession.open(place, "s") as again:
+        assert (again.window.max_tokens, again.provider) == (session.window.max_tokens, session.provider)
+        assert again.window.counter == find_model("claude-sonnet-4-5").counter()
+
+
+def test_a_session_that_was_given_no_budget_has_the_usual_one(place: Any) -> None:
+    """A new one as well as one that is opened again."""
+    for _ in range(2):
+        with ContextSession.open(place, "s") as session:
+            assert session.window.max_tokens == 8_000
+            session.add_user_turn("Where is my parcel?")
+
+
+def test_a_store_may_be_named_by_its_place(place: Any) -> None:
+    """By a session of one's own and by adapters, as by `open`; who opened it closes it."""
+    with ContextSession(store=place, session_id="one", counter=FAST) as session:
+        session.add_user_turn("first")
+        saved = session.to_json()
+    sessions = Sessions(1_000, store=place, counter=FAST)
+    with sessions.alone((), "two") as other:
+        other.add_user_turn("second")
+    other.close()
+    assert set(ContextSession.list_sessions(place)) == {"one", "two"}
+    restored = ContextSession.from_json(saved, store=place, session_id="three", counter=FAST)
+    restored.close()
+    assert "three" in ContextSession.list_sessions(place)
+
+
+def test_a_place_where_no_store_can_be_is_refused(tmp_path: Path) -> None:
+    """Nothing stays open then: the next one has the file."""
+    with pytest.raises(InvalidOptionError, match="oracle"):
+        ContextSession(store="oracle://host/db")
+    with pytest.raises(InvalidOptionError, match="listeners"):
+        ContextSession(store=tmp_path / "s.db", listeners=5)  # type: ignore[arg-type]
+    with ContextSession(store=tmp_path / "s.db") as session:
+        session.add_user_turn("first")
+
+
+def test_no_tools_may_be_said_as_none() -> None:
+    """As gateways and SDKs hold them."""
+    messages = [{"role": "user", "content": "Hello"}]
+    assert project(messages, 1_000, tools=None) == project(messages, 1_000, tools=())
+    session = ContextSession(1_000, tools=None, counter=FAST)
+    session.add_user_turn("Hello")
+    assert session.tool_tokens == 0
+    assert session.view(tools=None) == session.view()
+    assert session.child("Look.", "child", tools=None).tool_tokens == 0
+
+
+@pytest.mark.parametrize("max_tokens", range(34, 80, 2))
+def test_a_budget_without_room_for_a_summary_is_no_fault_of_the_summariser(max_tokens: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is rejected and nothing is logged: there is no room for words."""
+    session = ContextSession(max_tokens, counter=FAST)
+    with caplog.at_level(logging.WARNING):
+        for number in range(12):
+            session.add_user_turn(f"question {number}")
+            output = session.add_assistant_turn(f"answer {number}, with some more words in it")
+            assert output.compression is None or output.compression.rejections == ()
+    assert caplog.messages == []
