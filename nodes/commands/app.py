@@ -310,6 +310,9 @@ def serve(
     ] = None,
     origin: Annotated[list[str] | None, typer.Option(help="A page elsewhere that may ask; may be said several times.")] = None,
     a_minute: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests a user may make in a minute.")] = 600,
+    proxy: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="A reverse proxy whose X-Forwarded-For is believed. Repeat for several.")
+    ] = None,
     root: Annotated[
         list[Path] | None,
         typer.Option(
@@ -324,9 +327,8 @@ def serve(
     from polycontext.nodes.commands.serve import Served
     from polycontext.nodes.commands.serve import serve as run
 
-    return run(
-        Served(store, host, port, model, name, max_tokens, system, tuple(token or ()), tuple(origin or ()), a_minute, tuple(root or ()))
-    )
+    users = tuple(token or ()), tuple(origin or ()), a_minute
+    return run(Served(store, host, port, model, name, max_tokens, system, *users, tuple(root or ()), tuple(proxy or ())))
 
 
 @command(

@@ -1,18 +1,17 @@
 """The work of `polycontext serve`: the server of chats, until it is stopped."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from ipaddress import ip_network
 from pathlib import Path
 
 from attrs import frozen
 
 from polycontext.linearity.extras import require
-from polycontext.nodes.commands.output import FAULT, CommandError, complain, existing_folders
-
-_STOPS_IN = 3
-"""Seconds that answers have to end when the server is stopped."""
+from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, complain, existing_folders
 
 
 @frozen
@@ -30,6 +29,7 @@ class Served:
     origins: Sequence[str]
     a_minute: int
     roots: Sequence[Path] = ()
+    proxies: Sequence[str] = ()
 
 
 def serve(served: Served) -> int:
@@ -40,13 +40,15 @@ def serve(served: Served) -> int:
     from polycontext.nodes.models.answering import answering  # noqa: PLC0415 - as above
     from polycontext.nodes.server.access import LOOPBACK, Access, is_loopback  # noqa: PLC0415 - as above
     from polycontext.nodes.server.app import create_app  # noqa: PLC0415 - as above
-    from polycontext.nodes.server.connection import TimedProtocol  # noqa: PLC0415 - as above
+    from polycontext.nodes.server.connection import STOPS_IN, configuration  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores import InMemoryStore  # noqa: PLC0415 - as above
     from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - as above
     from polycontext.window.pills import FileResolver, Resolver, SymbolResolver  # noqa: PLC0415 - as above
 
     folders = existing_folders(served.roots)
-    tokens = tuple(served.tokens)
+    _check_proxies(served.proxies)
+    # A variable with nothing in it is a token that is too short, and not the wish for none.
+    tokens = tuple(served.tokens) or ("",) * ("POLYCONTEXT_TOKENS" in os.environ)
     access = Access(tokens, LOOPBACK if is_loopback(served.host) else ("*",), served.origins, served.a_minute)
     who = answering(served.model, served.name)
     with closing(InMemoryStore() if served.store is None else store_at(served.store)) as store:
@@ -57,22 +59,26 @@ def serve(served: Served) -> int:
             async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
                 """Let listeners go first: those who wait for the next event would be waited for."""
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_STOPS_IN):
+                    async with asyncio.timeout(STOPS_IN):
                         await app.state.chats.close()
                 await super().shutdown(sockets)
                 # Here: behind `run`, the signal that stopped the server ends the process.
                 store.close()
 
-        # Headers that name another client are anybody's word, also on loopback.
-        config = uvicorn.Config(
-            app, http=TimedProtocol, ws="none", log_level="warning", proxy_headers=False, timeout_graceful_shutdown=_STOPS_IN
-        )
-        server = Server(config)
+        server = Server(configuration(app, served.proxies))
         with closing(_bound(served.host, served.port)) as place:
             host = f"[{served.host}]" if ":" in served.host else served.host
             complain(f"chats at http://{host}:{place.getsockname()[1]}/ (Ctrl+C stops it)")
             server.run(sockets=[place])
     return 0
+
+
+def _check_proxies(proxies: Sequence[str]) -> None:
+    for proxy in proxies:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            raise CommandError(USAGE, f"--proxy {proxy}: no address; legal: such as 10.0.0.2 or 10.0.0.0/24", "serve") from None
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -98,7 +98,7 @@ class Access:
         failures = RateLimitItemPerMinute(FAILURES_A_MINUTE)
         if not self._limiter.test(failures, "failure", address):
             raise _too_many(f"more than {FAILURES_A_MINUTE} wrong tokens a minute")
-        if not any(compare_digest(said.encode(), each.encode()) for each in self.tokens):
+        if not any(compare_digest(said.encode(), each.encode(errors="surrogateescape")) for each in self.tokens):
             self._limiter.hit(failures, "failure", address)
             raise HTTPException(
                 status.HTTP_401_UNAUTHORIZED, "no token that is let in; legal: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}

@@ -10,19 +10,21 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
+from fastapi import HTTPException
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.commands.app import main
 from polycontext.nodes.models.answering import ScriptedAnswering, answering
 from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictServer
 from polycontext.nodes.server.access import Access, is_loopback
+from polycontext.nodes.server.connection import configuration
 from polycontext.polynomial import ContextSession
 
 PLACE = re.compile(r"chats at (http://\S+)/")
@@ -165,6 +167,144 @@ def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
         yield text
         if last in text:
             return
+
+
+@pytest.mark.parametrize("tokens", ["", "  "])
+def test_a_variable_with_no_token_in_it_lets_nobody_in(
+    tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever set it meant to ask for a token: nothing is served."""
+    monkeypatch.setenv("POLYCONTEXT_TOKENS", tokens)
+    monkeypatch.setattr("polycontext.nodes.commands.serve._bound", lambda host, port: pytest.fail("it is served"))
+    assert main(["serve", "--port", "0"]) == 2
+    assert "at least 16 characters" in capsys.readouterr().err
+
+
+class Request:
+    """Ask with a token."""
+
+    client = None
+
+    def __init__(self, token: str) -> None:
+        self.headers = {"host": "localhost", "authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize("token", ["\udcff" * 16, "ünïcödé-" * 2])
+def test_a_token_that_is_not_ascii_is_compared(token: str) -> None:
+    """Bytes that are no text come from a command line as surrogates; another token is refused, and nothing breaks."""
+    access: Any = Access((token,))
+    with pytest.raises(HTTPException) as refused:
+        access.user(Request("another-token-é"))
+    assert refused.value.status_code == 401
+    assert access.user(Request("ünïcödé-" * 2)) if token.isprintable() else True
+
+
+async def client_of(config: uvicorn.Config) -> str:
+    """Return the address that an application is told of a client on loopback, which names another."""
+    config.load()
+    app: Any = config.loaded_app
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as browser:
+        return (await browser.get("/", headers={"X-Forwarded-For": "10.0.0.9"})).text
+
+
+@pytest.mark.parametrize(("proxies", "seen"), [((), "127.0.0.1"), (("10.0.0.1",), "127.0.0.1"), (("127.0.0.0/8",), "10.0.0.9")])
+def test_a_proxy_is_believed_where_it_is_named(proxies: tuple[str, ...], seen: str) -> None:
+    """Any other client is known by the address of its connection."""
+
+    async def told(scope: Any, _: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["client"][0].encode()})
+
+    assert asyncio.run(client_of(configuration(told, proxies))) == seen
+
+
+def test_a_proxy_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not everybody, whose word would be taken for anything."""
+    assert main(["serve", "--port", "0", "--proxy", "*"]) == 2
+    assert "--proxy *: no address" in capsys.readouterr().err
+
+
+def talk_to(app: Any, steps: Callable[[uvicorn.Server, tuple[str, int]], Coroutine[Any, Any, None]]) -> None:
+    """Serve an application on loopback while steps are taken, without the rounds that a server makes by the clock."""
+
+    async def run() -> None:
+        config = configuration(app, ())
+        config.load()
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        with socket.create_server(("127.0.0.1", 0)) as place:
+            await server.startup([place])
+            try:
+                await steps(server, place.getsockname())
+            finally:
+                for each in [*server.server_state.connections]:
+                    each.transport.abort()
+                await server.shutdown([place])
+
+    asyncio.run(run())
+
+
+async def gone(writer: asyncio.StreamWriter) -> None:
+    """Close a client's connection."""
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def whole(scope: Any, receive: Any, send: Any) -> None:
+    """Answer when the body is there."""
+    if scope["type"] == "http":
+        while (message := await receive()).get("more_body"):
+            pass
+        if message["type"] == "http.request":
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body"})
+
+
+@pytest.mark.parametrize("second", [b"GE", b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"])
+def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
+    """Both may come in one packet: when the first has been answered, the time of the second runs."""
+
+    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+        reader, writer = await asyncio.open_connection(*place)
+        writer.write(b"GET / HTTP/1.1\r\nHost: l\r\n\r\n" + second)
+        await reader.readuntil(b"\r\n\r\n")
+        connection: Any
+        [connection] = server.server_state.connections
+        assert connection._deadline is not None
+        await gone(writer)
+
+    talk_to(whole, steps)
+
+
+def test_one_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are open stay, and there is room again when one of them goes."""
+    monkeypatch.setattr("polycontext.nodes.server.connection.MOST_OPEN", 3)
+
+    async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes = b"GET / HTTP/1.1") -> bytes:
+        writer.write(asked + b"\r\nHost: l\r\n\r\n")
+        with suppress(ConnectionError):
+            return (await reader.read(1_000))[9:12]
+        return b""
+
+    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+        async with AsyncExitStack() as clients:
+
+            async def come() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+                reader, writer = await asyncio.open_connection(*place)
+                clients.push_async_callback(gone, writer)
+                return reader, writer
+
+            opened = [await come() for _ in range(3)]
+            assert [await answered(*each) for each in opened] == [b"200"] * 3
+            assert await answered(*await come()) == b""
+            assert await answered(*opened[2]) == b"200"
+            assert await answered(*opened[0], b"nonsense") == b"400"
+            # Behind its end the server has let go of it.
+            assert await opened[0][0].read() == b""
+            assert await answered(*await come()) == b"200"
+
+    talk_to(whole, steps)
 
 
 def test_no_page_loads_scripts_from_elsewhere(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
