@@ -1,6 +1,7 @@
 """From a document to what is sent: every pill's content, fetched now, and what could not be had."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from attrs import field, frozen
 
@@ -8,7 +9,7 @@ from polycontext.linearity import PolycontextError
 from polycontext.window.errors import PluginError
 from polycontext.window.pills.completion import Completer
 from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, PillError, Reason
+from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
 from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
 from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
@@ -149,7 +150,7 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
 def update_moved(document: PillDocument, problems: Iterable[PillProblem], completer: Completer) -> PillDocument:
     """Return `document` in which each pill that could not be found names where it is now, if that is one place alone.
 
-    Where several names of its type end as the pill's does, or none, or the one is attached already, the pill stays as it
+    Where several names of its type end as the pill's does, or none, or the one is attached already or may not be inserted, the pill stays as it
     is: offer `Completer.namesakes` to the user, who updates or removes it. The completer asks its sources anew.
     """
     completer.refresh()
@@ -159,5 +160,7 @@ def update_moved(document: PillDocument, problems: Iterable[PillProblem], comple
         # Two are enough to know that there is not one alone.
         places = completer.namesakes(problem.pill, limit=2)
         if len(places) == 1 and places[0].name not in document.context:
-            document = document.update_pill(problem.pill.name, new_name=places[0].name)
+            # A source of the caller's own may offer what no pill may be called.
+            with suppress(InvalidPillNameError):
+                document = document.update_pill(problem.pill.name, new_name=places[0].name)
     return document

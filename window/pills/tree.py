@@ -1,13 +1,14 @@
 """Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over.
 
-pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one that tries no
-character twice, or passed over. A walk ends where it has matched as much as `MOST_MATCHED`.
+pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one that goes back neither to a
+star nor to a ``**`` that has found its place. A walk ends where it has matched as much as `MOST_MATCHED`, or after `MOST_SECONDS`.
 """
 
 import logging
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +26,14 @@ VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _STARS = re.compile(r"\*+")
 _STAR = "[^/]*"
 """What a star within a step becomes."""
+_OPEN = re.compile(r"(\^\(\?:\.\+/\)\?|\(\?:/\.\+\)\?/)")
+"""What ``**/`` becomes, in front and further on."""
 
 MOST_MATCHED = 1_000_000_000
 """Characters of paths times the rules that they are matched with, in one walk; it ends there, with what it has found."""
+
+MOST_SECONDS = 10
+"""Of a processor that one walk takes at most, however long the rules are."""
 
 _MOST_READ = 100_000
 """Bytes of one ignore file; every line is tried on every path."""
@@ -43,14 +49,14 @@ _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 _log = logging.getLogger(__name__)
 
 
-def walk_files(root: Path) -> Iterator[str]:
+def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Iterator[str]:
     """Yield the path of every regular file beneath `root` that is not ignored, with ``/`` and relative to it.
 
     Symbolic links are not followed and not yielded. A folder that cannot be read is passed over. Where the rules are so many and
-    the paths so long that `MOST_MATCHED` is reached, the walk ends with a logged warning.
+    the paths so long that `MOST_MATCHED` is reached, or `MOST_SECONDS` by `clock`, the walk ends with a logged warning.
     """
     pending: list[tuple[str, _Rules]] = [("", ())]
-    left = MOST_MATCHED
+    left, end = MOST_MATCHED, clock() + MOST_SECONDS
     while pending:
         folder, rules = pending.pop()
         entries = _listed(root / folder)
@@ -62,8 +68,8 @@ def walk_files(root: Path) -> Iterator[str]:
             if len(path) > LONGEST_NAME:
                 continue
             left -= len(path) * count
-            if left < 0:
-                _log.warning("not all files beneath %s are known: matching them with ignore files takes too long", root)
+            if left < 0 or clock() > end:
+                _log.warning("not all files beneath %s are known: reading them and matching them with ignore files takes too long", root)
                 return
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in VERSION_CONTROL and not _is_ignored(f"{path}/", rules):
@@ -112,7 +118,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
-    """Return the rules of `lines`; one that is no pattern is passed over, as git does, and so is one made to take forever."""
+    """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
     from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as above
@@ -123,26 +129,29 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
             pattern = GitIgnoreSpecPattern(line)
             if pattern.regex is None:
                 continue
-            regex = _linear(pattern.regex.pattern)
-            if regex is not None:
-                patterns.append(GitIgnoreSpecPattern(re.compile(regex), pattern.include))
+            patterns.append(GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
     return GitIgnoreSpec(patterns)
 
 
-def _linear(regex: str) -> str | None:
-    """Return an expression that finds the same and tries no star twice; None where there is none.
+def _linear(regex: str) -> str:
+    """Return an expression that finds the same, and tries again neither a star nor a ``**``, but for the last of each.
 
-    The first place where what stands between two stars fits is the best one to go on from.
+    The first place where what stands between two of them fits is the best one to go on from.
 
     >>> _linear("^[^/]*a[^/]*b[^/]*c$")
     '^(?>[^/]*?a)(?>[^/]*?b)[^/]*c$'
+    >>> _linear("^(?:.+/)?a(?:/.+)?/b$")
+    '(?>^(?:.+?/)??a(?=/))(?:/.+)?/b$'
     """
+    first, *others = _OPEN.split(regex)
+    steps = [opened + _with_atomic_stars(body) for opened, body in zip(others[::2], others[1::2], strict=True)]
+    lazy = [f"(?>{step.replace('.+', '.+?', 1).replace(')?', ')??', 1)}(?=/))" for step in steps[:-1]]
+    return _with_atomic_stars(first) + "".join(lazy + steps[-1:])
+
+
+def _with_atomic_stars(regex: str) -> str:
     first, *pieces = regex.split(_STAR)
-    if len(pieces) < 2:  # noqa: PLR2004 - one star is tried from each place once
-        return regex
-    if regex.count(".+") > 1 or any(".+" in piece for piece in pieces):
-        return None
-    return first + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1]) + _STAR + pieces[-1]
+    return first + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1]) + "".join(_STAR + piece for piece in pieces[-1:])
 
 
 def _with_single_stars(line: str) -> str:

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
@@ -182,18 +182,38 @@ def test_a_line_with_many_stars_costs_no_more_than_a_longer_path(line: str) -> N
     assert growth(lambda length: spec.check_file("a" * length + "c"), 4_000) < BOUND
 
 
-@given(st.lists(st.sampled_from(["a", "b", "*", "*", "/", "?", "[ab]", "**/", "!", r"\*", "."]), min_size=1, max_size=8), st.data())
-def test_stars_find_what_they_find_in_pathspec(pieces: list[str], data: st.DataObject) -> None:
-    """An expression that tries nothing twice matches the same paths; where there is none, the line is passed over."""
+@pytest.mark.parametrize(
+    "line", ["a/**/a/**/a/**/b", "**/a/**/a*/**/*a/b", "/**/a/**/a/**/a/**/b/**", "*a/**/*a*/**/a/**/b", "!a/**/a/**/a/b"]
+)
+def test_a_line_with_many_folders_left_open_costs_no_more_than_a_longer_path(line: str) -> None:
+    """Matching is linear in the depth of a path as well, however many ``**`` a line has."""
+    spec = tree._spec([line] * 20)
+    assert growth(lambda depth: spec.check_file("a/" * depth + "c"), 25) < BOUND
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "*", "*", "/", "?", "[ab]", "[.+]", "**/", "/**/", "!", r"\*", "."]), min_size=1, max_size=10),
+    st.lists(st.lists(st.text("ab.*", min_size=1, max_size=4), min_size=1, max_size=7).map("/".join), max_size=20),
+)
+@example(["**/a/**/b/**/*"], ["ab/a/b/a", "a/b/ab", "ab/b/a"])
+def test_stars_find_what_they_find_in_pathspec(pieces: list[str], paths: list[str]) -> None:
+    """An expression that tries nothing twice matches the same paths, and no line is passed over."""
     line = tree._with_single_stars("".join(pieces))
     try:
         expected = GitIgnoreSpec.from_lines([line])
     except GitIgnorePatternError:
         return
     spec = tree._spec([line])
-    if len(spec.patterns) == sum(pattern.include is not None for pattern in expected.patterns):
-        for path in data.draw(st.lists(st.text("ab/.*", min_size=1, max_size=10), max_size=20)):
-            assert spec.check_file(path.strip("/") or "a").include == expected.check_file(path.strip("/") or "a").include
+    for path in paths:
+        assert spec.check_file(path).include == expected.check_file(path).include
+
+
+def test_a_walk_ends_where_its_time_is_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What was found until then is offered, and a warning says that it is not all."""
+    root = planted(tmp_path, {f"{number}.py": "" for number in range(10)})
+    found = [*tree.walk_files(root, clock=iter(range(0, 10 * tree.MOST_SECONDS, tree.MOST_SECONDS // 4)).__next__)]
+    assert found == ["0.py", "1.py", "2.py", "3.py", "4.py"]
+    assert "not all files" in caplog.text
 
 
 def test_a_walk_ends_where_it_has_matched_too_much(

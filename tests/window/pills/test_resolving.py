@@ -1,5 +1,6 @@
 """From a document to a message: every pill attached or a problem, and nothing else of it lost."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from polycontext.linearity import CollaboratorError
 from polycontext.window import FileResolver, PillDocument, PluginError
 from polycontext.window.pills import (
     BufferResolver,
+    Candidate,
     CannotAttachError,
     Completer,
     DuplicatePillError,
@@ -17,6 +19,7 @@ from polycontext.window.pills import (
     InvalidPillNameError,
     Pill,
     PillType,
+    Reason,
     Resolved,
     Resolvers,
     resolve_document,
@@ -180,3 +183,20 @@ def test_two_references_to_one_new_place_do_not_both_go_there(tmp_path: Path) ->
     document = PillDocument.parse("[@old/agent.py] and [@older/agent.py]")
     updated = update_moved(document, resolve_document(document, resolvers).problems, Completer(resolvers))
     assert updated.to_text() == "[@new/agent.py] and [@older/agent.py]"
+
+
+def test_a_place_that_no_pill_may_name_is_left_to_the_user() -> None:
+    """A source of one's own may offer absolute paths: the document stays as it is, and nothing is raised."""
+
+    class Elsewhere:
+        type = PillType.FILE
+
+        def resolve(self, name: str) -> Resolved:
+            raise CannotAttachError(name, "is gone", "another name", Reason.FILE_NOT_FOUND)
+
+        def entries(self) -> Iterator[Candidate]:
+            yield Candidate("/srv/agent.py", PillType.FILE)
+
+    document = PillDocument.parse("see [@agent.py]")
+    problems = resolve_document(document, [Elsewhere()]).problems
+    assert update_moved(document, problems, Completer([Elsewhere()])) == document
