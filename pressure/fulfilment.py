@@ -296,8 +296,8 @@ def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | Non
     if isinstance(offered, Turn):
         return Gisted(offered)
     extract = _extracted(job, resource_id, counter)
-    if offered == _EMPTY and not _own_words(job, max(0, body_allowance(job, counter)), counter).strip():
-        return Gisted(extract)  # the budget leaves no room for words: that is no fault of the summariser
+    if offered == _EMPTY and body_allowance(job, counter) < LEAST_ASKED:
+        return Gisted(extract)  # so little room may be too little for a word: that is no fault of the summariser
     ids = tuple(turn.resource_id for turn in job.sources)
     return Gisted(extract, Rejection(ids, offered))
 
