@@ -73,7 +73,7 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     kind, role, content = message.get("type"), message.get("role"), message.get("content")
     if isinstance(kind, str) and (kind in _ITEMS or (role is None and kind.endswith(("_call", "_output")))):
         yield Provider.RESPONSES, kind
-    if role in _CHAT_ROLES or "tool_calls" in message:
+    if (isinstance(role, str) and role in _CHAT_ROLES) or "tool_calls" in message:
         yield Provider.OPENAI, "tool"
     for block in content if isinstance(content, list | tuple) else ():
         name = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)

@@ -15,6 +15,7 @@ from polycontext.pressure.extractive.codec import candidates_from_json, candidat
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
 from polycontext.window import Turn
 from polycontext.window.text.claims.files import FileText, file_text
+from tests.growth import BOUND, growth
 from tests.pressure.extractive.extractive_samples import LETTERS, assistant, called, gist, summarise, user
 
 ROOM = 100_000
@@ -231,3 +232,13 @@ def test_hostile_text_is_read_in_time_that_grows_with_it(unit: str) -> None:
     assert told is not None
     assert told.path == normpath(text)
     assert (file_text(text, '{"path": "a"}', "plums") is not None) == (unit == "cat ")
+
+
+@pytest.mark.parametrize("line", ["\n", " \n", "```\n", "\r\n", "-\n", "...", "- "])
+def test_the_lines_of_a_result_are_read_once(line: str) -> None:
+    """Whether a result was cut is read in linear time, however many blank lines it has."""
+
+    def read_result(length: int) -> object:
+        return file_text("read_file", '{"path": "a"}', line * (length // len(line)) + "x")
+
+    assert growth(read_result, 2_000) < BOUND

@@ -9,6 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext import project
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import MAX_DEPTH
 from polycontext.nodes.testing import wire_turns
@@ -432,3 +433,10 @@ def test_blank_text_beside_an_image_stays(blank: str) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
     messages = [{"role": "user", "content": [{"type": "text", "text": blank}, image]}]
     assert render(parse(messages).turns).messages == messages
+
+
+@pytest.mark.parametrize("role", [[], {}, 5, None, ["user"]])
+def test_a_role_that_is_not_text_is_refused(role: object) -> None:
+    """Also where the format of the list is still to be found out."""
+    with pytest.raises(InvalidMessagesError, match="unknown-role"):
+        project([{"role": role, "content": "hello"}], max_tokens=100)

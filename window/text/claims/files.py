@@ -51,7 +51,8 @@ _ANSWER = 300
 """A result that says that a read failed has this many characters at most; of one that answers a write so many are looked at."""
 
 _CUT = re.compile(
-    r"^\W*(?:\w+ ){0,6}(?:truncated|clipped|omitted|elided|more lines|cut off)|^\W*(?:\.\.\.|…)\W*$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]*(?:\w+ ){0,6}(?:truncated|clipped|omitted|elided|more lines|cut off)|^(?=[^\w\n]*+$)[^\n]*?(?:\.\.\.|…)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _PAGE = 50
 """A text of a multiple of so many lines may be the first page of a longer one."""
