@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.text.cues import standing_spans
@@ -33,6 +34,9 @@ CALL, BODY = 0, 1
 
 ATTACHED = "attached "
 """What the label of an attachment begins with."""
+
+_MOST_CHARS = 200_000
+"""How many characters of one text are read in detail: its start and its end; of what is between, the standing constraints."""
 
 _TOOL = "tool"
 _EARLIER = "earlier"
@@ -135,7 +139,7 @@ def _one_line(text: str) -> str:
 
 
 def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
-    body = normalise(turn.text)
+    body = normalise(_bounded(turn.text, constrains=turn.role in LAWGIVERS))
     label = f"{turn.role} {_one_line(turn.name)}" if turn.name else str(turn.role)
     return [_spoken(turn.role, label, index, turn.text, body, answers=answers)] if body else []
 
@@ -145,8 +149,17 @@ def _attached_line(turn: Turn, index: int, label: str) -> Line:
     from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
 
     outline = [entry.text for entry in attached_outline(turn)]
-    body = "\n".join(["", *outline]) if outline else normalise(fenced_text(turn.text)[1]) or NO_TEXT
+    body = "\n".join(["", *outline]) if outline else normalise(_bounded(fenced_text(turn.text)[1])) or NO_TEXT
     return Line(LineKind.SPOKEN, label, index, body, standing=((0, min(len(body), MIN_CHARS)),), key=label)
+
+
+def _bounded(text: str, *, constrains: bool = False) -> str:
+    """Return as much of `text` as is read in detail."""
+    if len(text) <= _MOST_CHARS:
+        return text
+    end = _MOST_CHARS // 2
+    said = "\n".join(constraint_sentences(text[end:-end]))[:end] if constrains else ""
+    return "\n".join((text[:end], GAP, *([said, GAP] if said else []), text[-end:]))
 
 
 def _spoken(role: Role, label: str, index: int, text: str, body: str, *, answers: bool = False) -> Line:
@@ -182,7 +195,7 @@ def _call_line(call: ToolCall, index: int) -> Line:
 
 
 def _add_result(lines: list[Line], open_calls: dict[str, int], turn: Turn, index: int) -> None:
-    body = normalise(unframed(turn.text))
+    body = normalise(_bounded(unframed(turn.text)))
     place = open_calls.pop(turn.tool_call_id or "", None)
     if place is None:
         lines.append(Line(LineKind.CALL, _one_line(turn.name or _TOOL), index, body))
