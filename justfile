@@ -67,6 +67,10 @@ leaks number="1000":
 faults *arguments:
     uv run python -m tests.faults {{ arguments }}
 
+# Give 92 kinds of hostile text to everything that reads from outside, and print what it costs a megabyte: [--short] [--only READER].
+attack *arguments:
+    uv run python -m tests.attack {{ arguments }}
+
 # Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
 mutants *arguments:
     uv run --group mutation python .ci/mutants.py {{ arguments }}

@@ -7,16 +7,18 @@ drawn together, in the order of `PARAMETERS`.
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import default_classifier
+from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.linearity.errors import UnknownNameError
 from polycontext.linearity.law import Law
 from polycontext.nodes.props.component_renderer import ComponentRenderer
 from polycontext.nodes.testing import machines, structures, talk
+from polycontext.nodes.testing.hostile import KINDS, hostile_text
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,
@@ -165,6 +167,11 @@ def _agents(known: Known) -> st.SearchStrategy[machines.AnyAgent]:
     return machines.agents() if known.keys() & {"other_agent", "lens"} else machines.composites()
 
 
+def _summarised(text: str) -> object:
+    """Read `text` as a summariser does."""
+    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=talk.FAST)
+
+
 _ENGINES = (ContextMachine, TableMachine)
 _DRAWINGS: Final[Drawings] = {
     # what is told to do something, before what it is done to
@@ -226,6 +233,9 @@ _DRAWINGS: Final[Drawings] = {
     "fork other_fork third_fork": lambda known: machines.forks(known["session"]),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),
+    "reader": _one_of(_summarised, constraint_sentences),
+    "hostile": _always(st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind))),
+    "characters": _one_of(1_000),
 }
 PARAMETERS: Final[Drawings] = MappingProxyType({name: drawing for names, drawing in _DRAWINGS.items() for name in names.split()})
 """How to draw each parameter that a law may have, in the order in which they are drawn."""

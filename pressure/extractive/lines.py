@@ -190,7 +190,7 @@ def _add_calls(lines: list[Line], turn: Turn, index: int) -> dict[str, int]:
 
 
 def _call_line(call: ToolCall, index: int) -> Line:
-    arguments = normalise(call.arguments)
+    arguments = normalise(_bounded(call.arguments))
     return Line(LineKind.CALL, _one_line(call.name), index, "", call=arguments, pairs=tuple(pairs_of(arguments)))
 
 

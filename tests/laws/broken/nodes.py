@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from attrs import define, frozen
 
 from polycontext.nodes import ComponentRenderer, MessageProps
-from polycontext.nodes.laws import readers
+from polycontext.nodes.laws import costs, readers
 from polycontext.nodes.testing import FAST
+from polycontext.nodes.testing.hostile import hostile_text
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
@@ -275,3 +276,25 @@ breaks(
 breaks(
     readers.a_waffle_is_what_the_guard_weighs, "a session that shows another room", lambda law: law(lived(CountingTwice(500, counter=FAST)))
 )
+
+
+# --- what reading costs -----------------------------------------------------------
+
+
+def quadratic(text: str) -> int:
+    """Look at every character as often as there are characters."""
+    return sum(one == other for one in text for other in text)
+
+
+def linear(text: str) -> int:
+    """Look at every character once."""
+    return sum(one == "[" for one in text)
+
+
+def brackets(characters: int) -> str:
+    """Return so many brackets."""
+    return hostile_text("open brackets", characters)
+
+
+breaks(costs.reading_costs_in_proportion, "a reader that is quadratic", lambda law: law(quadratic, brackets, 1_000))
+obeys(costs.reading_costs_in_proportion, "a reader that is linear", lambda law: law(linear, brackets, 1_000))

@@ -1,0 +1,1 @@
+"""Attacks on everything that reads from outside, bounded and on this machine alone."""

@@ -1,0 +1,102 @@
+"""What reads from outside, by name; one more attack is one more entry of `READERS`."""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from polycontext.linearity import PolycontextError, constraint_sentences
+from polycontext.nodes.testing import FAST
+from polycontext.polynomial import ContextSession, project
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
+from polycontext.window.image_size import image_size
+from polycontext.window.items.markdown import fenced_text
+from polycontext.window.pills import PillDocument
+from polycontext.window.pills.tree import _spec
+from polycontext.window.text.cutting import cut
+
+Reader = Callable[[str], object]
+_ROOM = 10_000_000
+_EXACT = TiktokenCounter()
+
+
+def _session(text: str, *, by_tool: bool) -> ContextSession:
+    session = ContextSession(_ROOM, counter=FAST)
+    session.add_user_turn("task")
+    if by_tool:
+        session.add_assistant_turn(None, [ToolCall("c1", "read", "{}")])
+        session.add_tool_turn(text, tool_call_id="c1")
+    else:
+        session.add_assistant_turn("Yes?")
+        session.add_user_turn(text or "-")
+    return session
+
+
+def _messages(text: str) -> object:
+    return _session(text, by_tool=True).messages()
+
+
+def _projected(role: str) -> Reader:
+    def read(text: str) -> object:
+        messages = [{"role": "user", "content": "task"}, {"role": role, "content": text}]
+        return project([*messages, {"role": "assistant", "content": "."}, {"role": "user", "content": "go"}], 3_000, counter=FAST)
+
+    return read
+
+
+def _arguments(text: str) -> object:
+    turn = Turn(Role.ASSISTANT, None, tool_calls=[ToolCall("c1", "write", json.dumps({"text": text}))])
+    return ExtractiveSummariser().summarise([turn], 2_000, counter=FAST)
+
+
+def _search(text: str) -> object:
+    session = _session("plain words to be found", by_tool=True)
+    return session.search(text)
+
+
+def _image(text: str) -> object:
+    return image_size(b"\xff\xd8" + text.encode("utf-8", "surrogatepass"))
+
+
+def _json(text: str) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "list.json"
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        with suppress(ValueError, RecursionError):
+            return json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    return None
+
+
+def _refusing(read: Reader) -> Reader:
+    """Return a reader whose refusals are answers: what is refused in time costs nothing."""
+
+    def answered(text: str) -> object:
+        with suppress(PolycontextError):
+            return read(text)
+        return None
+
+    return answered
+
+
+_ALL: dict[str, Reader] = {
+    "user turn": lambda text: _session(text, by_tool=False),
+    "tool turn": lambda text: _session(text, by_tool=True),
+    "messages": _messages,
+    "project: assistant": _projected("assistant"),
+    "project: user": _projected("user"),
+    "arguments": _arguments,
+    "count": _EXACT.count,
+    "classifier": constraint_sentences,
+    "cut": lambda text: cut(text, 2_000, FAST, wanted=text[:1_000]),
+    "search query": _search,
+    "ignore rules": lambda text: _spec(text.splitlines()[:2_000]),
+    "picture": _image,
+    "pills": lambda text: PillDocument.parse("").insert_text(0, text),
+    "markdown": fenced_text,
+    "JSON": _json,
+}
+READERS: Final[Mapping[str, Reader]] = MappingProxyType({name: _refusing(read) for name, read in _ALL.items()})
