@@ -139,9 +139,10 @@ def _one_line(text: str) -> str:
 
 
 def _spoken_lines(turn: Turn, index: int, *, answers: bool) -> list[Line]:
-    body = normalise(_bounded(turn.text, constrains=turn.role in LAWGIVERS))
+    text = _bounded(turn.text, constrains=turn.role in LAWGIVERS)
+    body = normalise(text)
     label = f"{turn.role} {_one_line(turn.name)}" if turn.name else str(turn.role)
-    return [_spoken(turn.role, label, index, turn.text, body, answers=answers)] if body else []
+    return [_spoken(turn.role, label, index, text, body, answers=answers)] if body else []
 
 
 def _attached_line(turn: Turn, index: int, label: str) -> Line:
