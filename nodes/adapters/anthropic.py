@@ -6,6 +6,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.extras import require
 from polycontext.nodes.adapters.bridge import Bridge, Fitted
 from polycontext.nodes.adapters.wire_dialect import Message, WireDialect, besides_of, learn_from
+from polycontext.polynomial.session.delivery import options_for
 from polycontext.window.providers import get_format
 
 require("anthropic", extra="anthropic", purpose="a client whose requests fit")
@@ -62,7 +63,7 @@ def _with(request: Any, fitted: Fitted[Message]) -> Any:
         return request.copy(body=body)
     betas = [*filter(None, str(request.headers.get("anthropic-beta", "")).split(",")), *options["betas"]]
     headers = {**request.headers, "anthropic-beta": ",".join(dict.fromkeys(betas))}
-    return request.copy(body={**body, "thinking": options["thinking"]}, headers=headers)
+    return request.copy(body=options_for(fitted.natives, {"thinking": options["thinking"]}, body), headers=headers)
 
 
 def _is_asked(request: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.nodes.models.compaction import Compacted, Compacting, Tools
+from polycontext.polynomial.session.delivery import joined_options
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading
 from polycontext.window.providers import Provider, Rendered
@@ -56,11 +57,11 @@ class AnthropicCompaction:
 
     def _request(self, rendered: Rendered, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> dict[str, Any]:
         told = [{"type": "text", "text": system}] if isinstance(system, str) and system else list(system)
-        request: dict[str, Any] = {**self.further, **rendered.options, "model": self.model, "max_tokens": self.max_tokens}
+        request: dict[str, Any] = {**joined_options(rendered.options, self.further), "model": self.model, "max_tokens": self.max_tokens}
         request |= {"system": [*told, *rendered.system]} if told or rendered.system else {}
         request |= {"tools": list(tools)} if tools else {}
         wanted = {"type": "summarize", **({"instructions": self.instructions} if self.instructions else {})}
-        betas = dict.fromkeys([*self.further.get("betas", ()), *rendered.options.get("betas", ()), COMPACTION_BETA])
+        betas = dict.fromkeys([*request.get("betas", ()), COMPACTION_BETA])
         return {**request, "messages": rendered.messages, "compaction": wanted, "betas": [*betas]}
 
 

@@ -1,6 +1,6 @@
 """Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh, left_behind
-from polycontext.window.providers.wire import Judge, Writer
+from polycontext.window.providers.wire import Judge, Message, Writer
 from polycontext.window.tokens.counting import count_introduced
 
 
@@ -108,9 +108,40 @@ class Delivery:
 
 
 def joined_options(*options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a request as one; what several want of the header for betas goes there together."""
-    betas = dict.fromkeys(beta for each in options for beta in each.get("betas", ()))
-    return {name: value for each in options for name, value in each.items()} | ({"betas": [*betas]} if betas else {})
+    """Merge options of a request: objects key by key, `betas` all together; otherwise the last value wins, as thinking that is disabled does."""
+    joined: dict[str, Any] = {}
+    for name, value in (item for each in options for item in each.items()):
+        before = joined.get(name)
+        if name == "betas":
+            joined |= {name: [*dict.fromkeys([*(before or ()), *(value or ())])]} if before or value else {}
+        elif isinstance(before, Mapping) and isinstance(value, Mapping) and value.get("type") != "disabled":
+            joined[name] = joined_options(before, value)
+        else:
+            joined[name] = value
+    return joined
+
+
+def options_for(messages: Sequence[Message], needed: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the caller's `own` options over what a request with `messages` needs.
+
+    Anthropic refuses enabled thinking in an open tool loop whose first thinking has fallen: it is disabled for that request.
+    """
+    joined = joined_options(needed, own)
+    thinking = joined.get("thinking")
+    if "thinking" in needed and isinstance(thinking, Mapping) and thinking.get("type") == "enabled" and _is_loop_unthinking(messages):
+        joined["thinking"] = {"type": "disabled"}
+    return joined
+
+
+def _is_loop_unthinking(messages: Sequence[Message]) -> bool:
+    first = None
+    for message in reversed(messages):
+        kinds = [block.get("type") for block in message.get("content") or () if isinstance(block, Mapping)]
+        if message["role"] == "assistant":
+            first = kinds[0] if kinds else "text"
+        elif message["role"] == "user" and "tool_result" not in kinds:
+            break
+    return first not in {None, "thinking", "redacted_thinking"}
 
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.decide import held_attachment
-from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.options import Asking, check_arguments
+from polycontext.polynomial.session.delivery import Delivery, options_for
+from polycontext.polynomial.session.options import Asking, check_arguments, require
 from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
@@ -293,14 +295,27 @@ class ReadableSession:
         """
         return self.request(provider, allow_open=allow_open).messages
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, cache: "bool | CachePlan" = False) -> Rendered:
+    def request(
+        self,
+        provider: Provider | str | None = None,
+        *,
+        allow_open: bool = False,
+        cache: "bool | CachePlan" = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> Rendered:
         """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
 
-        With `cache` the request has breakpoints and a key for the provider's prompt cache (docs/cache.md).
+        `options` are your own fields of the request, such as `thinking`: they are merged into the result's `options`, and win over what the
+        session sets under the same key (docs/epochs.md). With `cache` the request has breakpoints and a key for the provider's prompt cache
+        (docs/cache.md).
 
         Raises:
             SpendingError: with the request the `limit` would be crossed. Whatever `messages` raises.
         """
+        if options is not None:
+            require("options", options, isinstance(options, Mapping), 'fields of a request, such as {"thinking": {"type": "adaptive"}}')
+            rendered = self.request(provider, allow_open=allow_open, cache=cache)
+            return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))
         wire = self._provider if provider is None else as_provider(provider)
         from polycontext.polynomial.session.billing import as_plan  # noqa: PLC0415 - for those who ask what requests cost
 

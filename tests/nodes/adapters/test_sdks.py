@@ -21,6 +21,7 @@ from tests.nodes.adapters.asking import (
     ANTHROPIC,
     Ask,
     Message,
+    anthropic_turns,
     chat,
     chat_stream,
     closed,
@@ -138,6 +139,27 @@ def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
     assert len(sent(served.model.requests[-1])) < len(messages)
     assert served.model.requests[-1]["thinking"] == {"type": "disabled"}
     client.close()
+
+
+@pytest.mark.parametrize("thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive", "display": "omitted"}])
+def test_the_callers_thinking_is_kept_behind_a_compression(thinking: dict[str, Any], served: Served) -> None:
+    """What the provider needs once thoughts have fallen stands beside it; every request is accepted."""
+    with anthropic_adapter.wrap(anthropic.Anthropic(base_url=served.url, api_key="none"), ROOM) as client:
+        options: dict[str, Any] = {**ANTHROPIC, "max_tokens": 1_500, "thinking": thinking}
+        messages = list[Message]()
+
+        async def ask(client: Any, messages: list[Message]) -> list[Message]:
+            return anthropic_turns(client.messages.create(messages=messages, model="claude-opus-4-7", **options))
+
+        for number in range(EXCHANGES):
+            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
+    sent_thinking = [request["thinking"] for request in served.model.requests]
+    binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert sent_thinking[0] == thinking
+    assert {**thinking, **binding} in sent_thinking
+    # Enabled thinking is refused in a tool loop that has lost its own.
+    off = [{"type": "disabled"}] if thinking["type"] == "enabled" else []
+    assert all(each in [thinking, {**thinking, **binding}, *off] for each in sent_thinking)
 
 
 class Double:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.linearity import ResourceClass
+from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextState
 from polycontext.window import Part, ToolCall, Turn
+from polycontext.window.providers import check_request
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 
@@ -66,6 +67,69 @@ def test_a_compression_begins_an_epoch_and_says_what_fell() -> None:
     assert options["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
     assert options["betas"] == ["thinking-binding-controls-2026-08-01"]
     assert session.request("openai").options == {}
+
+
+BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+BETA = "thinking-binding-controls-2026-08-01"
+ERROR = {"block_binding": {"prefix_mismatch_behavior": "error"}}
+
+
+@pytest.mark.parametrize(
+    ("own", "merged"),
+    [
+        ({}, {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA]}),
+        (
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}, "temperature": 1},
+            {"thinking": {"type": "enabled", "budget_tokens": 1024, **BINDING}, "betas": [BETA], "temperature": 1},
+        ),
+        ({"thinking": {"type": "adaptive", **ERROR}}, {"thinking": {"type": "adaptive", **ERROR}, "betas": [BETA]}),
+        ({"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}, "betas": [BETA]}),
+        ({"thinking": None, "betas": None}, {"thinking": None, "betas": [BETA]}),
+        ({"betas": ["mine", BETA]}, {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA, "mine"]}),
+    ],
+)
+def test_options_of_the_caller_are_merged_and_win(own: dict[str, Any], merged: dict[str, Any]) -> None:
+    """Before the compression they are all there is; behind it they stand beside what the provider needs, and are not changed."""
+    session, given = worked(ContextSession(100_000, counter=FAST), 10), json.dumps(own)
+    before = {name: value for name, value in own.items() if (name, value) != ("betas", None)}
+    assert session.request("anthropic", options=own).options == before
+    session.compress(0.001)
+    session.add_assistant_turn("Mended.")
+    session.add_user_turn("And now?")
+    assert session.request("anthropic", options=own).options == merged
+    assert session.request("anthropic", options=own, cache=True).options == merged
+    assert json.dumps(own) == given
+    mine = {"prompt_cache_key": "mine"}
+    assert session.request("openai", options=mine, cache=True).options == mine
+
+
+def test_enabled_thinking_is_off_in_a_tool_loop_that_lost_its_own() -> None:
+    """The provider refuses it there; behind the final answer it is on again."""
+    session, own = worked(ContextSession(100_000, counter=FAST), 10), {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+
+    def accepted() -> Any:
+        rendered = session.request("anthropic", options=own)
+        options = dict(rendered.options)
+        betas = options.pop("betas", ())
+        tools = [{"name": "run", "input_schema": {"type": "object"}}]
+        body = {"model": "claude", "max_tokens": 2000, "tools": tools, "system": list(rendered.system), "messages": rendered.messages}
+        check_request({**body, **options}, "anthropic", betas=betas)
+        return options["thinking"]["type"]
+
+    assert accepted() == "enabled"
+    session.compress(0.001)
+    assert accepted() == "disabled"
+    session.add_assistant_turn("Mended.")
+    session.add_user_turn("And now?")
+    assert accepted() == "enabled"
+
+
+@pytest.mark.parametrize("options", [[("thinking", None)], "thinking", 5])
+def test_options_that_are_no_fields_are_refused(options: Any) -> None:
+    """The error says what they are."""
+    session = worked(ContextSession(100_000, counter=FAST), 1)
+    with pytest.raises(InvalidOptionError, match="fields of a request"):
+        session.request("anthropic", options=options)
 
 
 def test_a_compression_that_changes_nothing_begins_no_epoch() -> None:
