@@ -14,6 +14,7 @@ from polycontext.pressure import CompressionResult, ContextProjector, Extractive
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
+from polycontext.window.providers.answers import opened
 from polycontext.window.providers.recognising import AUTO, format_of
 from polycontext.window.tokens.counting import count_introduced
 
@@ -106,8 +107,9 @@ def project(
     """
     given = room_of(model, max_tokens, reserve, counter)
     tools = check_tools(tools)
-    wire = format_of(messages, provider, given.provider)
-    parsed = wire.parse(messages, repair=repair)
+    told = opened(messages)
+    wire = format_of(told, provider, given.provider)
+    parsed = wire.parse(told, repair=repair)
     ruled = check_rules(rules)
     # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None

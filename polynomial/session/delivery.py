@@ -10,7 +10,7 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh, left_behind
-from polycontext.window.providers.wire import Judge, Message, Writer
+from polycontext.window.providers.wire import Judge, Writer
 from polycontext.window.tokens.counting import count_introduced
 
 
@@ -121,7 +121,7 @@ def joined_options(*options: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def options_for(messages: Sequence[Message], needed: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def options_for(messages: Sequence[Mapping[str, Any]], needed: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the caller's `own` options over what a request with `messages` needs.
 
     Anthropic refuses enabled thinking in an open tool loop whose first thinking has fallen: it is disabled for that request.
@@ -133,7 +133,7 @@ def options_for(messages: Sequence[Message], needed: Mapping[str, Any], own: Map
     return joined
 
 
-def _is_loop_unthinking(messages: Sequence[Message]) -> bool:
+def _is_loop_unthinking(messages: Sequence[Mapping[str, Any]]) -> bool:
     first = None
     for message in reversed(messages):
         kinds = [block.get("type") for block in message.get("content") or () if isinstance(block, Mapping)]

@@ -57,7 +57,9 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
         turns = list(map(checked_turn, given))
     else:
         from polycontext.polynomial.brought_back import known_again  # noqa: PLC0415 - for lists
+        from polycontext.window.providers.answers import opened  # noqa: PLC0415 - as above
 
+        given = opened(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
         turns = list(chain.from_iterable(known_again(parsed.turns, has_task=conversation.window.has_task)))
     place = opening_of(turns) if conversation.state is ContextState.EMPTY else None

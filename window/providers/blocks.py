@@ -25,6 +25,13 @@ EMPTY = "[empty]"
 FOREIGN = "[content in another provider's format]"
 """What stands for a turn that holds nothing but another provider's blocks."""
 
+_PARSED: Mapping[str, Any] = {
+    **dict.fromkeys(("parsed", "parsed_arguments"), True),
+    "content": {"__all__": {"parsed": True}},
+    "tool_calls": {"__all__": {"function": {"parsed_arguments": True}}},
+}
+"""What an SDK adds to an answer that it has parsed; no provider takes it back."""
+
 _INTEGERS = range(-(2**1024), 2**1024)
 """What a JSON reader that works in doubles can still hold."""
 
@@ -74,7 +81,8 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     copies: list[Message] = []
     for index, given in enumerate(messages):
         place = Place(provider, index)
-        message = _message_of(given, provider) if hasattr(given, "model_dump") else given
+        is_answer = hasattr(given, "model_dump") or (isinstance(given, Mapping) and "stop_reason" in given)
+        message = _message_of(given, provider) if is_answer else given
         if not isinstance(message, Mapping):
             raise place.refuse("not-an-object", f"{type(given).__name__} is no object", "an object with a role, or an SDK's own")
         copies.append(_copied(message, place))
@@ -102,7 +110,7 @@ def _message_of(given: object, provider: Provider) -> Any:
 def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
     """Return `value` with every object of an SDK in it as the JSON data that it came from: fields that nobody set are left out."""
     if hasattr(value, "model_dump") and not isinstance(value, type):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=_PARSED)
     if levels and isinstance(value, Mapping):
         return {name: dumped(inner, levels - 1) for name, inner in value.items()}
     if levels and isinstance(value, list | tuple):

@@ -71,6 +71,8 @@ def _maker(message: object) -> Provider | None:
 
 def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     kind, role, content = message.get("type"), message.get("role"), message.get("content")
+    if "stop_reason" in message:
+        yield Provider.ANTHROPIC, "answer"
     if isinstance(kind, str) and (kind in _ITEMS or (role is None and kind.endswith(("_call", "_output")))):
         yield Provider.RESPONSES, kind
     if (isinstance(role, str) and role in _CHAT_ROLES) or "tool_calls" in message:
