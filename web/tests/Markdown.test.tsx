@@ -23,6 +23,20 @@ const HOSTILE: [string, string][] = [
   ["mail", "a@b.".repeat(5_000)],
   ["pipes", "|a".repeat(5_000)],
   ["one long word", "a".repeat(1_000_000)],
+  ["lines behind a quote", `> a\n${"b\n".repeat(20_000)}`],
+  ["paragraphs", "a\n\n".repeat(20_000)],
+  ["items", "- a\n".repeat(20_000)],
+  ["blank lines", `- a\n${"\n".repeat(20_000)}x`],
+  ["exclamation marks", "!".repeat(50_000)],
+  ["a wide table of short rows", `${"|a".repeat(300)}|\n${"|-".repeat(300)}|\n${"a\n".repeat(1_000)}`],
+  ["many links to one long address", `[a]: /${"u".repeat(90_000)}\n\n${"[a] ".repeat(800)}`],
+  ["stars behind a fence that is none", `\`\`\` \`\n${"*a".repeat(12_000)}`],
+  ["stars behind a fence in an item", `- x\n  \`\`\`\n- ${"*a".repeat(12_000)}`],
+  ["quotes behind a fence in an item", `- x\n  \`\`\`\n- ${"> ".repeat(4_000)}`],
+  ["stars behind a fence in a comment", `<!--\n\`\`\`\n-->\n${"*a".repeat(12_000)}`],
+  ["stars behind returns", `\`\`\`\r\`\`\`\r${"*a".repeat(12_000)}`],
+  ["stars behind an indented fence", ` \`\`\`\n\`\`\`\n${"*a".repeat(12_000)}`],
+  ["stars behind a byte order mark", `\uFEFF\`\`\`\n\`\`\`\n${"*a".repeat(12_000)}`],
 ];
 
 test.each(HOSTILE)("%s are shown as they are", (_, text) => {
@@ -41,6 +55,24 @@ test.each([
   const { container } = render(<Markdown text={text} />);
   expect(container.querySelector(".plain")).toBeNull();
   expect(container.querySelector("p, pre, table")).not.toBeNull();
+});
+
+test("deciding takes a time that grows with the text, not with its square", () => {
+  const cost = (size: number) => {
+    const start = process.cpuUsage();
+    for (let time = 0; time < 5; time++) isPlain("`".repeat(size));
+    return process.cpuUsage(start).user;
+  };
+  cost(1_000);
+  expect(cost(99_000)).toBeLessThan(30 * cost(9_900) + 200_000);
+});
+
+test("an answer that grows keeps what is shown of it", () => {
+  const { container, rerender } = render(<Markdown text="plums" />);
+  const first = container.querySelector("p");
+  rerender(<Markdown text="plums and pears" />);
+  expect(container.querySelector("p")).toBe(first);
+  expect(first?.textContent).toBe("plums and pears");
 });
 
 test("what cannot be rendered is shown as it is, and the next text is laid out", async () => {

@@ -37,7 +37,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const plain = <div className="markdown plain">{text}</div>;
   if (isPlain(text)) return plain;
   return (
-    <Guarded key={text} instead={plain}>
+    <Guarded text={text} instead={plain}>
       <div className="markdown">
         <ReactMarkdown remarkPlugins={[remarkGfm]} components={COMPONENTS}>
           {text}
@@ -47,12 +47,23 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   );
 });
 
-/** Show something else where what it holds cannot be rendered. */
-class Guarded extends Component<{ instead: ReactNode; children: ReactNode }, { failed: boolean }> {
-  override state = { failed: false };
+interface GuardedProps {
+  text: string;
+  instead: ReactNode;
+  children: ReactNode;
+}
+
+/** Show something else where a text cannot be rendered, until there is another text. */
+class Guarded extends Component<GuardedProps, { text: string; failed: boolean }> {
+  override state = { text: "", failed: false };
 
   static getDerivedStateFromError(): { failed: boolean } {
     return { failed: true };
+  }
+
+  // Kept, and not made anew with each text: what is selected in an answer stays so while it grows.
+  static getDerivedStateFromProps({ text }: GuardedProps, state: { text: string }): { text: string; failed: boolean } | null {
+    return text === state.text ? null : { text, failed: false };
   }
 
   override render(): ReactNode {

@@ -235,7 +235,8 @@ def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -
 
 def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
     """What cannot be laid out is shown as it is, also after a reload, and the conversation goes on."""
-    texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, "> - " * 2_000]
+    table, item = "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000, "- x\n  ```\n- " + "> " * 4_000
+    texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, table, item, "> - " * 2_000]
     with served(tmp_path / "chats.db", "--max-tokens", "1000000") as server:
         tab = opened(server.url)
         for number, text in enumerate(texts):
@@ -243,7 +244,7 @@ def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None
             tab.button("Answer again").wait_for()
             tab.send(f"plums {number}", f"So you say: plums {number}")
         tab.page.reload()
-        tab.says("So you say: plums 4")
+        tab.says("So you say: plums 6")
         shown = tab.messages.filter(has_text="> - > - ").first.text_content()
         assert texts[-1].strip() in (shown or "")
 
