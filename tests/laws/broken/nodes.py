@@ -166,9 +166,9 @@ class Showing(ComponentRenderer):
 class Explaining(ComponentRenderer):
     """Show which tool was called with what."""
 
-    def render_chat(self, session: ContextSession) -> dict[str, Any]:
+    def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
         calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
-        return {**super().render_chat(session), "calls": calls}
+        return {**super().render_chat(session, answering=answering), "calls": calls}
 
 
 class Quoting(ComponentRenderer):

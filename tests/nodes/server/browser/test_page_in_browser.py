@@ -219,13 +219,13 @@ def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -
     """Nothing goes on as if an answer were coming, after a reload either: the cause is there, and a button that asks again."""
     tab = opened(server.url)
     tab.send("Do it badly")
+    alert = tab.page.get_by_role("alert")
     for _ in range(2):
-        alert = tab.page.get_by_role("alert")
         alert.get_by_text("The model did not answer. Its service cannot be reached.").wait_for()
         assert not tab.page.get_by_role("button", name="Stop").is_visible()
         tab.page.locator('.gauge[data-status="ready"]').wait_for()
         tab.page.reload()
-    tab.page.get_by_role("alert").get_by_role("button", name="Try again").click()
+    alert.get_by_role("button", name="Try again").click()
     alert.get_by_text("Its service cannot be reached.").wait_for()
     tab.send("plums", "So you say: plums")
     tab.page.reload()
