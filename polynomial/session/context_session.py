@@ -125,10 +125,9 @@ class ContextSession(SyncingSession):
     ) -> None:
         room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
-        tools = check_tools(tools)
         check_policy(projector, threshold)
         check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
-        self._told_tools = count_tools(room.counter, tools) if tools else 0
+        self._told_tools = count_tools(room.counter, tools := check_tools(tools))
         taken = room.reserve + self._told_tools
         if taken and not 0 <= taken < room.max_tokens:
             raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")

@@ -308,14 +308,14 @@ class KeptSession(ReadableSession):
     @contextmanager
     def _opening(self, place: Place | None) -> Generator[SessionStore]:
         """Hand out the store at `place`, in memory for None; let go of what was opened for this session if the block fails."""
-        opens = isinstance(place, str | Path)
-        if opens:
-            self._opened, self._place = _store_at(place, _PATIENCE), (place, _PATIENCE)
+        if not isinstance(place, str | Path):
+            yield InMemoryStore() if place is None else place
+            return
+        self._opened, self._place = _store_at(place, _PATIENCE), (place, _PATIENCE)
         try:
-            yield self._opened if opens else InMemoryStore() if place is None else place  # type: ignore[misc]  # opened above
+            yield self._opened
         except BaseException:
-            if opens:
-                self.close()
+            self.close()
             raise
 
     def close(self) -> None:

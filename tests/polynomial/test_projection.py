@@ -16,7 +16,7 @@ from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.pressure.gist import digest_text, is_gist_text, summary_text
+from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TiktokenCounter
 from polycontext.window.providers import Provider, check, get_format
 from tests.polynomial.conversations import (
@@ -76,7 +76,8 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: 
     assert recount(messages, FAST) == projection.tokens_before
     users = [m for m in messages if m["role"] == "user"]
     asked = question_fits(messages, budget) and not is_gist_text(str(users[-1]["content"]))
-    kept = [m for m in messages if m["role"] == "system" or m is users[0] or (m is users[-1] and asked)]
+    own = [m for m in messages if not summary_marks(str(m["content"]))]
+    kept = [m for m in own if m["role"] == "system" or m is users[0] or (m is users[-1] and asked)]
     assert is_subsequence([said(m) for m in kept], [said(m) for m in projection.messages])
     originals = [m for m in projection.messages if m in messages]
     assert is_subsequence(originals, messages)

@@ -132,8 +132,8 @@ def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
 
 
 def test_a_gist_text_of_the_user_is_not_lost() -> None:
-    """A user who quotes a summary as the task or as the newest word keeps it."""
-    quoted = user("[Summary of 3 earlier messages]\n" + words(30, "quoted"))
+    """A user who quotes a summary's first line within a line keeps it; a frame of its own line is a summary, whoever sent it."""
+    quoted = user("You told me: [Summary of 3 earlier messages] " + words(30, "quoted"))
     projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
     assert projection.messages[0] == quoted
     assert projection.messages[-1] == user("what did I say?")

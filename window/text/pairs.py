@@ -68,7 +68,7 @@ def shown(text: str, pair: Pair) -> Span:
         start -= 1
     if not pair.is_long:
         return start, pair.end
-    room = pair.value + LIMIT
+    room = min(pair.value + LIMIT, pair.end)  # of a long name the value may be short
     return start, min(
         pair.end, max(pair.value, text.rfind(" ", pair.value, room) + 1) if " " in text[pair.value : room] else safe_cut(text, room)
     )

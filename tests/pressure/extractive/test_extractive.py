@@ -190,7 +190,7 @@ def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
         session.add_user_turn(f"How much salt goes into pot {number}?")
         session.add_assistant_turn(f"It wants {number * 7} grams.")
     (gist,) = (turn for turn in session.window.all_turns() if turn.is_gist)
-    lines = gist.text.splitlines()[1:]
+    lines = gist.text.splitlines()[1:-1]  # without the frame
     shown = [re.match(r"\[(t\d+)\] (.*)", line) for line in lines if not line.startswith(" ")]
     assert len(shown) > 3
     log = {turn.resource_id: turn for turn in session.log()}

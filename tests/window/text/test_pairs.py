@@ -47,6 +47,15 @@ def test_a_pair_is_shown_with_the_brackets_before_it() -> None:
     assert shown(deep, next(pairs_of(deep))) == (0, len(deep))
 
 
+@pytest.mark.parametrize("arguments", [{"a" * 120: 1}, {"x": {"a" * 120: True}}, {"q": 1, "b" * 500: 2}, {"c" * 200: ""}])
+def test_a_long_name_may_have_a_short_value(arguments: dict[str, object]) -> None:
+    """Then the pair is shown to its end."""
+    text = json.dumps(arguments)
+    for pair in pairs_of(text):
+        start, end = shown(text, pair)
+        assert start <= pair.value <= end <= len(text)
+
+
 def test_of_a_long_pair_the_first_words_are_shown() -> None:
     """They end at a space where there is one."""
     text = json.dumps({"command": "sort the lists of the shed " * 20})
