@@ -244,8 +244,9 @@ def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
     """Return the indices of the turns that `edit` takes away, by the index at which their atom starts."""
     gone: dict[int, set[int]] = {}
     for splice in edit.splices:
-        if splice.stop > len(turns):
-            raise PositionError(splice.stop, "is outside of the window that is edited", f"0..{len(turns)}")
+        for place in (splice.start, splice.stop):
+            if not 0 <= place <= len(turns):
+                raise PositionError(place, "is outside of the window that is edited", f"0..{len(turns)}")
         start = splice.start
         while splice.start < splice.stop and start > 0 and turns[start].role is Role.TOOL:
             start -= 1

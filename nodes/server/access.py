@@ -80,7 +80,7 @@ class Access:
     def _check_page(self, request: Request) -> None:
         host = request.headers.get("host", "")
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        if "*" not in self.hosts and name.strip("[]") not in self.hosts:
+        if "*" not in self.hosts and name.strip("[]").lower() not in self.hosts:
             raise HTTPException(
                 status.HTTP_400_BAD_REQUEST, f"this server is not called {name[:100]!r}; legal: {', '.join(sorted(self.hosts))}"
             )

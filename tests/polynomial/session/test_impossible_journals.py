@@ -158,6 +158,8 @@ def recalled_twice(events: list[Json]) -> None:
 
 GIST = ("edit", "splices", 0, "turns", 0)
 LIES: dict[str, tuple[int, Lie]] = {
+    "a splice before the window": (COMPRESS, put(COMPRESS, "edit", "splices", 0, "start", value=-1)),
+    "a splice that begins behind the window": (COMPRESS, put(COMPRESS, "edit", "splices", 0, "start", value=999)),
     "EMPTY with two turns": (1, put(1, "state", value="EMPTY")),
     # Found where a gist names places that were never given, before anything is replayed.
     "an assistant turn first": (COMPRESS - CALL, without(0, CALL)),
