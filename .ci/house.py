@@ -23,12 +23,12 @@ ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
-MOST_FILES = 462
+MOST_FILES = 458
 MOST_CHARACTERS = 1_850_803
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
-MOST_ERRORS = 56
-MOST_NAMES = 166
+MOST_ERRORS = 52
+MOST_NAMES = 160
 MOST_NAMES_A_PACKAGE = 40
 MOST_LOADED = 78
 
