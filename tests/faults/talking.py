@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from attrs import define
+from attrs import define, evolve
 
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.window import ContextWindow
@@ -78,7 +78,8 @@ def judge(session: ContextSession, last: int, tally: Tally) -> int:
     tally.half += sum(sum((number, part) in parts for part in range(parts_of(number))) != parts_of(number) for number in numbers)
     tally.half += sum(number > last + 1 for number in numbers)
     replayed = replay(session.events(), Conversation(ContextWindow(BUDGET, counter=WORDS)))
-    tally.half += replayed != session.conversation
+    # What is saved beside a conversation is no event of it.
+    tally.half += replayed != evolve(session.conversation, companions={})
     return max(numbers, default=-1)
 
 

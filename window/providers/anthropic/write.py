@@ -67,7 +67,7 @@ class Written:
         if final and self.role == "assistant":
             if self.empty is not None:
                 return {"role": self.role, "content": self.empty}
-            if blocks[-1]["type"] == "text":
+            if blocks and blocks[-1]["type"] == "text":
                 blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
         is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
         return {**self.further, "role": self.role, "content": blocks[0]["text"] if is_text else blocks}
