@@ -185,6 +185,8 @@ def _cause(error: Exception) -> str:
             return "Its service takes no more requests for now."
         case int(code) if code >= 500:  # noqa: PLR2004 - faults of a server
             return "Its service had a fault."
+        case _:
+            pass
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"APITimeoutError", "TimeoutError"}:
         return "Its service took too long."

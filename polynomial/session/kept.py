@@ -102,7 +102,7 @@ class KeptSession(ReadableSession):
         (('customer-17',), True, ())
         """
         store = _store_at(url, timeout)
-        budget = {"model": model, "max_tokens": options.pop("max_tokens", None)}
+        budget: dict[str, Any] = {"model": model, "max_tokens": options.pop("max_tokens", None)}
         try:
             if model is None and budget["max_tokens"] is None:
                 budget = _stored_budget(store, session_id)
