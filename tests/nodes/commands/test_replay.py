@@ -395,7 +395,7 @@ def test_progress_is_shown_on_a_terminal_only(polycontext: Command, monkeypatch:
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     assert "replaying" not in polycontext("replay", EXAMPLE).err
     assert moved == []
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     polycontext("replay", EXAMPLE)
     assert sum(moved) == pytest.approx(EXAMPLE.stat().st_size, abs=1)
 

@@ -177,7 +177,8 @@ def test_a_variable_with_no_token_in_it_lets_nobody_in(
     monkeypatch.setenv("POLYCONTEXT_TOKENS", tokens)
     monkeypatch.setattr("polycontext.nodes.commands.serve._bound", lambda host, port: pytest.fail("it is served"))
     assert main(["serve", "--port", "0"]) == 2
-    assert "at least 16 characters" in capsys.readouterr().err
+    # Older versions of typer refuse a blank variable themselves.
+    assert re.search("at least 16 characters|POLYCONTEXT_TOKENS", capsys.readouterr().err)
 
 
 class Request:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from polycontext.nodes.testing import FAST, Move, conversations
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.extractive.lines import lines_of
-from polycontext.pressure.gist import digest_text
+from polycontext.pressure.gist import digest_text, unframed
 from polycontext.window import ToolCall, Turn
 from tests.pressure.extractive.extractive_samples import BUSY_TALK, EXACT, SMALL_TALK, assistant, called, gist, summarise, user
 
@@ -196,9 +196,9 @@ def test_a_gist_is_read_back_line_by_line() -> None:
 
 @given(conversations(), st.integers(10, 200))
 def test_summarising_a_summary_changes_nothing_that_fits(moves: list[Move], max_tokens: int) -> None:
-    """A summary read back from its gist prints the same lines."""
+    """A summary read back from its gist prints the same lines, as the frame has them."""
     once = summarise([turn for turn, _ in moves] + [user("End."), assistant("Bye.")], max_tokens, counter=FAST)
-    assert summarise([gist(once)], max_tokens, counter=FAST) == once
+    assert summarise([gist(once)], max_tokens, counter=FAST) == unframed(gist(once).text)
 
 
 def test_nobody_can_pose_as_another_speaker() -> None:

@@ -177,7 +177,7 @@ def test_long_lines_move_a_bar_on_a_terminal(lived: Asked, store: Path, monkeypa
     moved: list[float] = []
     monkeypatch.setattr(reading_in, "LONG", 0)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     file = store.with_name("s.jsonl")
     file.write_bytes(lived("export").out.encode())
     assert lived("import", "--session", "t", "--from", file).code == 0

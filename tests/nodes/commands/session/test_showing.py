@@ -130,7 +130,7 @@ def test_a_narrow_terminal_has_room_for_the_page(picker: Asked, monkeypatch: pyt
 def test_colour_is_for_terminals(picker: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """There are colours on a terminal, none with NO_COLOR and none in a pipe."""
     assert "\x1b[" not in picker("show").out
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     assert "\x1b[32m" in picker("show").out
     monkeypatch.setenv("NO_COLOR", "1")

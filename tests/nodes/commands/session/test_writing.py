@@ -232,7 +232,7 @@ def test_a_long_input_shows_a_bar_on_a_terminal_only(small: Asked, tmp_path: Pat
     file = saved(tmp_path, "a.jsonl", as_lines(chat(4)))
     assert small("append", "--from", file).err == ""
     assert moved == []
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     ran = small("append", "--from", file, "--json")
     assert sum(moved) == file.stat().st_size
     assert len(ran.json()["added"]) == 4
