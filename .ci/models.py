@@ -64,7 +64,7 @@ def reply_of(name: str) -> int:
 
 
 def is_old(table: dict[str, Any], today: date) -> bool:
-    """Tell whether a table has to be written anew."""
+    """Return whether the table has to be written again."""
     return (today - date.fromisoformat(table["read"])).days > MOST_DAYS
 
 

@@ -78,7 +78,7 @@ def _check_proxies(proxies: Sequence[str]) -> None:
         try:
             ip_network(proxy)
         except ValueError:
-            raise CommandError(USAGE, f"--proxy {proxy}: no address; legal: such as 10.0.0.2 or 10.0.0.0/24", "serve") from None
+            raise CommandError(USAGE, f"--proxy {proxy} is not an address. Pass one such as 10.0.0.2 or 10.0.0.0/24.", "serve") from None
 
 
 def _bound(host: str, port: int) -> socket.socket:
