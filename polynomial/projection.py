@@ -16,7 +16,7 @@ from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
 from polycontext.window.providers.answers import opened
 from polycontext.window.providers.recognising import AUTO, format_of
-from polycontext.window.tokens.counting import count_introduced
+from polycontext.window.tokens.counting import count_turn
 
 if TYPE_CHECKING:
     from polycontext.window.model_profiles import ModelProfile
@@ -119,25 +119,33 @@ def project(
     projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled))
     # What a host joined counts as it came, and comes apart only where something has to yield.
     came = window if len(window) <= len(parsed.turns) + (opens is not None) else _filled(empty, zip(parsed.turns), opens)
-    result, rendered = _fitted(projector, wire, came if came.total_tokens <= room else window, room, query)
+    result, rendered, tokens = _fitted(projector, wire, came if came.total_tokens <= room else window, room, query)
     wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
     repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
-    return evolve(_projection(parsed, result, rendered, room, tuple(repaired)), tokens_before=came.total_tokens + given.max_tokens - room)
+    return _projection(parsed, result, rendered, (came.total_tokens, tokens), tuple(repaired), besides=given.max_tokens - room)
 
 
 def _fitted(
     projector: ContextProjector, wire: WireFormat, window: ContextWindow, room: int, query: str | None
-) -> tuple[CompressionResult, Rendered]:
-    """Compress into `room` together with what the provider wants said between the turns that are left."""
+) -> tuple[CompressionResult, Rendered, int]:
+    """Compress into `room` together with what the provider wants said between the turns that are left; the last number is what that takes."""
     besides = 0
     while True:
         result = _within(projector, window, room - besides, query)
         rendered = wire.render(result.window.all_turns(), readable=True)
-        introduced = count_introduced(window.counter, rendered.introduced)
-        if result.tokens_after + introduced <= room:
-            return result, rendered
+        tokens = _read_back(wire, result, rendered)
+        if tokens <= room:
+            return result, rendered, tokens
         # Each time more is set aside, so that this ends: in a list that fits, or in a refusal.
-        besides = max(introduced, besides + 1)
+        besides = max(tokens - result.tokens_after, besides + 1)
+
+
+def _read_back(wire: WireFormat, result: CompressionResult, rendered: Rendered) -> int:
+    """Return what the list that was written counts when it comes in again: pieces of a message may have become messages, or one block of it."""
+    if result.edit.is_empty and not rendered.introduced:
+        return result.tokens_after
+    counter = result.window.counter
+    return sum(count_turn(counter, turn) for turn in wire.parse(rendered.inline()).turns)
 
 
 def _filled(window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None) -> ContextWindow:
@@ -173,14 +181,15 @@ def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[
     return None if same == len(before) == len(after) else same
 
 
-def _projection(parsed: Parsed, result: CompressionResult, rendered: Rendered, room: int, repaired: tuple[str, ...]) -> Projection:
-    max_tokens, written = result.window.max_tokens, rendered.inline()
-    besides = max_tokens - room
+def _projection(
+    parsed: Parsed, result: CompressionResult, rendered: Rendered, tokens: tuple[int, int], repaired: tuple[str, ...], *, besides: int
+) -> Projection:
+    written = rendered.inline()
     return Projection(
         messages=written,
-        tokens_before=result.tokens_before + besides,
-        tokens_after=result.tokens_after + count_introduced(result.window.counter, rendered.introduced) + besides,
-        max_tokens=max_tokens,
+        tokens_before=tokens[0] + besides,
+        tokens_after=tokens[1] + besides,
+        max_tokens=result.window.max_tokens,
         floor=result.floor + besides,
         first_changed=_first_changed(parsed.messages, written),
         kept=result.kept,

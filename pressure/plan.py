@@ -16,11 +16,15 @@ from polycontext.pressure.ladder import Ladder, Rung, ladder_of
 from polycontext.pressure.reach import Columns, Reach
 from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
+from polycontext.window.opening import Introduced
 from polycontext.window.yielding import unbound
 
 if TYPE_CHECKING:
     from polycontext.pressure.explained import Explanation
     from polycontext.pressure.extractive.facts import Fact
+
+_SUMMARY = Turn(Role.USER, "")
+"""What a summary is to its neighbours, before it is written."""
 
 
 class GistKind(Enum):
@@ -108,6 +112,16 @@ class Plan:
     def reached(self) -> bool:
         """Tell whether the promise is within what was wanted."""
         return self.tokens_promised <= self.tokens_wanted
+
+    @property
+    def introduced_tokens(self) -> int:
+        """Return the most tokens that a provider is sent besides once the plan is carried out; O(n)."""
+        blocks = [job for job in self.jobs if job.kind in (GistKind.BLOCK, GistKind.NATIVE)]
+        runs = [*((splice.start, splice.stop) for splice in self.drops), *(run for job in blocks for run in job.runs)]
+        yielding: dict[int, Turn | None] = {index: None for start, stop in runs for index in range(start, stop)}
+        yielding |= {job.start: _SUMMARY for job in blocks}
+        standing = (yielding.get(index, turn) for index, turn in enumerate(self.window.all_turns()))
+        return Introduced().after((turn for turn in standing if turn is not None), self.window.counter).tokens
 
     @property
     def is_empty(self) -> bool:

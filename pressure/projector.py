@@ -174,14 +174,25 @@ class ContextProjector:
         Raises:
             InvalidOptionError: `target` is no number from 0 to 1.
         """
-        return self.plan_within(window, _tokens(window, target), query)
+        return self._sendable(self.ladder(window), _tokens(window, target), query)
 
     def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
         ladder, most = self.ladder(window), window.max_tokens
         whole = ladder.tokens[ladder.whole_newest] / most
         floor = whole if whole < high else ladder.floor / most
-        return self._filled(ladder, min(tokens_at(aim(floor, low, high), most), most - REQUEST_OVERHEAD), query)
+        return self._sendable(ladder, tokens_at(aim(floor, low, high), most), query)
+
+    def _sendable(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
+        """Return the plan for at most `tokens`, fewer where what a provider wants said between the turns left needs the room."""
+        besides, most = REQUEST_OVERHEAD, ladder.window.max_tokens
+        while True:
+            plan = self._filled(ladder, min(tokens, max(0, most - besides)), query)
+            needed = REQUEST_OVERHEAD + plan.introduced_tokens
+            if not plan.reached or plan.tokens_promised + needed <= most or besides >= most:
+                return plan
+            # Each time more is set aside, so that this ends.
+            besides = max(needed, besides + 1)
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):

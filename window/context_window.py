@@ -28,7 +28,7 @@ from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after
 from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError
 from polycontext.window.items.attachment import attachment_of
-from polycontext.window.opening import is_opening
+from polycontext.window.opening import Introduced, is_opening
 from polycontext.window.part import PartKind, bound_providers
 from polycontext.window.sources import Sources
 from polycontext.window.splice import Splice, check_splices, spliced
@@ -65,6 +65,7 @@ class _Contents(NamedTuple):
     constraint_tokens: int = 0
     turns_since_compression: int | None = None
     epoch: Epoch = FIRST_EPOCH
+    introduced: Introduced = Introduced()
 
 
 class WindowFacts(NamedTuple):
@@ -179,6 +180,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.sums[self._contents.turns.length]
 
     @property
+    def introduced_tokens(self) -> int:
+        """Return the most tokens that a provider is sent besides, in O(1): what it wants said between the turns that stand now."""
+        return self._contents.introduced.tokens
+
+    @property
     def pressure(self) -> float:
         """Return tokens up to the focus / max tokens, in O(1)."""
         return self._contents.sums[self._position] / self._rules.max_tokens
@@ -289,6 +295,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
             old.epoch,
+            old.introduced.after((turn,), self.counter),
         )
         return self._with(contents, contents.turns.length)
 
@@ -377,6 +384,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             serial=old.serial + sum(len(s.turns) for s in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
             epoch=old.epoch if epoch is None else epoch,
+            introduced=Introduced().after(turns, self.counter),
         )
         return self._with(contents, contents.turns.length)
 
@@ -391,6 +399,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             linearity,
             open_calls(turns),
             *facts,  # in the order in which they stand there
+            Introduced().after(turns, self.counter),
         )
         return self._with(contents, contents.turns.length)
 

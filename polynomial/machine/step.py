@@ -137,7 +137,7 @@ class Step:
             return
         if self.input.kind is InputKind.RECALL:
             high = self.policy.high(self.window)
-            if pressure_of(self.recalled) > high:
+            if pressure_of(self.recalled) > high or is_over_budget(self.recalled):
                 most = tokens_at(high, self.window.max_tokens)
                 raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
         elif self.input.kind in _ASKED or _last_is_preserved(self.appended):
@@ -258,15 +258,16 @@ def _last_is_preserved(window: ContextWindow) -> bool:
 
 def is_over_budget(window: ContextWindow) -> bool:
     """Tell whether the whole window takes more than a request may."""
-    return window.total_tokens + REQUEST_OVERHEAD > window.max_tokens
+    return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
 def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "the turn") -> None:
     """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
     if not is_over_budget(window):
         return
-    if projector.floor(window) > window.max_tokens - REQUEST_OVERHEAD:
-        raise overflow(window, projector, what, REQUEST_OVERHEAD, window.max_tokens)
+    besides = REQUEST_OVERHEAD + projector.plan_within(window, 0).introduced_tokens
+    if projector.floor(window) > window.max_tokens - besides:
+        raise overflow(window, projector, what, besides, window.max_tokens)
 
 
 def overflow(window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int) -> ContextOverflowError:

@@ -17,7 +17,16 @@ from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.projection import _filled
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, TiktokenCounter
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    ContextWindow,
+    EstimatingCounter,
+    InvalidMessagesError,
+    Role,
+    TiktokenCounter,
+    TokenCounter,
+    Turn,
+)
 from polycontext.window.providers import Provider, check, get_format
 from tests.polynomial.conversations import (
     WORDS,
@@ -146,26 +155,44 @@ def test_a_list_that_fits_comes_back_as_it_is(messages: list[Message]) -> None:
     assert messages[0]["content"] != "changed"
 
 
-@given(session_moves(), BUDGETS)
-def test_anthropic_lists_are_projected_alike(moves: list[Move], budget: int) -> None:
-    """The same promises hold for Anthropic's lists: blocks, results in user messages, system apart."""
+@given(session_moves(), BUDGETS, st.sampled_from([FAST, EXACT, EstimatingCounter()]), st.booleans(), st.sets(st.integers(1, 20)))
+def test_anthropic_lists_are_projected_alike(
+    moves: list[Move], budget: int, counter: TokenCounter, readable: bool, systems: set[int]
+) -> None:
+    """The same promises hold for Anthropic's lists: blocks, results in user messages, system apart or in the middle; what is read back counts alike."""
     wire = get_format("anthropic")
-    messages = wire.render(turn for turn, _ in moves).inline()
+    turns = [turn for turn, _ in moves]
+    for place in sorted((place for place in systems if place < len(turns) and turns[place].role is not Role.TOOL), reverse=True):
+        turns.insert(place, Turn("system", "Be brief."))
+    messages = wire.render(turns, readable=readable).inline()
     before = copy.deepcopy(messages)
     try:
-        projection = project(messages, budget, provider="anthropic", counter=FAST)
+        projection = project(messages, budget, provider="anthropic", counter=counter)
     except ContextOverflowError as error:
         assert error.tokens > error.max_tokens == budget
         return
     finally:
         assert messages == before
     wire.check(projection.messages, allow_open_tail=True)
-    assert recount(projection.messages, FAST, Provider.ANTHROPIC) <= budget
+    assert recount(projection.messages, counter, Provider.ANTHROPIC) <= budget
     assert is_subsequence([m for m in messages if m["role"] == "system"], projection.messages)
     role, task = said(messages[1 if messages[0]["role"] == "system" else 0])
     assert any(each[0] == role and task in each[1] for each in map(said, projection.messages))
-    twice = project(projection.messages, budget, provider="anthropic", counter=FAST)
+    twice = project(projection.messages, budget, provider="anthropic", counter=counter)
     assert twice.messages == projection.messages
+    assert twice.tokens_before == twice.tokens_after == projection.tokens_after
+
+
+def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
+    """The pieces of a message that a host joined stand apart afterwards: what is reported is what the list counts then."""
+    joined = ["Book a night train.", summary_text("nothing"), "From now on never touch main.py."]
+    messages: list[Message] = [{"role": "user", "content": [{"type": "text", "text": text} for text in joined]}]
+    messages += [
+        user(f"And {number}?") if number % 2 else assistant(f"Step {number} failed with code {number}. " * 4) for number in range(24)
+    ]
+    first = project(messages, 250, provider="anthropic", counter=EXACT)
+    assert first.changed
+    assert project(first.messages, 250, provider="anthropic", counter=EXACT).tokens_before == first.tokens_after
 
 
 def test_a_history_that_the_assistant_begins_is_projected() -> None:

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.testing import FAST, Move
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.session.delivery import deliver
-from polycontext.window import Part, ToolCall, Turn
+from polycontext.window import ContextWindow, Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.tokens.counting import count_introduced
 from tests.polynomial.conversations import WORDS, session_moves
 
 PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
@@ -74,3 +75,34 @@ def test_what_is_handed_out_is_the_callers_own() -> None:
         spoilt(session.messages(provider))
         assert session.messages(provider) == before
         assert len(str(before)) > 100
+
+
+SAID = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 40)), min_size=5, max_size=25)
+
+
+@given(SAID, st.sampled_from([200, 300, 500]))
+def test_there_is_room_for_what_a_provider_wants_said_between_turns(said: list[tuple[str, int]], budget: int) -> None:
+    """System turns in the middle cost Anthropic's separators: a turn that leaves no room for them is refused, and what is in can be sent."""
+    session = ContextSession(budget, counter=WORDS)
+    session.add_system("You are an agent.")
+    session.add_user_turn("Sort the shelves.")
+    for number, (role, words) in enumerate(said):
+        before = session.log
+        try:
+            session.add(Turn(role, f"{number}: " + "word " * words))
+        except ContextOverflowError:
+            assert session.log == before
+        session.request(Provider.ANTHROPIC)
+
+
+@given(session_moves())
+def test_what_is_introduced_is_never_more_than_a_window_counts(moves: list[Move]) -> None:
+    """The window counts at least what any provider has said between the turns, however they came to stand there."""
+    window = ContextWindow(10_000, counter=FAST)
+    for turn, resource_class in moves:
+        window = window.append(turn, resource_class)
+        for provider in Provider:
+            rendered = get_format(provider).render(window.all_turns())
+            assert count_introduced(FAST, rendered.introduced) <= window.introduced_tokens
+    assert window.splice([]).introduced_tokens == window.introduced_tokens
+    assert window.restored(window.all_turns(), window.linearity, window.facts).introduced_tokens == window.introduced_tokens

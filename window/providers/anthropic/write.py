@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
+from polycontext.window.opening import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
 from polycontext.window.part import PartKind
 from polycontext.window.providers.anthropic.block_rules import THINKING
 from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, THRESHOLD_BETA
@@ -21,15 +22,6 @@ from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_
 from polycontext.window.providers.spelling import aliases
 from polycontext.window.providers.wire import Message, Provider, Rendered
 from polycontext.window.turn import Role, Turn
-
-ASSISTANT_FIRST = "[the conversation begins with the assistant]"
-"""What the user says where the provider wants a user message first and there is none."""
-
-SYSTEM_FOLLOWS = "[a system message follows]"
-"""What the user says where the system speaks behind the assistant, which the provider refuses."""
-
-SYSTEM_READ = "[the system message was read]"
-"""What the assistant says where the user speaks behind the system, which the provider refuses."""
 
 COMPACTION = "compaction"
 """The type of the block that stands for all messages before it, in the assistant's role; nobody speaks before it."""
