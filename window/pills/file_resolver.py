@@ -121,7 +121,7 @@ class FileResolver:
 
 def _check_open(root: Path, name: str, path: str, links: int) -> None:
     """Raise where the file called `name`, at `path` once links are followed, is kept back, or has other names on the disk."""
-    why = kept_back(root, name) or kept_back(root, path)
+    why = kept_back(root, name) or (kept_back(root, path) if path != name else None)
     if why is None and links > 1:
         why = f"has {links} names on this disk, perhaps outside of the roots"
     if why is not None:

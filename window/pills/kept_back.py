@@ -34,4 +34,7 @@ def kept_back(root: Path, path: str) -> str | None:
         return "is version control's own"
     if holds_secrets(path):
         return "may hold keys or passwords, by its name"
-    return "is ignored by version control" if is_ignored(root, path) else None
+    ignored = is_ignored(root, path)
+    if ignored is None:
+        return "has more ignore rules above it than can be matched"
+    return "is ignored by version control" if ignored else None

@@ -30,7 +30,7 @@ _OPEN = re.compile(r"(\^\(\?:\.\+/\)\?|\(\?:/\.\+\)\?/)")
 """What ``**/`` becomes, in front and further on."""
 
 MOST_MATCHED = 1_000_000_000
-"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with what it has found."""
+"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with what it has found. A file that takes more is not read."""
 
 MOST_SECONDS = 10
 """Of a processor that one walk takes at most, however long the rules are."""
@@ -61,8 +61,8 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
         folder, rules = pending.pop()
         entries = _listed(root / folder)
         before, rules = len(rules), _with_rules(entries, folder, rules)
-        left -= _A_RULE * sum(len(spec.patterns) for _, spec in rules[before:])
-        count = sum(len(spec.patterns) for _, spec in rules)
+        left -= _A_RULE * _count(rules[before:])
+        count = _count(rules)
         for entry in entries:
             path = folder + entry.name
             if len(path) > LONGEST_NAME:
@@ -78,17 +78,29 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
                 yield path
 
 
-def is_ignored(root: Path, path: str) -> bool:
-    """Tell whether an ignore file on the way from `root` to the file at `path` names it or a folder that it is in."""
+def is_ignored(root: Path, path: str, clock: Callable[[], float] = time.thread_time) -> bool | None:
+    """Tell whether an ignore file on the way from `root` to the file at `path` names it or a folder that it is in.
+
+    None where that takes more than a walk may: `MOST_MATCHED`, or `MOST_SECONDS` by `clock`.
+    """
     rules: _Rules = ()
     folder = ""
+    left, end = MOST_MATCHED, clock() + MOST_SECONDS
     for step in path.split("/"):
+        before = len(rules)
         rules = _with_rules(_listed(root / folder), folder, rules)
+        left -= _A_RULE * _count(rules[before:]) + len(folder + step) * _count(rules)
+        if left < 0 or clock() > end:
+            return None
         last = folder + step == path
         if _is_ignored(path if last else f"{folder}{step}/", rules):
             return True
         folder += f"{step}/"
     return False
+
+
+def _count(rules: _Rules) -> int:
+    return sum(len(spec.patterns) for _, spec in rules)
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from polycontext.window.pills import tree
 from polycontext.window.pills.errors import CannotAttachError, Reason
 from polycontext.window.pills.file_resolver import FileResolver
 from polycontext.window.pills.symbol_resolver import SymbolResolver
@@ -54,6 +55,38 @@ def test_only_what_is_open_is_offered(root: Path) -> None:
     assert [each.name for each in SymbolResolver([root]).entries()] == ["main.main"]
     with pytest.raises(CannotAttachError):
         SymbolResolver([root]).resolve("build.out.made")
+
+
+def test_a_file_below_too_many_rules_is_kept_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows whether it is ignored; reading the rules ends with those that may be matched, however deep the file is."""
+    (folder := tmp_path / "a/b/c/d/e").mkdir(parents=True)
+    (folder / "x.py").write_text("1\n", encoding="utf-8")
+    for each in (folder, *folder.parents[:5]):
+        (each / ".gitignore").write_text("*.log\n" * 10, encoding="utf-8")
+    resolver = FileResolver([tmp_path])
+    assert resolver.resolve("a/b/c/d/e/x.py").content == "1\n"
+    monkeypatch.setattr(tree, "MOST_MATCHED", 25 * tree._A_RULE)
+    read: list[str] = []
+    monkeypatch.setattr(tree, "_lines", lambda path, lines=tree._lines: read.append(path) or lines(path))
+    with pytest.raises(CannotAttachError, match="more ignore rules above it than can be matched") as caught:
+        resolver.resolve("a/b/c/d/e/x.py")
+    assert caught.value.reason is Reason.KEPT_BACK
+    assert len(read) == 3
+
+
+def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
+    """A rule may take long whatever its length: the time of a processor is bounded as well."""
+    ticks = iter(range(0, 100 * tree.MOST_SECONDS, tree.MOST_SECONDS // 2))
+    assert tree.is_ignored(tmp_path, "a/b.py", clock=lambda: next(ticks)) is False
+    assert tree.is_ignored(tmp_path, "a/b/c/d.py", clock=lambda: next(ticks)) is None
+
+
+def test_ignore_files_are_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that no link leads to is looked for in them under one name."""
+    read: list[str] = []
+    monkeypatch.setattr(tree, "_lines", lambda path, lines=tree._lines: read.append(path) or lines(path))
+    FileResolver([root]).resolve("sub/open.txt")
+    assert read == [str(root / ".gitignore"), str(root / "sub/.gitignore")]
 
 
 def test_a_link_to_what_is_kept_back_is_kept_back(root: Path) -> None:
