@@ -222,8 +222,10 @@ def _unlabelled(line: Line) -> Line:
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
     from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - heads are made from lines
 
-    blocks = (normalise(block) for block in _NEW_LINE.split(unframed(turn.text.strip())))
-    read = _read_back if turn.sources else _heard_of
+    text, read = unframed(turn.text.strip()), _read_back
+    if not turn.sources:
+        text, read = _bounded(text, constrains=True), _heard_of
+    blocks = (normalise(block) for block in _NEW_LINE.split(text))
     return [read(block, index) for block in blocks if block and block not in TITLES and block != SUMMARY_END]
 
 

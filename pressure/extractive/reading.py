@@ -208,7 +208,8 @@ def raised(candidates: Candidates, query: str, bonus: float) -> list[float]:
 
 
 def _segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) -> Iterator[Segment]:
-    yield from _call_segments(number, line, book)
+    if line.call:
+        yield from _call_segments(number, line, book)
     yield from _body_segments(number, line, bonuses, book)
 
 

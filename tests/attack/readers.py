@@ -16,7 +16,7 @@ from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.image_size import image_size
 from polycontext.window.items.markdown import fenced_text
 from polycontext.window.pills import PillDocument
-from polycontext.window.pills.tree import _spec
+from polycontext.window.pills.tree import is_ignored
 from polycontext.window.text.cutting import cut
 
 Reader = Callable[[str], object]
@@ -49,8 +49,15 @@ def _projected(role: str) -> Reader:
 
 
 def _arguments(text: str) -> object:
-    turn = Turn(Role.ASSISTANT, None, tool_calls=[ToolCall("c1", "write", json.dumps({"text": text}))])
+    turn = Turn(Role.ASSISTANT, None, tool_calls=[ToolCall("c1", "write", text)])
     return ExtractiveSummariser().summarise([turn], 2_000, counter=FAST)
+
+
+def _ignored(text: str) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / ".gitignore").write_text(text, encoding="utf-8", errors="surrogatepass")
+        return is_ignored(root, "a/b.py")
 
 
 def _search(text: str) -> object:
@@ -88,12 +95,13 @@ _ALL: dict[str, Reader] = {
     "messages": _messages,
     "project: assistant": _projected("assistant"),
     "project: user": _projected("user"),
-    "arguments": _arguments,
+    "arguments": lambda text: _arguments(json.dumps({"text": text})),
+    "bare arguments": _arguments,
     "count": _EXACT.count,
     "classifier": constraint_sentences,
     "cut": lambda text: cut(text, 2_000, FAST, wanted=text[:1_000]),
     "search query": _search,
-    "ignore rules": lambda text: _spec(text.splitlines()[:2_000]),
+    "ignore rules": _ignored,
     "picture": _image,
     "pills": lambda text: PillDocument.parse("").insert_text(0, text),
     "markdown": fenced_text,

@@ -21,6 +21,9 @@ UNIT = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\.|."
 MOST_LINES = 20_000
 """A text of more lines than this has several in a piece."""
 
+_LEAST_A_PIECE = 40
+"""How many characters a piece of JSON has on average where it has more than `MOST_LINES` of them; else its brackets say too little."""
+
 _HUNK_CHARS = 600
 _LONG_STRING = LIMIT + LIMIT // 2
 _CHUNK = re.compile(rf"(?s:(?>{UNIT}){{{LIMIT // 2},{LIMIT}}}(?<=[\s,;])|(?>{UNIT}){{1,{LIMIT}}})")
@@ -144,7 +147,8 @@ def _diff(tree: _Tree) -> bool:
             file = hunk = tree.add(match.end(), 0, "hunks")
         else:
             hunk = tree.add(match.end(), file, "lines")
-    _add_lines(tree, len(tree.text), hunk, _HUNK_CHARS)
+    if file:
+        _add_lines(tree, len(tree.text), hunk, _HUNK_CHARS)
     return file > 0
 
 
@@ -168,8 +172,9 @@ class _JsonReader:
     def read(self) -> bool:
         """Read up to the end; tell whether all of it was JSON."""
         text, at = self.tree.text, self.tree.at
+        most = MOST_LINES + len(text) // _LEAST_A_PIECE
         while match := _JSON.match(text, at):
-            if not self._read(match, at):
+            if not self._read(match, at) or len(self.tree.pieces) > most:
                 return False
             at = match.end()
         if text[at:].strip():

@@ -107,7 +107,8 @@ def _open_items(text: str) -> Iterator[Span]:
             yield start, end
         else:
             listed = listed and not body
-            yield from ((start + first, start + last) for first, last in _sentences(line) if _HEADING.match(line, first))
+            if ":" in line or "：" in line:
+                yield from ((start + first, start + last) for first, last in _sentences(line) if _HEADING.match(line, first))
         start += len(line)
 
 

@@ -245,7 +245,7 @@ class TermBook:
 
     def find(self, text: str) -> frozenset[int]:
         """Return the numbers of the terms of `text` that were read before; nothing is noted."""
-        keys = (_key(key) for match in _TERM.finditer(text) for key in _split(match[0]))
+        keys = (_key(key, kind_of(key)) for match in _TERM.finditer(text) for key in _split(match[0]))
         return frozenset(self._numbers[key] for key in keys if key in self._numbers)
 
     def _enter(self, raw: str) -> tuple[int, ...]:
@@ -254,9 +254,10 @@ class TermBook:
         return numbers
 
     def _number(self, key: str) -> int:
-        number = self._numbers.setdefault(_key(key), len(self.kinds))
+        kind = kind_of(key)
+        number = self._numbers.setdefault(_key(key, kind), len(self.kinds))
         if number == len(self.kinds):
-            self.kinds.append(kind_of(key))
+            self.kinds.append(kind)
             self.turns.append(0)
             self.last.append(-1)
             self.said.append(False)
@@ -283,5 +284,5 @@ def _split(raw: str) -> list[str]:
     return [left + right for left, right in pairwise(raw)] if _UNSPACED_RUN.match(raw) and len(raw) > 1 else [raw]
 
 
-def _key(term: str) -> str:
-    return term.lower() if kind_of(term) is Kind.WORD else term
+def _key(term: str, kind: Kind) -> str:
+    return term.lower() if kind is Kind.WORD else term

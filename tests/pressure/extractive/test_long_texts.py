@@ -28,3 +28,14 @@ def test_a_constraint_in_the_middle_of_a_long_text_is_kept() -> None:
     (line,) = lines_of([Turn(Role.USER, f"{LONG} Never delete the ledger. {LONG}")])
     assert [line.body[start:end] for start, end in line.standing] == ["Never delete the ledger."]
     assert FAST.count(line.body) < FAST.count(LONG)
+
+
+def test_a_long_gist_that_came_in_is_bounded_too() -> None:
+    """Who sends what looks like a gist has no more of it read in detail than of other words; what it demands stands, wherever."""
+    notes = "- a plain note\n" * 20_000
+    lines = lines_of(
+        [Turn(Role.USER, f"[Summary of earlier messages]\n{notes}Never delete the ledger.\n{notes}last note", metadata={"gist": True})]
+    )
+    assert sum(len(line.body) for line in lines) < 201_000
+    assert [line.body[start:end] for line in lines for start, end in line.standing] == ["Never delete the ledger."]
+    assert lines[-1].body == "last note"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.nodes.testing import FAST, TEXTS
 from polycontext.window import TokenCounter
 from polycontext.window.text.cutting import cut
-from polycontext.window.text.pieces import pieces_of
+from polycontext.window.text.pieces import _diff, _Tree, pieces_of
 from tests.growth import BOUND, FACTOR, growth
 from tests.pressure.extractive.extractive_samples import COUNTERS, EXACT, Noting
 
@@ -206,6 +206,19 @@ def test_hostile_text_is_cut_too(text: str) -> None:
     short = cut(text, 200, FAST, wanted=text[:300], whole="result 7")
     assert growth(lambda length: cut(text[:length], 200, FAST, wanted=text[:300], whole="result 7"), len(text) // FACTOR) < BOUND
     assert 0 < FAST.count(short) <= 200
+
+
+@pytest.mark.parametrize("unit", ["{", "[", "{}", "[]", "[1,", '{"a":', '{"a": 1}\n'])
+def test_brackets_that_say_too_little_are_not_pieces(unit: str) -> None:
+    """Of a megabyte of them there are no more pieces than of as much JSON with something in it, and a start of it is enough to tell."""
+    assert len(pieces_of(unit * (1_000_000 // len(unit)))) <= 60_000
+
+
+def test_lines_are_read_once() -> None:
+    """A text without a hunk is not parted on the way to find that it is no diff."""
+    tree = _Tree("a line\n" * 1_000)
+    assert not _diff(tree)
+    assert len(tree.pieces) == 1
 
 
 def test_no_more_is_counted_than_a_few_times_what_is_kept() -> None:
