@@ -73,8 +73,9 @@ def intention(text: str) -> Span | None:
     >>> text[slice(*intention(text))]
     "Next I'll tidy up."
     """
-    said = [(start, end) for start, end in _sentences(text) if _INTENTION.search(text, start, end) and not _ASKED.search(text[start:end])]
-    return next(((start, min(end, start + MAX_CHARS)) for start, end in reversed(said)), None)
+    backwards = reversed([*_sentences(text)])
+    said = (span for span in backwards if _INTENTION.search(text, *span) and not _ASKED.search(text[slice(*span)]))
+    return next(((start, min(end, start + MAX_CHARS)) for start, end in said), None)
 
 
 def open_entries(arguments: str) -> list[Span]:
