@@ -219,7 +219,7 @@ def _call_segments(number: int, line: Line, book: TermBook) -> Iterator[Segment]
     spans = [shown(call, pair) for pair in line.pairs]
     whole = [(0, len(call))] if 0 < len(call) <= WHOLE_CALL and not steps else _disjoint([*steps, *spans])
     touching = {start for (start, _), pair in zip(spans, line.pairs, strict=True) if pair.touches}
-    for start, end in split(call, whole):
+    for start, end in _few_alike(call, split(call, whole)):
         terms, anchor = book.read(call, start, end, line.turn, said=True)
         lead = whole_lead(line.pairs, lead_in(call, start, anchor), start)
         head = Head.OPEN if _shared(steps, start, end) else None
@@ -238,12 +238,9 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
     plan = open_items(text) if line.role is Role.ASSISTANT else []
     intended = intention(text) if line.role is Role.ASSISTANT and not plan else None
     steps = [intended] if intended else plan
-    alike = Counter[str]()
     whole = line.standing or _disjoint([*failed.errors, *failed.frames, *work_lists(text), *steps])
-    for start, end in _without_blanks(text, split(text, whole, TOLD_LIMIT if line.role is Role.ASSISTANT else LIMIT)):
-        alike[text[start:end]] += 1
-        if alike[text[start:end]] > MOST_ALIKE:
-            continue
+    pieces = _without_blanks(text, split(text, whole, TOLD_LIMIT if line.role is Role.ASSISTANT else LIMIT))
+    for start, end in _few_alike(text, pieces):
         terms, anchor = book.read(text, start, end, line.turn, said=said)
         for told in (_shared(failed.errors, start, end), _shared(failed.frames, start, end)):
             terms = (*terms, book.mark(text[slice(*told)], line.turn)) if told else terms
@@ -256,6 +253,15 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
         head = Head.CONSTRAINTS if standing and line.role in LAWGIVERS else head
         lead = lead_in(text, start, anchor)
         yield Segment(number, BODY, start, lead, end, text[lead:end], terms, boost, standing, head)
+
+
+def _few_alike(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield `spans` without those of which `MOST_ALIKE` before say the very same."""
+    alike = Counter[str]()
+    for start, end in spans:
+        alike[text[start:end]] += 1
+        if alike[text[start:end]] <= MOST_ALIKE:
+            yield start, end
 
 
 def _without_blanks(text: str, spans: Iterable[Span]) -> list[Span]:

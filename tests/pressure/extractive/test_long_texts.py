@@ -1,6 +1,7 @@
 """Texts that are too long to be read in detail: what is kept of them, and what is not looked at."""
 
 from polycontext.nodes.testing import FAST
+from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.extractive.lines import lines_of
 from polycontext.window import Role, ToolCall, Turn
 
@@ -39,3 +40,10 @@ def test_a_long_gist_that_came_in_is_bounded_too() -> None:
     assert sum(len(line.body) for line in lines) < 201_000
     assert [line.body[start:end] for line in lines for start, end in line.standing] == ["Never delete the ledger."]
     assert lines[-1].body == "last note"
+
+
+def test_what_a_call_says_over_and_over_is_read_a_thousand_times() -> None:
+    """Its arguments are weighed no longer for saying once more what they said, as a result is not."""
+    call = ToolCall("c1", "write", '{"kind": "plain", "size": 1}\n' * 6_000)
+    read = ExtractiveSummariser().read([Turn(Role.ASSISTANT, None, tool_calls=[call])], counter=FAST)
+    assert 1_000 <= len(read.segments) <= 4_000
