@@ -37,6 +37,19 @@ def planted(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which the path of each ignore file is added that is read from now on."""
+    read: list[str] = []
+    lines = tree._lines
+
+    def noting(path: str) -> list[str]:
+        read.append(path)
+        return lines(path)
+
+    monkeypatch.setattr(tree, "_lines", noting)
+    return read
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_only_what_is_open_is_read(root: Path, name: str) -> None:
     """The rest says why, and is read by a resolver that was told to."""
@@ -66,8 +79,7 @@ def test_a_file_below_too_many_rules_is_kept_back(tmp_path: Path, monkeypatch: p
     resolver = FileResolver([tmp_path])
     assert resolver.resolve("a/b/c/d/e/x.py").content == "1\n"
     monkeypatch.setattr(tree, "MOST_MATCHED", 25 * tree._A_RULE)
-    read: list[str] = []
-    monkeypatch.setattr(tree, "_lines", lambda path, lines=tree._lines: read.append(path) or lines(path))
+    read = noted_reads(monkeypatch)
     with pytest.raises(CannotAttachError, match="more ignore rules above it than can be matched") as caught:
         resolver.resolve("a/b/c/d/e/x.py")
     assert caught.value.reason is Reason.KEPT_BACK
@@ -83,8 +95,7 @@ def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
 
 def test_ignore_files_are_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that no link leads to is looked for in them under one name."""
-    read: list[str] = []
-    monkeypatch.setattr(tree, "_lines", lambda path, lines=tree._lines: read.append(path) or lines(path))
+    read = noted_reads(monkeypatch)
     FileResolver([root]).resolve("sub/open.txt")
     assert read == [str(root / ".gitignore"), str(root / "sub/.gitignore")]
 
