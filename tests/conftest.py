@@ -2,9 +2,10 @@
 
 ``HYPOTHESIS_PROFILE`` picks one; without it a run under ``CI`` is the
 derandomized `ci`, so that a red build is red again on the next try, and any
-other run is `dev`. `ci` tries half as many examples: they are the same in every
-run, and new ones are found by `dev` runs and by `just laws`, which takes any
-tests. No profile has a deadline: a busy machine is not a defect.
+other run is `dev`, which finds new examples. Both try few; `just deep` tries
+two thousand, and runs the tests and the parameters that are marked `deep`,
+which every other run leaves out. No profile has a deadline: a busy machine is
+not a defect.
 `mutation` runs thousands of times over broken code: few examples, always the
 same, and none made smaller, because nobody reads them. `just lowest` takes it
 too: it asks whether old versions of libraries will do.
@@ -24,12 +25,13 @@ import pytest
 from coverage import Coverage
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.house import IS_DEEP
 from tests.postgresql import postgresql, schema
 
 __all__ = ["postgresql", "schema"]
 
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
+settings.register_profile("dev", deadline=None, max_examples=25, stateful_step_count=30)
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.register_profile("deep", deadline=None, max_examples=2000, stateful_step_count=100)
 settings.register_profile(
     "mutation",
@@ -42,8 +44,16 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
-TRACED = 15
+TRACED = 10
 """Examples of a property that coverage sees: always the same under the profile `ci`."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked `deep`, unless the run is deep."""
+    if not IS_DEEP:
+        left_out = [item for item in items if item.get_closest_marker("deep")]
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-"""With this profile (`just laws PATH`) the tests of the recordings take all of them, which takes minutes; a share of them otherwise."""
+"""With this profile (`just deep`) what is marked `deep` is run as well."""
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
 FRONT = "front"

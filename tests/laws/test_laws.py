@@ -59,10 +59,10 @@ def test_what_is_like_a_broken_instance_but_sound_is_accepted(instance: Instance
     instance.call(instance.law)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=_named)
-def test_every_law_is_broken_once(law: Law) -> None:
+def test_every_law_is_broken_once() -> None:
     """A law that nothing can break says nothing: a module of ``tests/laws/broken`` has an instance for each."""
-    assert law.check in [instance.law for instance in BROKEN], f"nothing in tests/laws/broken breaks {law.name}"
+    broken = {instance.law for instance in BROKEN}
+    assert [law.name for law in LAWS if law.check not in broken] == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

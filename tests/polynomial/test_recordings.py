@@ -39,8 +39,8 @@ def conversations(name: str) -> list[list[Message]]:
 
 
 def share(name: str, budget: int) -> list[list[Message]]:
-    """Return the lists of one recording that are tried at `budget`: with the profile `deep` all, otherwise each at one of the budgets."""
-    return conversations(name) if IS_DEEP else conversations(name)[BUDGETS.index(budget) :: len(BUDGETS)]
+    """Return the lists of one recording that are tried at `budget`: with the profile `deep` all, otherwise a few, others at each budget."""
+    return conversations(name) if IS_DEEP else conversations(name)[BUDGETS.index(budget) :: 5 * len(BUDGETS)]
 
 
 def turns_of(messages: list[Message]) -> list[Turn]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
@@ -134,7 +134,6 @@ def test_a_prompt_waits_for_results() -> None:
 
 
 @given(lived_windows())
-@settings(max_examples=40)
 def test_a_prompt_is_within_budget_or_refused(window: ContextWindow) -> None:
     """Whatever the window, the prompt fits or is refused with the numbers; the window is what it was."""
     turns = window.all_turns()

@@ -49,16 +49,15 @@ def refuses_targets_above(least: float) -> Law:
 # --- every law can be run ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.room}.{law.name}")
-def test_every_parameter_of_every_law_has_a_strategy(law: Law) -> None:
+def test_every_parameter_of_every_law_has_a_strategy() -> None:
     """Whatever a law takes, `for_parameter` finds how to draw it."""
-    assert [name for name in law.parameters if name not in PARAMETERS] == []
+    assert [(law.name, name) for law in all_laws() for name in law.parameters if name not in PARAMETERS] == []
 
 
-@pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.room}.{law.name}")
-def test_every_law_is_explained_to_its_user(law: Law) -> None:
+def test_every_law_is_explained_to_its_user() -> None:
     """The page about the laws names every one of them, among what is lost without it."""
-    assert f"`{law.name}`" in (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
+    assert [law.name for law in all_laws() if f"`{law.name}`" not in page] == []
 
 
 def test_the_laws_of_all_rooms_are_found() -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -125,4 +124,3 @@ def facts(result: Outcome) -> object:
 
 
 TestLockstep = pytest.mark.no_cover(Lockstep.TestCase)
-TestLockstep.settings = settings(max_examples=max(100, settings().max_examples), stateful_step_count=30)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
@@ -347,7 +347,6 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(STEPS, max_size=25))
 def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(steps: list[tuple[str, Any, Any]]) -> None:
     """After any steps: what was just attached stands word for word, the view is valid for a provider, an id names one text."""

@@ -102,7 +102,7 @@ def test_a_child_is_told_what_speaks_of_a_query(whole: ContextSession) -> None:
     assert len(whole.child("Find a hotel.", "by-nothing", tells="zeppelin").log()) == 3
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 4)
 @given(room=st.integers(400, 3_000), ids=st.lists(st.integers(1, 100), min_size=1, max_size=30))
 def test_what_is_told_leaves_room(room: int, ids: list[int]) -> None:
     """However much is named, it takes a quarter of the child's room at most, and the child can begin."""

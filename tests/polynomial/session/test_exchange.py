@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.nodes.testing import FAST, sessions
@@ -51,7 +51,6 @@ def imported(lines: Any, store: Any, session_id: str | None = None, **options: A
     return ContextSession.import_lines(lines, store, session_id, 400, counter=FAST, **options)
 
 
-@settings(max_examples=40)
 @given(sessions())
 def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSession) -> None:
     """From memory into a file and back: the conversation is equal, and so is every line; preserved turns are the same bytes."""
@@ -69,7 +68,6 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
             assert repr(found).encode("utf-8", "surrogatepass") == repr(turn).encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=40)
 @given(sessions())
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
     """Ids, times, calls and parts are what they were; the log of the new one exports as the same lines."""
@@ -79,7 +77,6 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
     assert list(ContextSession.from_log(anew.export_log(), 1_000_000, counter=FAST).export_log()) == list(anew.export_log())
 
 
-@settings(max_examples=40)
 @given(sessions())
 def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
     """The list holds what the view has dropped; who spoke, and with which words and calls, is read from it again."""

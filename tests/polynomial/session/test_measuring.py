@@ -46,7 +46,7 @@ def told(session: ContextSession, tokens: int) -> ContextSession:
 # --- what is learned ----------------------------------------------------------------
 
 
-@settings(max_examples=6)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     factor=st.floats(0.6, 2.4),
     besides=st.integers(0, 1_500),

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -111,4 +110,3 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
 
 TestSessionAgainstReplay = pytest.mark.no_cover(SessionAgainstReplay.TestCase)
-TestSessionAgainstReplay.settings = settings(max_examples=settings().max_examples, stateful_step_count=30)

@@ -19,14 +19,11 @@ from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.opening import OPENING
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
-from tests.house import DATA, IS_DEEP
+from tests.house import DATA
 from tests.window.providers.wire_conversations import digested, named, words
 
 KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC, "openai_responses": Provider.RESPONSES}
 CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
-EVERY, ONE_OF = (1, 1) if IS_DEEP else (101, 8)
-"""Of how many turns one is judged from nothing, and of how many recordings one is switched along; all of them take minutes."""
-
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
 
 
@@ -90,13 +87,11 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
 
 
 @pytest.mark.no_cover
-def test_the_provider_can_be_switched_at_every_turn_of_every_recording() -> None:
-    """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well.
-
-    All recordings with the profile `deep`, one of eight otherwise.
-    """
+@pytest.mark.parametrize(("one_of", "every"), [(40, 101), pytest.param(1, 1, marks=pytest.mark.deep)])
+def test_the_provider_can_be_switched_at_every_turn_of_every_recording(one_of: int, every: int) -> None:
+    """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well."""
     places = switches = 0
-    for provider, messages in islice(recorded(), 0, None, ONE_OF):
+    for provider, messages in islice(recorded(), 0, None, one_of):
         session = ContextSession(10**9, auto=False, counter=FAST)
         for turn in get_format(provider).parse(messages).turns:
             session.add(turn)
@@ -107,9 +102,9 @@ def test_the_provider_can_be_switched_at_every_turn_of_every_recording() -> None
                 # What leaves is judged on its way out, each message once.
                 leaving = session.messages(other)
                 switches += 1
-                if places % EVERY == 0:
+                if places % every == 0:
                     get_format(other).check(leaving)
-    print(f"{switches} lists for every provider at {places} turns, at every {EVERY}th judged from nothing")  # noqa: T201 - as above
+    print(f"{switches} lists for every provider at {places} turns, at every {every}th judged from nothing")  # noqa: T201 - as above
     assert switches > places
 
 

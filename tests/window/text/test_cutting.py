@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.testing import FAST, TEXTS
@@ -72,7 +72,6 @@ ANY = TEXTS | LIKE_JSON | SOUP | PIECES_OF_LONG
 
 
 @given(ANY, st.integers(-3, 300), st.sampled_from(COUNTERS), st.text(max_size=40), st.sampled_from(["", "result 7", "x" * 200]))
-@settings(max_examples=300)
 def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
     text: str, room: int, counter: TokenCounter, wanted: str, whole: str
 ) -> None:
@@ -86,7 +85,6 @@ def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
 
 
 @given(ANY)
-@settings(max_examples=300)
 def test_pieces_partition_the_text(text: str) -> None:
     """Pieces and what ends them, in order, are the text, and each stands behind the one above it."""
     pieces = pieces_of(text)

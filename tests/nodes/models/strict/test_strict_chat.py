@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.models.strict import Break, Event, RequestRefusedError
@@ -141,7 +141,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES, st.sampled_from(["user", "assistant", "tool", "system", "function"]))
 def test_any_data_are_judged(value: Any, role: str) -> None:
     """Whatever JSON data stand there, check and provider end in their one error or in none."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
@@ -338,7 +338,6 @@ def test_events_of_further_items() -> None:
     assert names[hosted:] == ["response.output_item.added", "response.output_item.done", "response.completed"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_change_is_seen(data: st.DataObject) -> None:
     """Law: an accepted list with one item left out, doubled or moved is refused, or reasoning is withheld, or no reasoning stood behind the place."""
@@ -361,7 +360,6 @@ def test_any_change_is_seen(data: st.DataObject) -> None:
     assert removed(answer) or not behind or changed == items
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=3),
