@@ -32,8 +32,8 @@ from tests.nodes.adapters.asking import (
 )
 from tests.nodes.adapters.models import DEMAND, Looking
 
-ROOM = 4_000
-EXCHANGES = 14
+ROOM = 2_000
+EXCHANGES = 8
 """Of each conversation."""
 
 
@@ -144,14 +144,14 @@ def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
 @pytest.mark.parametrize("thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive", "display": "omitted"}])
 def test_the_callers_thinking_is_kept_behind_a_compression(thinking: dict[str, Any], served: Served) -> None:
     """What the provider needs once thoughts have fallen stands beside it; every request is accepted."""
-    with anthropic_adapter.wrap(anthropic.Anthropic(base_url=served.url, api_key="none"), ROOM) as client:
+    with anthropic_adapter.wrap(anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM) as client:
         options: dict[str, Any] = {**ANTHROPIC, "max_tokens": 1_500, "thinking": thinking}
         messages = list[Message]()
 
         async def ask(client: Any, messages: list[Message]) -> list[Message]:
             return anthropic_turns(client.messages.create(messages=messages, model="claude-opus-4-7", **options))
 
-        for number in range(EXCHANGES):
+        for number in range(14):
             asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
     sent_thinking = [request["thinking"] for request in served.model.requests]
     binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
@@ -183,7 +183,7 @@ def test_what_the_provider_counts_is_learned(form: str) -> None:
         make, ask = clients(url, room=2 * ROOM)[form]
         client, messages = make(), list[Message]()
         for number in range(30):
-            await exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 200)
+            await exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 100)
         await closed(client)
 
     with StrictServer(providers) as server:
@@ -200,7 +200,7 @@ def test_a_stream_that_breaks_leaves_nothing_behind(form: str) -> None:
         make, ask = clients(server.url)[form]
         client, messages = make().with_options(max_retries=0), list[Message]()
         for number in range(7):
-            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 400))
+            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 200))
         messages.append({"role": "user", "content": "And now?"})
 
         async def asked() -> None:
@@ -214,7 +214,7 @@ def test_a_stream_that_breaks_leaves_nothing_behind(form: str) -> None:
     assert sent(model.requests[-1]) == sent(model.requests[-2])
 
 
-LONG: Any = [{"role": "user", "content": f"{number}: " + "plums " * 300} for number in range(40)]
+LONG: Any = [{"role": "user", "content": f"{number}: " + "plums " * 60} for number in range(40)]
 
 
 class Mine(openai.OpenAI):
@@ -264,7 +264,7 @@ def test_a_client_that_was_used_before_fits_in_every_form(served: Served, kind: 
 def test_whatever_asks_no_model_is_left_alone(served: Served) -> None:
     """Counting has the same list, and embeddings have one of the same name."""
     client = openai_adapter.wrap(openai.OpenAI(base_url=f"{served.url}/v1", api_key="none"), ROOM)
-    assert client.responses.input_tokens.count(model="gpt-5.6", input=LONG).input_tokens > 40 * 300
+    assert client.responses.input_tokens.count(model="gpt-5.6", input=LONG).input_tokens > 40 * 60
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="e", input=["plums", "pears"])
     client.close()
@@ -305,7 +305,7 @@ def test_the_client_stays_what_it_is(served: Served) -> None:
     assert isinstance(wrapped, openai.OpenAI)
     assert type(client) is openai.OpenAI
     assert isinstance(wrapped.with_options(timeout=5), type(wrapped))
-    long: Any = [{"role": "user", "content": "plums " * 300} for _ in range(40)]
+    long: Any = [{"role": "user", "content": "plums " * 60} for _ in range(40)]
     wrapped.with_options(timeout=5).chat.completions.create(model="gpt-5", messages=long)
     assert len(served.model.requests[-1]["messages"]) < 40
     assert len(long) == 40

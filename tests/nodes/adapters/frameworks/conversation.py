@@ -1,7 +1,7 @@
 """What must hold in every framework: a subclass says how one of its agents is made and spoken to, and inherits the tests.
 
 The model behind it is a fake of the framework's own, that asks a `Judge`. `POLYCONTEXT_EXCHANGES` says how long conversations are,
-`POLYCONTEXT_ROWS` names a folder for what was seen: a row of the table in docs/adapters.md.
+and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder for what was seen: a row of the table in docs/adapters.md.
 """
 
 import asyncio
@@ -25,10 +25,9 @@ from tests.nodes.adapters.frameworks.judge import Judge
 from tests.nodes.adapters.models import DEMAND
 from tests.test_examples import check_example
 
-ROOM = 4_000
 SYSTEM = "You keep a cellar."
-EXCHANGES = int(os.environ.get("POLYCONTEXT_EXCHANGES", "14"))
-STEPS = 59
+EXCHANGES = int(os.environ.get("POLYCONTEXT_EXCHANGES", "8"))
+ROOM, STEPS = (4_000, 59) if "POLYCONTEXT_EXCHANGES" in os.environ else (3_000, 44)
 
 
 def found(at: str) -> str:
