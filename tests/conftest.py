@@ -25,7 +25,7 @@ import pytest
 from coverage import Coverage
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.house import IS_DEEP
+from tests.house import IS_DEEP, ROOT
 from tests.postgresql import postgresql, schema
 
 __all__ = ["postgresql", "schema"]
@@ -43,6 +43,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+if os.environ.get("PYTHONDONTWRITEBYTECODE") and not os.environ.get("MUTANT_UNDER_TEST"):
+    # What workers and the processes that tests start compile is there for the next: beside the code it may not lie.
+    del os.environ["PYTHONDONTWRITEBYTECODE"]
+    os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")
 
 TRACED = 10
 """Examples of a property that coverage sees: always the same under the profile `ci`."""

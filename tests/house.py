@@ -79,6 +79,14 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def seeds(count: int, traced: int = 8) -> list[Any]:
-    """Return the numbers below `count` as parameters of a test, whose coverage is measured by the first `traced` of them."""
-    return [pytest.param(seed, marks=() if seed < traced else pytest.mark.no_cover) for seed in range(count)]
+def seeds(count: int, deep: int, traced: int = 8) -> list[Any]:
+    """Return the numbers below `deep` as parameters of a test: those from `count` on are deep, and the first `traced` are measured."""
+    marks = [
+        () if seed < traced else pytest.mark.no_cover if seed < count else (pytest.mark.no_cover, pytest.mark.deep) for seed in range(deep)
+    ]
+    return [pytest.param(seed, marks=mark) for seed, mark in enumerate(marks)]
+
+
+def sizes(short: Any, deep: Any) -> list[Any]:
+    """Return how large a test is as its parameters: always `short`, and `deep` in a deep run."""
+    return [short, pytest.param(deep, marks=pytest.mark.deep)]

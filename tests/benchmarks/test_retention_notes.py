@@ -13,6 +13,7 @@ from benchmarks.retention.growing import Way
 from benchmarks.retention.recordings import Conversation
 from polycontext.window.providers import get_format
 from tests.benchmarks.recorded import agent, monologue, write
+from tests.house import sizes
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -106,8 +107,13 @@ def test_nothing_of_two_things_is_missing_where_both_have_room() -> None:
     assert all(each in text for each in item["both"])
 
 
-def test_the_command_prints_the_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("most", sizes(noted.STANDING, None))
+def test_the_command_prints_the_notes(
+    most: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A table with every figure, and the ids of what was missed in the results."""
+    written = noted.written
+    monkeypatch.setattr(noted, "written", lambda *asked: written(*asked)[:most])
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     results = tmp_path / "results.json"
     arguments = ["notes", "--data", str(tmp_path), "--set", "tau", "--half", "tuning", "--budgets", "25", "--window", "1000", "--quiet"]

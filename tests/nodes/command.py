@@ -1,16 +1,12 @@
 """Run the command line as a user does, and see what comes out."""
 
-import atexit
 import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -69,21 +65,8 @@ def spawn(*arguments: object, **environment: str) -> Ran:
     """Run `polycontext` as a process of its own."""
     code = "import sys; from polycontext.nodes.commands.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, input=b"", capture_output=True, env=compiled_once() | environment, check=False)
+    done = subprocess.run(command, input=b"", capture_output=True, env=os.environ | environment, check=False)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-@cache
-def _bytecode() -> str:
-    folder = mkdtemp()
-    atexit.register(rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def compiled_once() -> dict[str, str]:
-    """Return an environment in which what one process has compiled is there for the next, even where the tests themselves may leave no bytecode."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPYCACHEPREFIX": _bytecode()}
 
 
 def user(content: str) -> dict[str, Any]:
@@ -116,12 +99,12 @@ def saved(folder: Path, name: str, value: Any) -> Path:
     return path
 
 
-def recordings(name: str) -> Path:
-    """Return a file of recordings beside the project, or skip where there is none."""
+def recordings(name: str, folder: Path, one_of: int) -> Path:
+    """Write one of so many recordings that are beside the project into `folder`, and return the file, or skip where there are none."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"no recordings here: {name} is absent")
-    return path
+    return saved(folder, name, b"".join(path.read_bytes().splitlines(keepends=True)[::one_of]))
 
 
 def as_lines(values: Sequence[Any]) -> str:

@@ -128,13 +128,13 @@ def test_what_was_counted_before_goes_on() -> None:
 
 
 def test_calls_at_the_same_time_add_up() -> None:
-    """Eight threads book fifty calls each: none is lost, none counted twice, and none is a conflict."""
+    """Eight threads book ten calls each: none is lost, none counted twice, and none is a conflict."""
     store = opened()
     barrier = Barrier(8)
 
     def work(agent: str) -> None:
         barrier.wait()
-        for _ in range(50):
+        for _ in range(10):
             store.record_call(agent, SMALL)
 
     threads = [Thread(target=work, args=(agent,)) for agent in DEFAULT_RIGHTS]
@@ -142,10 +142,10 @@ def test_calls_at_the_same_time_add_up() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.context.llm.usage == LLMUsage(48_000, 40_000, 8_000, 100.0, dict.fromkeys(DEFAULT_RIGHTS, 12.5))
+    assert store.context.llm.usage == LLMUsage(9_600, 8_000, 1_600, 20.0, dict.fromkeys(DEFAULT_RIGHTS, 2.5))
     performance = store.context.diagnostics.performance
     assert performance is not None
-    assert {metrics.llm_calls for metrics in performance.agent_metrics.values()} == {50}
+    assert {metrics.llm_calls for metrics in performance.agent_metrics.values()} == {10}
     assert store.replay() == store.context
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from polycontext.polynomial import project
 from polycontext.window.providers import get_format
+from tests.house import sizes
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, recordings, saved, user
 
 
@@ -118,9 +119,10 @@ def test_a_fault_in_the_second_leaves_the_first(polycontext: Command, tmp_path: 
     assert "line 2" in ran.complaint
 
 
-def test_recordings_project(polycontext: Command) -> None:
-    """Every recorded conversation is cut to 4000 tokens and passes the provider's rules."""
-    ran = polycontext("project", recordings("tau_airline_gpt4o.jsonl"), "--max-tokens", "4000", "--json")
+@pytest.mark.parametrize("one_of", sizes(10, 1))
+def test_recordings_project(polycontext: Command, tmp_path: Path, one_of: int) -> None:
+    """Recorded conversations are cut to 4000 tokens and pass the provider's rules."""
+    ran = polycontext("project", recordings("tau_airline_gpt4o.jsonl", tmp_path, one_of), "--max-tokens", "4000", "--json")
     assert (ran.code, ran.err) == (0, "")
     for line in ran.lines():
         get_format("openai").check(line["messages"], allow_open_tail=True)

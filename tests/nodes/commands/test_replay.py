@@ -22,7 +22,7 @@ from polycontext.nodes.recordings.conversation import read_conversations
 from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.nodes.recordings.report import Compressed
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
-from tests.house import ROOT
+from tests.house import ROOT, sizes
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
 
 
@@ -448,11 +448,12 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
     assert spawn("replay", path, **ascii_only).code == 0
 
 
+@pytest.mark.parametrize("one_of", sizes(10, 1))
 @pytest.mark.parametrize(("name", "count"), [("tau_airline_gpt4o.jsonl", 100), ("swebench_mini.jsonl", 10)])
-def test_recordings_replay(polycontext: Command, name: str, count: int) -> None:
-    """Every recorded conversation replays at 4000 tokens; every list was handed out or refused for a reason."""
-    ran = polycontext("replay", recordings(name), "--max-tokens", "4000", "--json")
+def test_recordings_replay(polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int) -> None:
+    """Recorded conversations replay at 4000 tokens; every list was handed out or refused for a reason."""
+    ran = polycontext("replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json")
     assert (ran.code, ran.err) == (0, "")
     summaries = [line["summary"] for line in ran.lines()]
-    assert len(summaries) == count
+    assert len(summaries) == count // one_of
     assert all(summary["lists_delivered"] > 0 and summary["final_pressure"] <= 1 for summary in summaries)

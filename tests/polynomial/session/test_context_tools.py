@@ -17,6 +17,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial.session.context_tools import TOOL_NAMES, context_tools
 from polycontext.window import Part, TiktokenCounter, ToolCall
 from polycontext.window.providers import Provider
+from tests.house import sizes
 
 COLOURS = ("amber", "birch", "cobalt", "denim", "ebony", "flax", "garnet", "hazel", "ivory", "jade")
 FACTS = {f"the {colour} {place}": f"{number * 7919 % 9000 + 1000}" for number, (colour, place) in enumerate(
@@ -248,14 +249,15 @@ def test_no_answer_is_longer_than_it_may_be(  # noqa: PLR0917 - hypothesis names
 
 
 @pytest.mark.no_cover
-def test_a_long_log_is_answered_within_the_same_bounds() -> None:
-    """20,000 turns: what is listed, read and told stays a few lines, and is found."""
-    session = ContextSession(800_000, counter=FAST)
+@pytest.mark.parametrize("turns", sizes(2_000, 20_000))
+def test_a_long_log_is_answered_within_the_same_bounds(turns: int) -> None:
+    """Thousands of turns: what is listed, read and told stays a few lines, and is found."""
+    session = ContextSession(40 * turns, counter=FAST)
     session.add_user_turn("The code of the vault is QX7-2281.")
-    session.extend([Turn("user" if n % 2 else "assistant", f"Item {n} goes to shelf {n % 97}.") for n in range(20_000)])
+    session.extend([Turn("user" if n % 2 else "assistant", f"Item {n} goes to shelf {n % 97}.") for n in range(turns)])
     session.compress(0.01)
     counter, gist = session.window.counter, next(turn for turn in session.window.all_turns() if turn.is_gist)
-    assert len(session.log()) == 20_001
+    assert len(session.log()) == turns + 1
     for name, asked in (
         ("context_search", {"query": "item goes to shelf", "limit": 50}),
         ("context_recall", {"ids": [gist.resource_id]}),
@@ -267,7 +269,7 @@ def test_a_long_log_is_answered_within_the_same_bounds() -> None:
         assert not answer.startswith("Error")
     session.clear()
     assert "QX7-2281" in session.call_tool("context_search", {"query": "the code of the vault"})
-    assert "Nothing stands for 20,001" in session.call_tool("context_describe")
+    assert f"Nothing stands for {turns + 1:,}" in session.call_tool("context_describe")
 
 
 def test_a_session_that_a_file_keeps_is_searched_by_tasks(tmp_path: Any) -> None:

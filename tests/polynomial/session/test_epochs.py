@@ -13,6 +13,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextState
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import check_request
+from tests.house import sizes
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 
@@ -226,10 +227,11 @@ def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
 
 
 @pytest.mark.no_cover
-def test_pictures_never_fill_a_window() -> None:
-    """Two hundred go through eight thousand tokens, the newest in sight."""
+@pytest.mark.parametrize("pictures", sizes(50, 200))
+def test_pictures_never_fill_a_window(pictures: int) -> None:
+    """Many go through eight thousand tokens, the newest in sight."""
     session = ContextSession(8_000)
-    for number in range(200):
+    for number in range(pictures):
         session.add(Turn("user", f"Picture {number}?", parts=[picture(number)]))
         newest: Any = session.request("anthropic").messages[-1]["content"]
         assert newest[0]["type"] == "image"

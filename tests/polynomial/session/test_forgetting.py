@@ -16,6 +16,7 @@ from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, Tur
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import ContextItem, ContextWindow, Part, Turn
+from tests.house import seeds
 from tests.polynomial.conversations import WORDS, session_of
 from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
 from tests.polynomial.session.test_failing_stores import Caller
@@ -71,7 +72,7 @@ def test_a_gist_is_written_anew_from_what_is_left() -> None:
     assert len(session.messages()) == len(session.window)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
     """Whatever happened, and whichever turn it is: open calls, compressed, recalled, promoted, abandoned, attached."""
     random = seeded(seed)

@@ -16,6 +16,7 @@ from polycontext.polynomial import ContextOutput, ContextSession, ContextState, 
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
+from tests.house import sizes
 from tests.polynomial.conversations import WORDS, add_all, chat, whole, words
 from tests.polynomial.session.faulty import FaultyAsyncStore
 
@@ -352,9 +353,10 @@ class Crowd:
 
 
 @pytest.mark.no_cover
+@pytest.mark.parametrize(("turns", "tasks"), sizes((8, 5), (40, 25)))
 @pytest.mark.parametrize("store", [InMemoryStore, FaultyAsyncStore])
-def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore]) -> None:
-    """Eight threads with 40 turns each and four event loops with 25 tasks each write to one session, which a live machine follows.
+def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore], turns: int, tasks: int) -> None:
+    """Eight threads with some turns each and four event loops with some tasks each write to one session, which a live machine follows.
 
     Every turn is in it once, in the order of its thread, and the journal replays. Who names no revision succeeds.
     """
@@ -362,11 +364,11 @@ def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore]) -> Non
     session.add_user_turn("the task")
     assert session.machine.context_state is session.state
     crowd = Crowd(session)
-    threads: list[Callable[[], None]] = [lambda name=f"thread{number}": crowd.thread(name, 40) for number in range(8)]  # type: ignore[misc]
-    loops: list[Callable[[], None]] = [lambda name=f"loop{number}": crowd.loop(name, 25) for number in range(4)]  # type: ignore[misc]
+    threads: list[Callable[[], None]] = [lambda name=f"thread{number}": crowd.thread(name, turns) for number in range(8)]  # type: ignore[misc]
+    loops: list[Callable[[], None]] = [lambda name=f"loop{number}": crowd.loop(name, tasks) for number in range(4)]  # type: ignore[misc]
     with impatient_threads():
         in_threads([*threads, *loops])
-    crowd.check({f"thread{number}": 40 for number in range(8)} | {f"loop{number}": 25 for number in range(4)})
+    crowd.check({f"thread{number}": turns for number in range(8)} | {f"loop{number}": tasks for number in range(4)})
 
 
 class Slow:

@@ -14,6 +14,7 @@ from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Part, Turn
+from tests.house import sizes
 from tests.polynomial.conversations import session_of, words
 from tests.polynomial.session.faulty import Counting, Ticking
 
@@ -33,12 +34,13 @@ def spoken(*texts: str, **options: Any) -> ContextSession:
     return session
 
 
-def test_whatever_happened_since_a_rewind_takes_it_back() -> None:
+@pytest.mark.parametrize("steps", sizes(100, 400))
+def test_whatever_happened_since_a_rewind_takes_it_back(steps: int) -> None:
     """Log, view, classes, state, what yielded: all is what it was at that revision, however often it went back before."""
     random = Random(7)  # noqa: S311 - nothing here is a secret
     session = session_of(300, clock=Ticking(), cooldown=2)
     seen = {0: session.conversation}
-    for number in range(400):
+    for number in range(steps):
         match random.randrange(10):
             case 0:
                 revision = random.choice(sorted(seen))

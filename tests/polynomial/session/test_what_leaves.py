@@ -10,7 +10,7 @@ import pytest
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, TiktokenCounter
 from polycontext.window.providers import Provider
-from tests.house import DATA
+from tests.house import DATA, sizes
 from tests.polynomial.conversations import Remembering
 from tests.window.tokens.what_leaves import tokens_leaving
 
@@ -51,7 +51,7 @@ def check(messages: list[dict[str, Any]], provider: str) -> None:
         assert tokens_leaving(COUNTER, target, leaving) <= told, target
 
 
-@pytest.mark.parametrize("one_of", [20, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("one_of", sizes(20, 1))
 @pytest.mark.parametrize("name", TALKS)
 def test_recorded_conversations_leave_with_no_more_than_is_told(name: str, one_of: int) -> None:
     """Agents' runs, monologues and meetings cost no provider more than was told of them."""

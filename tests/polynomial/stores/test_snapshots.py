@@ -70,7 +70,7 @@ def replayed(events: tuple[Event, ...], empty: Conversation) -> Conversation:
     return replay(events, empty)
 
 
-@pytest.mark.parametrize("seed", seeds(80))
+@pytest.mark.parametrize("seed", seeds(25, 80))
 def test_a_snapshot_is_what_replaying_gives(seed: int) -> None:
     """State, view, ledger with its counts, log, what yielded when, epoch: all of it is what it was, and goes on alike."""
     snapped = Snapped(seed)

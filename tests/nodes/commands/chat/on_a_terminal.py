@@ -13,8 +13,6 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from tests.nodes.command import compiled_once
-
 PATIENCE = 60.0
 """Seconds that a screen may take to show what is waited for."""
 
@@ -37,7 +35,7 @@ class OnATerminal:
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (40, 120))
         command = [sys.executable, "-S", "-c", _ON_ITS_OWN, *map(str, arguments)]
-        env = compiled_once() | {"TERM": "xterm"} | environment
+        env = os.environ | {"TERM": "xterm"} | environment
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=folder, env=env, start_new_session=True)
         os.close(slave)
         self._raw = b""

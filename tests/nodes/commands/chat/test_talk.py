@@ -25,7 +25,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.window import Role
 from polycontext.window.pills import PillDocument
-from tests.house import ROOT
+from tests.house import ROOT, sizes
 from tests.nodes.command import Command
 
 Piece = str | BaseException | Callable[[], object]
@@ -228,17 +228,18 @@ def test_a_reader_that_goes_away_loses_nothing(chat: Chat, monkeypatch: pytest.M
     assert chat.log[-1] == ("assistant", "Plums")
 
 
-def test_a_thousand_messages_and_the_number_still_holds(chat: Chat) -> None:
+@pytest.mark.parametrize("messages", sizes(200, 1_000))
+def test_many_messages_and_the_number_still_holds(chat: Chat, messages: int) -> None:
     """Room is made as it goes; the log has every word."""
-    for number in range(1_000):
+    for number in range(messages):
         assert asyncio.run(chat.talk.take(PillDocument(f"Fact {number} is {number * 7}."))) is Outcome.DONE
-    assert len(chat.session.log()) == 2_000
+    assert len(chat.session.log()) == 2 * messages
     chat("/context")
     used, room = re.findall(r"([\d,]+) of ([\d,]+) tokens", chat.out)[0]
     assert (int(used.replace(",", "")), int(room.replace(",", ""))) == (chat.session.window.total_tokens, chat.session.window.max_tokens)
     assert "shortened" in chat.out
-    chat("/search 4431")
-    assert "Fact 633" in chat.out
+    chat("/search 1001")
+    assert "Fact 143" in chat.out
 
 
 # --- commands -------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from polycontext import ContextSession
 from polycontext.nodes.commands.app import main
 from polycontext.nodes.commands.session import exchanged, reading_in
-from tests.nodes.command import Command, assistant, chat, compiled_once, result, user
+from tests.nodes.command import Command, assistant, chat, result, user
 from tests.nodes.commands.session.conftest import Asked
 
 MAIN = "from polycontext.nodes.commands.app import main; sys.exit(main())"
@@ -151,7 +151,7 @@ def test_an_interrupt_stores_nothing(lived: Asked, store: Path, monkeypatch: pyt
 def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, store: Path) -> None:
     """`export | head` is no fault, and Ctrl-C while `import` waits for a line is none: 141 and 130, nothing on standard error, no file."""
     command = [sys.executable, "-c", f"import sys; {MAIN}", "session", "export", "--session", "s"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=compiled_once()) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
         process.stdout.close()
@@ -163,7 +163,7 @@ def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, stor
     code += "from polycontext.nodes.commands.session import reading_in\n"
     code += "size_of = reading_in.size_of; reading_in.size_of = lambda names: (print('reading', flush=True), size_of(names))[1]\n" + MAIN
     command = [sys.executable, "-c", code, "session", "import", "--store", str(other)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=compiled_once()) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline() == b"reading\n"

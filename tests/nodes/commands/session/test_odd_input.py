@@ -10,7 +10,7 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.polynomial.stores import SQLiteStore
-from tests.nodes.command import Command, as_lines, chat, compiled_once, saved, spawn, user
+from tests.nodes.command import Command, as_lines, chat, saved, spawn, user
 from tests.nodes.commands.session.conftest import Asked
 
 COMMANDS = (
@@ -138,9 +138,7 @@ def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None
 def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> None:
     """Whoever comes second waits for as long as was said, and is told who has it; afterwards it goes on."""
     code = "import sys; from polycontext.polynomial.stores import SQLiteStore; held = SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=compiled_once()
-    ) as holder:
+    with subprocess.Popen([sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
         ran = small("append", "--role", "user", "x", "--timeout", "0.1")
@@ -155,7 +153,7 @@ def test_processes_at_once_lose_nothing(small: Asked, store: Path) -> None:
     """Three processes append at the same time: each waits for its turn."""
     code = "import sys; from polycontext.nodes.commands.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "session", "append", "--session", "s", "--timeout", "60", "--role", "user"]
-    for each in [subprocess.Popen([*command, f"number {number}"], stdout=subprocess.DEVNULL, env=compiled_once()) for number in range(3)]:
+    for each in [subprocess.Popen([*command, f"number {number}"], stdout=subprocess.DEVNULL) for number in range(3)]:
         assert each.wait() == 0
     with ContextSession.open(store, "s") as session:
         assert sorted(turn.text for turn in session.log()) == [f"number {number}" for number in range(3)]

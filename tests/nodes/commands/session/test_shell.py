@@ -15,7 +15,7 @@ import pytest
 from polycontext import ContextSession
 from polycontext.nodes.models.strict import RequestRefusedError, StrictChat, StrictServer
 from tests.house import ROOT, examples
-from tests.nodes.command import Command, compiled_once, saved
+from tests.nodes.command import Command, saved
 
 PAGE = ROOT / "docs" / "command-line.md"
 
@@ -25,7 +25,7 @@ def talk(folder: Path, said: str, url: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_PROXY": "*"}
     return subprocess.run(
-        [ROOT / "examples" / "talk.sh", said], cwd=folder, env=compiled_once() | environment, capture_output=True, text=True, check=False
+        [ROOT / "examples" / "talk.sh", said], cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
     )
 
 

@@ -10,13 +10,13 @@ import pytest
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.window.pills import FileResolver, PillDocument, SymbolResolver
+from tests.house import sizes
 from tests.nodes.server.browser.chromium import Tab, chromium
 from tests.nodes.server.test_chats import serving
 from tests.window.pills.trees import planted
 
 pytestmark = pytest.mark.no_cover  # what is looked at is the page
 
-EDITS = 500
 MARK = "ZQXJ"
 """Stands in every file, and in nothing that a page may receive on the routes of chats."""
 
@@ -233,11 +233,12 @@ OFFERED = (
 )
 
 
-def test_500_random_edits_leave_what_python_says(page: Tab) -> None:
+@pytest.mark.parametrize("edits", sizes(120, 500))
+def test_random_edits_leave_what_python_says(page: Tab, edits: int) -> None:
     """Typed, selected, deleted, attached by key and mouse, copied, cut, pasted, removed, undone: the four invariants hold after each edit."""
     draw, writer = random.Random(19), Writer(page)  # noqa: S311 - no secret
     done: list[str] = []
-    for _ in range(EDITS):
+    for _ in range(edits):
         done.append(edit(draw, writer))
         try:
             writer.check()
