@@ -1,3 +1,12 @@
+# Where the tests of what imports a dependency are; attrs, which everything imports, is asked on the way.
+of_dependencies := replace("""
+tests/linearity/test_codec.py tests/linearity/test_json_data.py tests/linearity/test_ledger_data.py
+tests/window/items tests/window/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
+tests/polynomial/machine tests/polynomial/saved tests/polynomial/stores
+tests/nodes/adapters tests/nodes/agent_context tests/nodes/commands tests/nodes/history tests/nodes/memory tests/nodes/models tests/nodes/testing
+tests/nodes/server/test_agui.py tests/nodes/server/test_chats.py tests/nodes/server/test_serving.py tests/nodes/server/test_uploads.py
+""", "\n", " ")
+
 # List the targets.
 default:
     @just --list
@@ -30,7 +39,11 @@ house:
 test *arguments:
     uv run pytest {{ arguments }}
 
-# Run the laws alone, or the tests that are named, with many examples and all recordings: [PATH ...].
+# Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...]. It takes hours.
+deep *paths:
+    HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto -m "hypothesis or deep" {{ paths }}
+
+# Run the laws alone, or the tests that are named, with 2,000 examples: [PATH ...].
 laws *paths="tests/laws":
     HYPOTHESIS_PROFILE=deep uv run pytest {{ paths }}
 
@@ -151,9 +164,9 @@ docs-site:
 wheel:
     uv run pytest -m wheel tests/test_packaging.py
 
-# Run the tests on the lowest direct versions, with few examples: the versions are asked here, not the laws, nor the page.
-lowest:
-    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not wheel" --ignore tests/nodes/server/browser
+# Run the tests of what uses a dependency on the lowest direct versions, with few examples.
+lowest *arguments:
+    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not no_cover" {{ arguments }} {{ of_dependencies }}
 
 # Run everything that CI runs.
 check:
