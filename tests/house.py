@@ -89,4 +89,4 @@ def seeds(count: int, deep: int, traced: int = 8) -> list[Any]:
 
 def sizes(short: Any, deep: Any) -> list[Any]:
     """Return how large a test is as its parameters: always `short`, and `deep` in a deep run."""
-    return [short, pytest.param(deep, marks=pytest.mark.deep)]
+    return [short, pytest.param(*(deep if isinstance(deep, tuple) else (deep,)), marks=pytest.mark.deep)]

@@ -19,7 +19,7 @@ from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import exponent
 from benchmarks.conversation import turns
 from polycontext.window.providers import get_format
-from tests.house import ROOT
+from tests.house import ROOT, sizes
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -132,9 +132,10 @@ def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
         store_peers.main(["--turns", "5"])
 
 
-def test_the_command_prints_rows_and_tells_by_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("rows", sizes(["window"], ["journal", "window"]), ids=len)
+def test_the_command_prints_rows_and_tells_by_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[str]) -> None:
     """Some rows, as a table and as JSON; an unknown row is refused with the legal ones."""
-    assert main(["journal", "window", "--turns", "2000", "--quiet", "--json", str(tmp_path / "rows.json")]) in (0, 1)
+    assert main([*rows, "--turns", "2000", "--quiet", "--json", str(tmp_path / "rows.json")]) in (0, 1)
     assert "duplicate()" in capsys.readouterr().out
     assert "duplicate of 2,000 turns" in json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
     for wrong in (["sideways"], ["--turns", "10"]):
