@@ -17,7 +17,7 @@ from polycontext.polynomial import ContextOverflowError, Verification, project, 
 from polycontext.polynomial.verification import found_in_order
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import get_format
-from polycontext.window.providers.anthropic.write import SYSTEM_READ
+from polycontext.window.opening import SYSTEM_READ
 from tests.polynomial.conversations import (
     RECORDINGS,
     Message,
