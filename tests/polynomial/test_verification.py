@@ -16,8 +16,8 @@ from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, Verification, project, verify
 from polycontext.polynomial.verification import found_in_order
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import get_format
 from polycontext.window.opening import SYSTEM_READ
+from polycontext.window.providers import get_format
 from tests.polynomial.conversations import (
     RECORDINGS,
     Message,
