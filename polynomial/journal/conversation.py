@@ -29,10 +29,11 @@ from polycontext.polynomial.journal.events import (
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
-from polycontext.pressure.fulfilment import RememberingSummariser
+from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
 from polycontext.pressure.gist import is_summary, source_ids
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
@@ -107,6 +108,19 @@ class Conversation:
     def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
         """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
         return self.past.candidates(summariser, job.sources, self.log, self.window.counter, self.window.max_tokens)
+
+    def read(self, policy: ContextPolicy, max_tokens: int = 0) -> Self:
+        """Return the same conversation, all that has yielded read where our own summariser writes: the next compression reads what stands in the view.
+
+        It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that were not read yet).
+        """
+        if self.past.batches.length:
+            from polycontext.pressure import ExtractiveSummariser  # noqa: PLC0415 - for those who have compressed
+
+            summariser = default_summariser() if policy.background else policy.projector.summariser
+            if type(summariser) is ExtractiveSummariser:
+                self.past.candidates(summariser, (), self.log, self.window.counter, max(max_tokens, self.window.max_tokens))
+        return self
 
 
 def evolve(conversation: Conversation, event: Event, target: Conversation | None = None) -> Conversation:

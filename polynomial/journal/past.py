@@ -37,15 +37,20 @@ class _Memory:
 
     entries: tuple[tuple[tuple[object, int, int], "Candidates"], ...] = ()
 
-    def find(self, key: object) -> "Candidates | None":
-        return next((candidates for known, candidates in self.entries if known == key), None)
+    def find(self, summariser: object, most: int, batch: int) -> "Candidates | None":
+        """Return what is behind a batch, about `most` tokens of it; where another budget was read for, that: no turn is read twice."""
+        found = {known: candidates for (reader, known, key), candidates in self.entries if (reader, key) == (summariser, batch)}
+        return found.get(most if most in found else max(found, default=0))
 
     def keep(self, key: tuple[object, int, int], candidates: "Candidates") -> None:
         self.entries = (*self.entries[1 - _REMEMBERED :], (key, candidates))
 
-    # What can be read again neither travels nor is copied.
+    # What can be read again does not travel; a copy shares it.
     def __reduce__(self) -> tuple[object, ...]:
         return _Memory, ()
+
+    def __deepcopy__(self, _: object) -> "_Memory":
+        return _Memory(self.entries)
 
 
 @frozen(eq=False)
@@ -99,16 +104,17 @@ class Past:
     def candidates(
         self, summariser: RememberingSummariser, sources: Sequence[Turn], log: Log, counter: TokenCounter, max_tokens: int
     ) -> "Candidates":
-        """Return what a gist of `sources`, which follow this past, is chosen from.
+        """Return what a gist of `sources`, which follow this past, is chosen from; without any, what is known of this past itself.
 
-        Law: the same whether what came before was remembered or is read again.
+        Law: the same whether what came before was remembered or is read again, under one budget.
         """
         most = int(CANDIDATE_SHARE * max_tokens)
         ids = tuple(each for turn in sources if not _made_here(turn) for each in source_ids(turn))
         unread: list[Batch] = []
         known = None
-        for batch in chain([(hash((self._key, ids)), ids)], map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))):
-            known = self._memory.find((summariser, most, batch[0]))
+        coming = [(hash((self._key, ids)), ids)] if sources else []
+        for batch in chain(coming, map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))):
+            known = self._memory.find(summariser, most, batch[0])
             if known is not None:
                 break
             unread.append(batch)

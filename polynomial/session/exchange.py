@@ -20,6 +20,7 @@ from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import CONVERTER, event_from_json, event_to_json
 from polycontext.polynomial.journal.saved import SCHEMA
 from polycontext.polynomial.journal.snapshots import due, snapshot_of_all
+from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.stores.session_store import SessionStore, SnapshotStore
 from polycontext.window import Role, Turn
 from polycontext.window.providers.pairing import NO_RESULT
@@ -159,11 +160,20 @@ def check_free(store: SessionStore, session_id: str) -> None:
 
 
 def store_whole(
-    store: SessionStore, session_id: str, companions: Mapping[str, str], events: Sequence[Event], stages: Sequence[Conversation]
+    store: SessionStore,
+    header: Header,
+    session_id: str,
+    journal: tuple[Sequence[Event], Sequence[Conversation]],
+    policy: ContextPolicy,
 ) -> None:
-    """Store a session that was replayed, all or nothing."""
-    options: dict[str, Any] = {"snapshot": snapshot_of_all(stages)} if events and isinstance(store, SnapshotStore) else {}
-    store.append(session_id, 0, events, companions, **options)
+    """Store a session that was replayed, all or nothing; a store of snapshots also what the summariser of `policy` reads of it."""
+    events, stages = journal
+    options: dict[str, Any] = {}
+    if events and isinstance(store, SnapshotStore):
+        # Who imports may not know the budget: it was no smaller than what stood in the view.
+        stages[-1].read(policy, max(stage.window.total_tokens for stage in stages))
+        options["snapshot"] = snapshot_of_all(stages)
+    store.append(session_id, 0, events, header.companions, **options)
 
 
 def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:

@@ -166,11 +166,12 @@ class KeptSession(ReadableSession):
         imported = Imported(lines)
         name = imported.header.session_id if session_id is None else session_id
         # What cannot come in is refused before a file is made for it.
-        journal = imported.replayed(cls(model, session_id=name, **options).conversation)  # type: ignore[call-arg]  # those of a ContextSession
+        empty = cls(model, session_id=name, **options)  # type: ignore[call-arg]  # those of a ContextSession
+        journal = imported.replayed(empty.conversation)
         store = _store_at(url, timeout)
         try:
             check_free(store, name)
-            store_whole(store, name, imported.header.companions, *journal)
+            store_whole(store, imported.header, name, journal, empty.policy)
             session = cls.open(store, name, model, **options)
         except BaseException:
             _let_go(url, store)

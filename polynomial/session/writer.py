@@ -101,6 +101,7 @@ class Writer:
         for name in _TRAVELS:
             setattr(self, name, state[name])
         self.keep_in(self.store)
+        self.conversation.read(self.policy)
         self._open(())
 
     def beside(self, session_id: str, store: SessionStore | None = None) -> "Writer":
@@ -288,6 +289,9 @@ class Writer:
             opened = None
         stored = self.store.load(self.session_id) if opened is None else opened.stored
         conversation = replay(stored.events, conversation)
+        if opened is None:
+            # As long as replaying all of it takes, and not at the first compression.
+            conversation = conversation.read(self.policy)
         with self._publishing:
             self.conversation, self._snapped = evolve(conversation, companions=dict(stored.companions)), snapped
             self._near.clear()

@@ -45,14 +45,15 @@ def import_session(where: Where, new_id: str | None, source: str, *, as_json: bo
         imported = Imported(lines)
         session_id = imported.header.session_id if new_id is None else new_id
         # Replayed before the store is opened: what cannot come in makes no file.
-        events, stages = imported.replayed(ContextSession(session_id=session_id).conversation)
+        empty = ContextSession(session_id=session_id)
+        journal = imported.replayed(empty.conversation)
     except InvalidDataError as error:
         legal = f"{error.legal}; such lines are printed by polycontext session export"
         raise InvalidDataError(f"{name}, {error.path}", error.what, legal) from None
     with opened_store(where, create=True) as store:
         check_new(store, session_id)
-        store_whole(store, session_id, imported.header.companions, events, stages)
-    last = stages[-1]
+        store_whole(store, imported.header, session_id, journal, empty.policy)
+    last = journal[1][-1]
     _tell({"session": session_id, "revision": last.revision, "turns": len(last.log)}, as_json=as_json)
     return 0
 

@@ -1,0 +1,106 @@
+"""The first compression after a conversation came in from elsewhere costs what stands in the view, not what the log holds."""
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.window import Turn
+from tests.growth import BOUND, growth
+from tests.polynomial.conversations import WORDS
+
+BUDGET = 600
+Read = Counter[str]
+Way = Callable[[ContextSession, Path], ContextSession]
+
+
+def talk(length: int) -> list[Turn]:
+    """Return a conversation of so many turns, each with something of its own."""
+    roles = ("user", "assistant")
+    return [Turn(roles[n % 2], f"Shelf s-{n} holds {n * 7 % 101} jars of plums and {n * 13 % 97} of quinces.") for n in range(length)]
+
+
+def grown(length: int) -> ContextSession:
+    """Return a session that has taken a list of so many turns in."""
+    session = ContextSession(BUDGET, counter=WORDS)
+    session.extend(talk(length))
+    return session
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Return how often the summariser has read each turn."""
+    seen: Read = Counter()
+    reading = ExtractiveSummariser.read
+
+    def noted(summariser: ExtractiveSummariser, turns: Sequence[Turn], *rest: Any, **options: Any) -> Any:
+        seen.update(turn.resource_id for turn in turns)
+        return reading(summariser, turns, *rest, **options)
+
+    monkeypatch.setattr(ExtractiveSummariser, "read", noted)
+    return seen
+
+
+def in_file(session: ContextSession, folder: Path, opened: int = BUDGET, told: int = BUDGET) -> ContextSession:
+    """Import the session into a file with room for `told` tokens, and open it there with room for `opened`."""
+    ContextSession.import_lines(session.export_lines(), folder / "kept.db", "again", told, counter=WORDS).close()
+    return ContextSession.open(folder / "kept.db", "again", opened, counter=WORDS)
+
+
+WAYS: dict[str, Way] = {
+    "a list": lambda session, _: ContextSession.from_messages(session.log(), BUDGET, counter=WORDS),
+    "a log": lambda session, _: ContextSession.from_log(session.export_log(), BUDGET, counter=WORDS),
+    "lines": lambda session, _: ContextSession.import_lines(session.export_lines(), InMemoryStore(), "again", BUDGET, counter=WORDS),
+    "lines into a file": in_file,
+    "a file, opened with less room": lambda session, folder: in_file(session, folder, BUDGET * 3 // 4),
+    "a file, opened with more room": lambda session, folder: in_file(session, folder, BUDGET * 3),
+    "a file, imported with any room": lambda session, folder: in_file(session, folder, told=8 * BUDGET),
+    "JSON": lambda session, _: ContextSession.from_json(session.to_json(), counter=WORDS),
+    "a pickle": lambda session, _: pickle.loads(pickle.dumps(session)),  # noqa: S301 - our own
+    "a copy": lambda session, _: deepcopy(session),
+    "a fork": lambda session, _: session.fork("other"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(way: str, read: Read, tmp_path: Path) -> None:
+    """By whatever way a conversation of many windows came in."""
+    session = grown(150)
+    read.clear()
+    again = WAYS[way](session, tmp_path)
+    imported, standing = read.copy(), {turn.resource_id for turn in again.window.all_turns()}
+    again.compress(0.1)
+    assert again.epoch.why == "compress"
+    assert set(read - imported) <= standing
+    assert max(read.values(), default=0) == 1
+
+
+def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(tmp_path: Path) -> None:
+    """Word for word, under the same budget: reading at once what came in many times chooses the same."""
+    session = grown(150)
+    others = [WAYS[way](session, tmp_path) for way in ("lines into a file", "JSON", "a pickle", "a copy")]
+    for each in (session, *others):
+        each.compress(0.2)
+    assert all(each.messages() == session.messages() for each in others)
+
+
+def test_importing_costs_what_the_log_holds() -> None:
+    """Import and first compression together grow as the log does."""
+    texts: dict[int, list[str]] = {}
+
+    def lines(length: int) -> list[str]:
+        return texts.setdefault(length, list(grown(length).export_lines()))
+
+    def imported(length: int) -> None:
+        ContextSession.import_lines(lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS).compress(0.1)
+
+    for length in (60, 480):
+        lines(length)
+    assert growth(imported, 60) < BOUND
