@@ -21,7 +21,7 @@ from operator import neg
 
 from attrs import define, field
 
-from polycontext.pressure.gist import least_digest, least_summary
+from polycontext.pressure.gist import least_summary
 from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
 from polycontext.window import ContextWindow, Turn
 
@@ -156,6 +156,7 @@ class _Climb:
         self._cut(newest)
         ladder.cut_newest = self._plan
         self._unbind()
+        self._cut(columns.task)
         self._cut(columns.question)
         self._gist([] if columns.is_open else [*newest])
         self._gist([*columns.question])
@@ -230,7 +231,8 @@ class _Climb:
         counter, cut = self.ladder.window.counter, list[int]()
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
-            gain = sum(max(0, (turn.tokens or 0) - least_digest(turn, counter)) for turn in self.columns.cut_turns(atom))
+            turns = self.atoms.turns
+            gain = sum((turns[place].tokens or 0) - self.columns.least(place, counter) for place in self.columns.cuttable(atom))
             if gain:
                 cut.append(atom)
                 self.gains[atom] = gain

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import all_source_ids, is_summary, least_digest, pointer_turn
+from polycontext.pressure.gist import all_source_ids, is_summary, pointer_turn
 from polycontext.pressure.ladder import Ladder, Rung, ladder_of
 from polycontext.pressure.reach import Columns, Reach
 from polycontext.pressure.view import View
@@ -229,9 +229,13 @@ def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, in
     """Return what each turn of the atoms `cut` may take: the least, and of `pool` equal parts as far as needed; and what they take of it."""
     shares, needs = dict[int, int](), dict[int, int]()
     for atom in cut:
+        if atom in ladder.columns.task:
+            place = ladder.columns.atoms.bounds[atom]
+            shares[place] = ladder.columns.least(place, ladder.window.counter)
+            continue
         for place in ladder.columns.cuttable(atom):
             turn = ladder.columns.atoms.turns[place]
-            shares[place] = min(least_digest(turn, ladder.window.counter), turn.tokens or 0)
+            shares[place] = ladder.columns.least(place, ladder.window.counter)
             needs[place] = (turn.tokens or 0) - shares[place]
         # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold more of it.
         needs[max(ladder.columns.cuttable(atom), key=needs.__getitem__)] -= 1

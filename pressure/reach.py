@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.linearity.classifying.tool_rules import ToolRule
-from polycontext.pressure.gist import attachment_in, is_summary
-from polycontext.window import AtomColumns, ContextWindow, Role, Turn
+from polycontext.pressure.gist import attachment_in, is_summary, least_digest
+from polycontext.pressure.view import may_be_truncated
+from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
 from polycontext.window.yielding import bare, unbound
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Reach:
     whole they take at most `recent_share` of the room that is left beside what never yields; and
     the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
     compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
-    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist.
+    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist. With `cuts_task`
+    a PRESERVED user turn that nobody pinned is truncated before that, once, to half of the room beside what stands.
     `rules` are what a user states of tools: `keep_last` says here what a later call replaces.
     """
 
@@ -35,6 +37,7 @@ class Reach:
     newest_share: float = 0.5
     asked_share: float = 0.5
     cuts_question: bool = False
+    cuts_task: bool = False
     rules: tuple[ToolRule, ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -76,7 +79,8 @@ class Columns:
     `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
     bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
     which are parts of the turns with the indices `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the atoms of these kinds, if
-    there are any, and `is_open` tells that the last atom waits for a result.
+    there are any, and `is_open` tells that the last atom waits for a result. `task` is the atom of a user turn that is FIXED and may be
+    truncated to `task_room` tokens, if there is one.
     """
 
     atoms: AtomColumns
@@ -90,6 +94,14 @@ class Columns:
     newest: tuple[int, ...] = ()
     question: tuple[int, ...] = ()
     is_open: bool = False
+    task: tuple[int, ...] = ()
+    task_room: int = 0
+
+    def least(self, place: int, counter: TokenCounter) -> int:
+        """Return the least tokens that may be left of turn `place` where it is cut: of the task as many as it may take."""
+        turn = self.atoms.turns[place]
+        least = least_digest(turn, counter)
+        return min(max(least, self.task_room) if [place] == [self.atoms.bounds[atom] for atom in self.task] else least, _tokens(turn))
 
     def cuttable(self, atom: int) -> range:
         """Return the indices of the turns of `atom` that may be cut where they stand: the results of calls, or the turn itself."""
@@ -126,7 +138,22 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         question=question,
         is_open=is_open,
     )
+    if reach.cuts_task:
+        columns = _with_task(window, columns)
     return _without_parts(window, columns, fixed) if any(turn.parts for turn in atoms.turns) else columns
+
+
+def _with_task(window: ContextWindow, columns: Columns) -> Columns:
+    """Return `columns` with the longest user turn that may be truncated though it is PRESERVED: no caller has pinned it, and it is whole still."""
+    atoms, sizes = columns.atoms, columns.atoms.tokens
+    fixed = columns.of_kind(range(len(atoms)), Kind.FIXED)
+    task = max((atom for atom in fixed if may_be_truncated(window, atoms.turns[atoms.bounds[atom]])), key=sizes.__getitem__, default=None)
+    if task is None or task in columns.attachments:
+        return columns
+    stands = sum(
+        sizes[atom] for atom in fixed if atom != task and window.class_of(atoms.turns[atoms.bounds[atom]]) is ResourceClass.PRESERVED
+    )
+    return evolve(columns, task=(task,), task_room=max(0, window.max_tokens - REQUEST_OVERHEAD - stands) // 2)
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:

@@ -181,7 +181,7 @@ def _handing_back(child: KeptSession, parent: KeptSession, text: str | None) -> 
     # What was taken back by a rewind may be handed back once more.
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return Add(told, ResourceClass.REQUIRED if call is None else None, "cut"), f"handed back {key}"
+    return Add(told, ResourceClass.REQUIRED if call is None else None), f"handed back {key}"
 
 
 def _result(parent: KeptSession, child_id: str, text: str, call: str | None) -> Turn:

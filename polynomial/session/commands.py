@@ -12,19 +12,19 @@ from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, Turn
 
 Change = Callable[[Any], Sequence[Mapping[str, Any]] | None]
-Oversize = Literal["error", "cut"]
+Oversize = Literal["truncate", "error"]
 
 
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is an error, or cut in the view.
+    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is truncated in the view, or an error.
 
     `pins` tells that a caller gives the class; one that was the classifier's elsewhere is its own here as well, if it gives the same.
     """
 
     turn: Turn
     resource_class: ResourceClass | None = None
-    oversize: Oversize = "error"
+    oversize: Oversize = "truncate"
     pins: bool = True
 
 

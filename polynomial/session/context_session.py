@@ -159,13 +159,13 @@ class ContextSession(SyncingSession):
         model: "int | str | ModelProfile | None" = None,
         *,
         provider: Provider | str = AUTO,
-        oversize: Oversize = "cut",
+        oversize: Oversize = "truncate",
         **options: Any,
     ) -> "ContextSession":
         """Return a new session that has taken a provider's message list in; options are those of a session, `provider` that of the list.
 
         Raises:
-            Whatever a session or `extend` raises; of what the user says and does not fit, nothing with ``oversize="cut"``.
+            Whatever a session or `extend` raises; of what the user says and does not fit, nothing unless ``oversize="error"``.
 
         >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
@@ -178,7 +178,7 @@ class ContextSession(SyncingSession):
     def from_log(cls, lines: "Lines", model: "int | str | ModelProfile | None" = None, **options: Any) -> "ContextSession":
         """Return a new session that has taken the turns of `export_log` in, under their ids, classified and counted anew.
 
-        What the user says and does not fit is cut in the view. Calls that were open when the view was cleared get a marked result.
+        What the user says and does not fit is truncated in the view. Calls that were open when the view was cleared get a marked result.
 
         Raises:
             InvalidDataError: a line is no turn; names it, and the place of its first fault.
@@ -188,7 +188,7 @@ class ContextSession(SyncingSession):
 
         turns = as_told_anew(turns_of_lines(lines))
         session = cls(model, **options)
-        session._write(Together(tuple(added(turn, None, "cut") for turn in turns)))
+        session._write(Together(tuple(added(turn) for turn in turns)))
         return session
 
     # --- writing -----------------------------------------------------------------
@@ -215,19 +215,19 @@ class ContextSession(SyncingSession):
         resource_class: ResourceClass | str | None = None,
         expected_revision: int | None = None,
         *,
-        oversize: Oversize = "error",
+        oversize: Oversize = "truncate",
         idempotency_key: str | None = None,
     ) -> ContextOutput:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
-        `resource_class` overrules the classifier. What the user says and does not fit beside the rules of the system is refused, or with
-        ``oversize="cut"`` taken in REQUIRED and cut in the view, as is what only the other pinned turns leave no room for. What the
-        model said or a tool answered always gets in.
+        `resource_class` overrules the classifier. What the user says and does not fit is truncated in the view and whole in the log; with
+        ``oversize="error"`` it is refused unless it fits beside the rules of the system. What the model said or a tool answered always gets in.
 
         Raises:
             IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).
             OrderError: the wrong moment of a tool call.
-            ContextOverflowError: a user or system turn could not fit even after compressing everything that may yield.
+            ContextOverflowError: what the system says, what you pin, or a user turn with ``oversize="error"`` could not fit
+                even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
         return self._write(added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key)
@@ -237,7 +237,7 @@ class ContextSession(SyncingSession):
         messages: Messages,
         provider: Provider | str = AUTO,
         *,
-        oversize: Oversize = "error",
+        oversize: Oversize = "truncate",
         **when: Unpack[When],
     ) -> ContextOutput:
         """Take several turns, or a provider's messages, in as one commit: all or none.
@@ -256,7 +256,7 @@ class ContextSession(SyncingSession):
         return self._write(all_added(self.conversation, messages, provider, oversize), **when)
 
     def add_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", **when: Unpack[When]
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
     ) -> ContextOutput:
         """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
         return self.extend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
@@ -403,7 +403,7 @@ class ContextSession(SyncingSession):
         resource_class: ResourceClass | str | None = None,
         expected_revision: int | None = None,
         *,
-        oversize: Oversize = "error",
+        oversize: Oversize = "truncate",
         idempotency_key: str | None = None,
     ) -> ContextOutput:
         """Take any turn through the machine without blocking on the summariser; see `add`."""
@@ -416,14 +416,14 @@ class ContextSession(SyncingSession):
         messages: Messages,
         provider: Provider | str = AUTO,
         *,
-        oversize: Oversize = "error",
+        oversize: Oversize = "truncate",
         **when: Unpack[When],
     ) -> ContextOutput:
         """Take several turns in as one commit; see `extend`."""
         return await self._awrite(all_added(self.conversation, messages, provider, oversize), **when)
 
     async def aadd_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "error", **when: Unpack[When]
+        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
     ) -> ContextOutput:
         """Take one message in; see `add_message`."""
         return await self.aextend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
@@ -572,7 +572,7 @@ class ContextSession(SyncingSession):
 
     def _patching(self, name: str, change: Change, turns: Messages) -> Together:
         check_arguments(name=name, change=change)
-        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO, "error").commands))
+        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO).commands))
 
     def _message(self, content: str, items: Items) -> Together:
         return Together((*all_attached(items), Add(self._turn(Role.USER, content))))

@@ -143,11 +143,20 @@ class Draft:
         after = conversation.patched(event)
         return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
-    def cutting(self) -> "Draft":
-        """Return the draft under a policy by which what the user said last may be cut in the view."""
+    def truncating(self, *, task: bool = True) -> "Draft":
+        """Return the draft under a policy by which what the user said last may be truncated in the view, and the `task` too."""
         projector = self.policy.projector
-        cutting = evolve(projector, reach=evolve(projector.reach, cuts_question=True))
-        return evolve(self, policy=evolve(self.policy, projector=cutting))
+        truncating = evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task))
+        return evolve(self, policy=evolve(self.policy, projector=truncating))
+
+    def fitting(self) -> "Draft":
+        """Return the draft under the first policy by which the view fits: as it is, or truncating."""
+        window, draft = self.conversation.window, self
+        for task in (False, True):
+            if not is_over_budget(window) or draft.policy.projector.floor(window) + REQUEST_OVERHEAD <= window.max_tokens:
+                break
+            draft = self.truncating(task=task)
+        return draft
 
     def taken(self) -> list[tuple[Event, Made]]:
         """Return the events so far and what made them, in their order."""
@@ -179,7 +188,7 @@ def planned(window: ContextWindow, policy: ContextPolicy, target: float | None =
 def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
     match command:
         case Add():
-            return (yield from _added(draft, _turn_input(draft, command), cut=command.oversize == "cut"))
+            return (yield from _added(draft, _turn_input(draft, command), truncate=command.oversize == "truncate"))
         case Attach():
             return (yield from _attached(draft, command))
         case Compress():
@@ -215,7 +224,7 @@ def _turn_input(draft: Draft, command: Add) -> ContextInput:
     return ContextInput.of_turn(turn, None if own else given)
 
 
-def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> Deciding:
+def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> Deciding:
     """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
 
     Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
@@ -228,11 +237,13 @@ def _added(draft: Draft, context_input: ContextInput, *, cut: bool = False) -> D
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
-        asked = context_input.turn.role in (Role.USER, Role.SYSTEM)
-        if asked and not _may_be_cut(draft, context_input, wanted=cut):
+        turn, asked = context_input.turn, context_input.turn.role in (Role.USER, Role.SYSTEM)
+        if turn.role is Role.USER and not (truncate or _fits_beside_system(draft, turn)):
             raise
-        # What is taken in cut is REQUIRED: a class that keeps it whole would be a dead end.
-        draft = (draft.cutting() if asked else draft).take(ContextInput.of_turn(context_input.turn, ResourceClass.REQUIRED))
+        # Of what is taken in all the same the task alone keeps its class: another one that is kept whole would be a dead end.
+        if not asked or (turn.role is Role.USER and conversation.window.has_task and context_input.resource_class is None):
+            context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
+        draft = evolve(draft.truncating().take(context_input), policy=draft.policy)
         auto = auto or asked
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
@@ -253,14 +264,11 @@ def _pays(draft: Draft, turn: Turn) -> bool:
     return pays(window, policy.threshold.low, policy.high(window), policy.prices)
 
 
-def _may_be_cut(draft: Draft, context_input: ContextInput, *, wanted: bool) -> bool:
-    """Tell whether what the user says is taken in though it does not fit: where that is wanted, or where only other pinned turns are in its way."""
-    turn, window = context_input.turn, draft.conversation.window
-    if turn.role is Role.SYSTEM or context_input.resource_class is ResourceClass.PRESERVED:
-        return False
+def _fits_beside_system(draft: Draft, turn: Turn) -> bool:
+    """Tell whether only other pinned turns are in the way of what the user says, in a session that makes room by itself."""
+    window = draft.conversation.window
     system = sum(each.tokens or 0 for each in window.all_turns() if each.role is Role.SYSTEM)
-    fits_beside_system = REQUEST_OVERHEAD + system + count_turn(window.counter, turn) <= window.max_tokens
-    return wanted or (draft.policy.auto and fits_beside_system)
+    return draft.policy.auto and REQUEST_OVERHEAD + system + count_turn(window.counter, turn) <= window.max_tokens
 
 
 def _wants_room(conversation: Conversation) -> bool:
@@ -290,6 +298,7 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
+    draft = draft.fitting()
     fulfilment = yield Wanted(draft.plan(target, query), draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
@@ -301,6 +310,7 @@ def _made_room(draft: Draft) -> Deciding:
         done = _committed(draft, Commit(ready))
         if not done.refused and not is_over_budget(done.conversation.window):
             return done
+    draft = draft.fitting()
     fulfilment = yield Wanted(draft.plan(), draft.conversation.reading, draft.policy.background)
     return draft.take(ContextInput.compress(fulfilment))
 

@@ -101,7 +101,7 @@ def becoming(session: TravellingSession, pairs: Sequence[Pair], *, rewind: bool)
     common = _common(log, pairs)
     if common == len(log) == len(pairs):
         return None
-    adds = tuple(Add(turn, oversize="cut") for turn, _ in pairs[common:])
+    adds = tuple(Add(turn) for turn, _ in pairs[common:])
     if common == len(log):
         return Together(adds)
     if not rewind:

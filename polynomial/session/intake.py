@@ -18,7 +18,7 @@ Messages = Iterable[Turn | Mapping[str, Any]]
 Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
 
 
-def added(turn: object, resource_class: ResourceClass | str | None, oversize: Oversize) -> Add:
+def added(turn: object, resource_class: ResourceClass | str | None = None, oversize: Oversize = "truncate") -> Add:
     """Return the command that takes one turn in."""
     return Add(checked_turn(turn), None if resource_class is None else class_of(resource_class), _checked(oversize))
 
@@ -46,7 +46,7 @@ def all_attached(items: object) -> tuple[Attach, ...]:
     return tuple(commands)
 
 
-def all_added(conversation: Conversation, messages: object, provider: Provider | str, oversize: Oversize) -> Together:
+def all_added(conversation: Conversation, messages: object, provider: Provider | str, oversize: Oversize = "truncate") -> Together:
     """Return the command that takes turns, or a provider's messages, in behind `conversation`; where the assistant is first, the user opens.
 
     Raises:
@@ -82,8 +82,8 @@ def closing(conversation: Conversation, reason: object) -> Together:
 
 
 def _checked(oversize: Oversize) -> Oversize:
-    if oversize not in ("error", "cut"):
-        raise InvalidOptionError("oversize", oversize, "'error' or 'cut'")
+    if oversize not in ("truncate", "error"):
+        raise InvalidOptionError("oversize", oversize, "'truncate' or 'error'")
     return oversize
 
 

@@ -74,9 +74,9 @@ def append(
         typer.Option(help="Whose message format the input is in; auto finds out."),
     ] = "auto",
     oversize: Annotated[
-        Literal["error", "cut"],
-        typer.Option(help="What to do with what the user says and cannot fit: refuse it, or let the model see it cut."),
-    ] = "error",
+        Literal["truncate", "error"],
+        typer.Option(help="What to do with what the user says and cannot fit: let the model see it truncated, or refuse it."),
+    ] = "truncate",
     max_tokens: MaxTokens = None,
     model: ModelOption = None,
     expected_revision: Revision = None,

@@ -123,7 +123,7 @@ def _step(talk: Talk, kind: str, size: int) -> None:
     with suppress(CallerError):
         match kind:
             case "user":
-                session.add_user_turn("where " * size + "is it?", oversize="cut")
+                session.add_user_turn("where " * size + "is it?")
             case "say":
                 session.add_assistant_turn("there " * size)
             case "call":

@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a user who says a number": (InvalidTurnError, "int is not text", lambda s: s.add_user_turn(5)),  # type: ignore[arg-type]
     "a result for no call": (OrderError, "not open", lambda s: s.add_tool_turn("x", tool_call_id="zz")),
     "a result for nobody": (InvalidTurnError, "tool_call_id", lambda s: s.add_tool_turn("x", tool_call_id=any_)),
-    "oversize by another word": (InvalidOptionError, "'cut'", lambda s: s.add_user_turn("x", oversize="truncate")),
+    "oversize by another word": (InvalidOptionError, "'truncate'", lambda s: s.add_user_turn("x", oversize="cut")),
     "a class that is none": (UnknownNameError, "PRESERVED", lambda s: s.add_user_turn("x", resource_class="IMPORTANT")),
     "recalling None": (InvalidOptionError, "resource_ids", lambda s: s.recall(any_)),
     "recalling a stranger": (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),

@@ -230,10 +230,10 @@ def test_wherever_it_was_planned_it_lands_or_is_refused(moves: list[Move], at: i
     session = session_of(2000, threshold=FixedThreshold(0.3, 0.1))
     turns = [turn for turn, _ in moves]
     for turn in turns[:at]:
-        session.add(turn, oversize="cut")
+        session.add(turn)
     plan = session.plan(target)
     for turn in turns[at:]:
-        session.add(turn, oversize="cut")
+        session.add(turn)
     log = session.log()
     fits = plan.fits(session.window)
     try:

@@ -206,12 +206,12 @@ def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -
     assert ask("show", "--max-tokens", "100000", "--json").json()["tokens"] == tokens
 
 
-def test_what_cannot_fit_is_refused_or_cut(small: Asked, store: Path) -> None:
-    """What the user says and is larger than the window is refused with both numbers; with `--oversize cut` the model sees it cut."""
+def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> None:
+    """What the user says and is larger than the window is seen truncated, or with `--oversize error` refused with both numbers."""
     long = "word " * 600
-    ran = small("append", "--role", "user", stdin=long)
+    ran = small("append", "--role", "user", "--oversize", "error", stdin=long)
     assert (ran.code, ran.complaint.startswith("ContextOverflowError: ")) == (1, True)
-    assert small("append", "--role", "user", "--oversize", "cut", stdin=long).code == 0
+    assert small("append", "--role", "user", stdin=long).code == 0
     assert log(store) == [long]
 
 
