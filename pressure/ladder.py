@@ -156,7 +156,7 @@ class _Climb:
         self._cut(newest)
         ladder.cut_newest = self._plan
         self._unbind()
-        self._cut(columns.task)
+        self._cut([*columns.task])
         self._cut(columns.question)
         self._gist([] if columns.is_open else [*newest])
         self._gist([*columns.question])
@@ -231,8 +231,7 @@ class _Climb:
         counter, cut = self.ladder.window.counter, list[int]()
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
-            turns = self.atoms.turns
-            gain = sum((turns[place].tokens or 0) - self.columns.least(place, counter) for place in self.columns.cuttable(atom))
+            gain = sum((turn.tokens or 0) - self.columns.least(atom, turn, counter) for turn in self.columns.cut_turns(atom))
             if gain:
                 cut.append(atom)
                 self.gains[atom] = gain

@@ -229,14 +229,10 @@ def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, in
     """Return what each turn of the atoms `cut` may take: the least, and of `pool` equal parts as far as needed; and what they take of it."""
     shares, needs = dict[int, int](), dict[int, int]()
     for atom in cut:
-        if atom in ladder.columns.task:
-            place = ladder.columns.atoms.bounds[atom]
-            shares[place] = ladder.columns.least(place, ladder.window.counter)
-            continue
         for place in ladder.columns.cuttable(atom):
             turn = ladder.columns.atoms.turns[place]
-            shares[place] = ladder.columns.least(place, ladder.window.counter)
-            needs[place] = (turn.tokens or 0) - shares[place]
+            shares[place] = ladder.columns.least(atom, turn, ladder.window.counter)
+            needs[place] = 0 if atom in ladder.columns.task else (turn.tokens or 0) - shares[place]
         # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold more of it.
         needs[max(ladder.columns.cuttable(atom), key=needs.__getitem__)] -= 1
     left = pool

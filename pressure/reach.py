@@ -80,7 +80,7 @@ class Columns:
     bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
     which are parts of the turns with the indices `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the atoms of these kinds, if
     there are any, and `is_open` tells that the last atom waits for a result. `task` is the atom of a user turn that is FIXED and may be
-    truncated to `task_room` tokens, if there is one.
+    truncated, if there is one, with the tokens that are left of it.
     """
 
     atoms: AtomColumns
@@ -94,14 +94,11 @@ class Columns:
     newest: tuple[int, ...] = ()
     question: tuple[int, ...] = ()
     is_open: bool = False
-    task: tuple[int, ...] = ()
-    task_room: int = 0
+    task: Mapping[int, int] = {}
 
-    def least(self, place: int, counter: TokenCounter) -> int:
-        """Return the least tokens that may be left of turn `place` where it is cut: of the task as many as it may take."""
-        turn = self.atoms.turns[place]
-        least = least_digest(turn, counter)
-        return min(max(least, self.task_room) if [place] == [self.atoms.bounds[atom] for atom in self.task] else least, _tokens(turn))
+    def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
+        """Return the least tokens that may be left of a turn of `atom` where it is cut; of the task it is all that it may take."""
+        return min(self.task.get(atom) or least_digest(turn, counter), _tokens(turn))
 
     def cuttable(self, atom: int) -> range:
         """Return the indices of the turns of `atom` that may be cut where they stand: the results of calls, or the turn itself."""
@@ -144,16 +141,14 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
 
 
 def _with_task(window: ContextWindow, columns: Columns) -> Columns:
-    """Return `columns` with the longest user turn that may be truncated though it is PRESERVED: no caller has pinned it, and it is whole still."""
-    atoms, sizes = columns.atoms, columns.atoms.tokens
-    fixed = columns.of_kind(range(len(atoms)), Kind.FIXED)
-    task = max((atom for atom in fixed if may_be_truncated(window, atoms.turns[atoms.bounds[atom]])), key=sizes.__getitem__, default=None)
-    if task is None or task in columns.attachments:
+    """Return `columns` with the longest user turn that may be truncated though it is PRESERVED, and half of the room that what is FIXED leaves it."""
+    sizes, turns = columns.atoms.tokens, columns.atoms.turns_of
+    fixed = columns.of_kind(range(len(sizes)), Kind.FIXED)
+    task = max((atom for atom in fixed if may_be_truncated(window, turns(atom)[0])), key=sizes.__getitem__, default=None)
+    if task is None:
         return columns
-    stands = sum(
-        sizes[atom] for atom in fixed if atom != task and window.class_of(atoms.turns[atoms.bounds[atom]]) is ResourceClass.PRESERVED
-    )
-    return evolve(columns, task=(task,), task_room=max(0, window.max_tokens - REQUEST_OVERHEAD - stands) // 2)
+    room = (window.max_tokens - REQUEST_OVERHEAD - sum(map(sizes.__getitem__, fixed)) + sizes[task]) // 2
+    return evolve(columns, task={task: max(least_digest(turns(task)[0], window.counter), room)})
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:

@@ -170,12 +170,12 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
     """
     splices = splices_of(window, edit)
     ledger: LinearityMap = window.linearity
-    truncated = _truncated(window, edit)
     for splice in edit.splices:
         for turn in splice.turns:
             if turn.resource_id not in ledger:
-                resource_class = ResourceClass.PRESERVED if turn.resource_id in truncated else ResourceClass.REQUIRED
-                ledger = ledger.tag(turn.resource_id, resource_class, provenance="gist", when=turn.timestamp)
+                # What is left of a turn where it stands keeps its class.
+                of = () if is_summary(turn) else ledger.classes_of(turn.sources)
+                ledger = ledger.tag(turn.resource_id, max([ResourceClass.REQUIRED, *of]), provenance="gist", when=turn.timestamp)
     for resource_id in edit.dropped:
         ledger = ledger.drop(resource_id)
     return window.splice(splices, linearity=ledger, compressed=compressed, epoch=_epoch_after(window, splices, edit, compressed=compressed))
@@ -225,7 +225,7 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
             raise FloorError(resource_id, tag.resource_class, Fidelity.GIST, floor_of(tag.resource_class))
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
-        if fidelity < floor_of(resource_class) and turns[0].resource_id not in _truncated(window, edit):
+        if fidelity < floor_of(resource_class) and not (may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit)):
             raise FloorError(turns[0].resource_id, resource_class, fidelity, floor_of(resource_class))
 
 
@@ -235,18 +235,10 @@ def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
     return turn.role is Role.USER and not turn.is_gist and tag.resource_class is ResourceClass.PRESERVED and not tag.pinned
 
 
-def _truncated(window: ContextWindow, edit: Edit) -> set[str]:
-    """Return the ids of the PRESERVED turns that `edit` truncates where they stand, and of what is left of each: it is PRESERVED in their place."""
-    found, turns = set[str](), window.all_turns()
-    for splice in edit.splices:
-        match turns[splice.start : splice.stop], splice.turns:
-            case (before,), (after,) if (
-                tuple(after.sources) == (before.resource_id,) and not is_summary(after) and may_be_truncated(window, before)
-            ):
-                found |= {before.resource_id, after.resource_id}
-            case _:
-                pass
-    return found
+def _is_truncated(turn: Turn, edit: Edit) -> bool:
+    """Tell whether a turn comes that is what is left of `turn` alone, and no summary."""
+    coming = (each for splice in edit.splices for each in splice.turns)
+    return any([*each.sources] == [turn.resource_id] and not is_summary(each) for each in coming)
 
 
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:

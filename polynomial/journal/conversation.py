@@ -109,18 +109,16 @@ class Conversation:
         """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
         return self.past.candidates(summariser, job.sources, self.log, self.window.counter, self.window.max_tokens)
 
-    def read(self, policy: ContextPolicy, max_tokens: int = 0) -> Self:
-        """Return the same conversation, all that has yielded read where our own summariser writes: the next compression reads what stands in the view.
+    def read(self, policy: ContextPolicy, max_tokens: int = 0) -> None:
+        """Read all that has yielded, where our own summariser writes: the next compression reads what stands in the view.
 
         It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that were not read yet).
         """
         if self.past.batches.length:
-            from polycontext.pressure import ExtractiveSummariser  # noqa: PLC0415 - for those who have compressed
-
-            summariser = default_summariser() if policy.background else policy.projector.summariser
-            if type(summariser) is ExtractiveSummariser:
+            own = default_summariser()
+            summariser = own if policy.background else policy.projector.summariser
+            if isinstance(summariser, RememberingSummariser) and type(summariser) is type(own):
                 self.past.candidates(summariser, (), self.log, self.window.counter, max(max_tokens, self.window.max_tokens))
-        return self
 
 
 def evolve(conversation: Conversation, event: Event, target: Conversation | None = None) -> Conversation:

@@ -221,7 +221,7 @@ class ContextSession(SyncingSession):
         """Take any turn through the machine; with `auto`, make room first where needed.
 
         `resource_class` overrules the classifier. What the user says and does not fit is truncated in the view and whole in the log; with
-        ``oversize="error"`` it is refused unless it fits beside the rules of the system. What the model said or a tool answered always gets in.
+        ``oversize="error"`` it is refused. What the model said or a tool answered always gets in.
 
         Raises:
             IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).

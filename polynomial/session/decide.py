@@ -40,7 +40,7 @@ from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ConflictError, Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
-from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Role, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Role, Turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
@@ -143,21 +143,6 @@ class Draft:
         after = conversation.patched(event)
         return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
-    def truncating(self, *, task: bool = True) -> "Draft":
-        """Return the draft under a policy by which what the user said last may be truncated in the view, and the `task` too."""
-        projector = self.policy.projector
-        truncating = evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task))
-        return evolve(self, policy=evolve(self.policy, projector=truncating))
-
-    def fitting(self) -> "Draft":
-        """Return the draft under the first policy by which the view fits: as it is, or truncating."""
-        window, draft = self.conversation.window, self
-        for task in (False, True):
-            if not is_over_budget(window) or draft.policy.projector.floor(window) + REQUEST_OVERHEAD <= window.max_tokens:
-                break
-            draft = self.truncating(task=task)
-        return draft
-
     def taken(self) -> list[tuple[Event, Made]]:
         """Return the events so far and what made them, in their order."""
         found: list[tuple[Event, Made]] = []
@@ -174,8 +159,19 @@ class Draft:
             raise illegal(self.conversation.state, kind, legal)
 
     def plan(self, target: float | None = None, query: str | None = None) -> Plan:
-        """Plan the view as it is; see `planned`."""
-        return planned(self.conversation.window, self.policy, target, query)
+        """Plan the view as it is; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
+        window, policy = self.conversation.window, self.policy
+        for task in (False, True):
+            if not is_over_budget(window) or policy.projector.floor(window) + REQUEST_OVERHEAD <= window.max_tokens:
+                break
+            policy = truncating(self.policy, task=task)
+        return planned(window, policy, target, query)
+
+
+def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
+    """Return the policy by which what the user said last may be truncated in the view, and the `task` too."""
+    projector = policy.projector
+    return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
 
 
 def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None) -> Plan:
@@ -237,14 +233,15 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
-        turn, asked = context_input.turn, context_input.turn.role in (Role.USER, Role.SYSTEM)
-        if turn.role is Role.USER and not (truncate or _fits_beside_system(draft, turn)):
+        turn, given = context_input.turn, context_input.resource_class
+        if turn.role is Role.USER and not truncate:
             raise
-        # Of what is taken in all the same the task alone keeps its class: another one that is kept whole would be a dead end.
-        if not asked or (turn.role is Role.USER and conversation.window.has_task and context_input.resource_class is None):
+        # Of what is taken in all the same only what is pinned and the task keep their class: another one that is kept whole would be a dead end.
+        is_task = given is None and not conversation.window.has_task
+        if turn.role is not Role.SYSTEM and not (turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)):
             context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
-        draft = evolve(draft.truncating().take(context_input), policy=draft.policy)
-        auto = auto or asked
+        draft = evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
+        auto = auto or turn.role in (Role.USER, Role.SYSTEM)
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
         return (yield from _made_room(draft))
@@ -262,13 +259,6 @@ def _pays(draft: Draft, turn: Turn) -> bool:
     from polycontext.pressure.cache.schedule import pays  # noqa: PLC0415 - for those who say what tokens cost
 
     return pays(window, policy.threshold.low, policy.high(window), policy.prices)
-
-
-def _fits_beside_system(draft: Draft, turn: Turn) -> bool:
-    """Tell whether only other pinned turns are in the way of what the user says, in a session that makes room by itself."""
-    window = draft.conversation.window
-    system = sum(each.tokens or 0 for each in window.all_turns() if each.role is Role.SYSTEM)
-    return draft.policy.auto and REQUEST_OVERHEAD + system + count_turn(window.counter, turn) <= window.max_tokens
 
 
 def _wants_room(conversation: Conversation) -> bool:
@@ -298,7 +288,6 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
 
 
 def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
-    draft = draft.fitting()
     fulfilment = yield Wanted(draft.plan(target, query), draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
@@ -310,7 +299,6 @@ def _made_room(draft: Draft) -> Deciding:
         done = _committed(draft, Commit(ready))
         if not done.refused and not is_over_budget(done.conversation.window):
             return done
-    draft = draft.fitting()
     fulfilment = yield Wanted(draft.plan(), draft.conversation.reading, draft.policy.background)
     return draft.take(ContextInput.compress(fulfilment))
 

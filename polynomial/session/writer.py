@@ -291,7 +291,7 @@ class Writer:
         conversation = replay(stored.events, conversation)
         if opened is None:
             # As long as replaying all of it takes, and not at the first compression.
-            conversation = conversation.read(self.policy)
+            conversation.read(self.policy)
         with self._publishing:
             self.conversation, self._snapped = evolve(conversation, companions=dict(stored.companions)), snapped
             self._near.clear()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
@@ -33,6 +33,7 @@ def take(session: ContextSession, number: int, kind: str, size: int) -> None:
             session.compress(0.3)
 
 
+@settings(max_examples=max(10, settings().max_examples // 4))
 @given(st.integers(600, 900), st.floats(0.0, 0.8), st.floats(0.01, 3.0), STEPS, st.sampled_from(THRESHOLDS))
 def test_conversations_do_not_end_for_want_of_room(
     budget: int, system: float, task: float, steps: list[tuple[str, int]], marks: Threshold
