@@ -164,7 +164,8 @@ def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
 def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
     """A message is one commit: what could not be said attaches nothing, and sending again attaches it once."""
     session = ContextSession(max_tokens=1000)
-    document = PillDocument.parse("[@src/agent.py] " + "word " * 1200)
+    (root / "src/long.py").write_text("x = 1\n" * 2000, encoding="utf-8")
+    document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
     with pytest.raises(ContextOverflowError):
         send(session, document, [FileResolver([root])])
     assert (session.revision, session.log()) == (0, ())

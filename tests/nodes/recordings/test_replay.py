@@ -165,7 +165,7 @@ def test_generated_conversations_never_break(shape: list[tuple[int, int]], max_t
 
 def test_a_turn_that_can_never_fit_is_skipped() -> None:
     """The refusal holds both numbers, and the conversation goes on without the turn."""
-    huge = user(" ".join(f"word{n}" for n in range(2000)))
+    huge = {"role": "system", "content": " ".join(f"word{n}" for n in range(2000))}
     report = replay([*chat(2), huge, *chat(2)], max_tokens=500)
     (refused,) = report.refused
     assert (refused.number, refused.error) == (3, "ContextOverflowError")
@@ -206,7 +206,7 @@ def test_an_assistant_cannot_speak_first() -> None:
 
 def test_strict_stops_at_the_first_refusal() -> None:
     """Nothing behind the refused turn is tried."""
-    report = replay([user("a"), user("word " * 3000), user("b")], max_tokens=500, strict=True)
+    report = replay([user("a"), {"role": "system", "content": "word " * 3000}, user("b")], max_tokens=500, strict=True)
     assert report.stopped
     assert [step.number for step in report.steps if not isinstance(step, Compressed)] == [1, 2]
     assert not replay([user("a")], strict=True).stopped

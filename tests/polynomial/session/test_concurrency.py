@@ -294,7 +294,7 @@ def test_async_twins_do_what_they_are_twins_of() -> None:
         with pytest.raises(OrderError):
             await other.aadd_tool_turn("y", tool_call_id="z")
         with pytest.raises(ContextOverflowError):
-            await other.aadd_user_turn(words(2000))
+            await other.aadd_user_turn(words(2000), oversize="error")
 
     asyncio.run(scene())
     sync.add_system("be brief")

@@ -195,7 +195,7 @@ def test_an_overflow_says_what_takes_the_room() -> None:
     small = ContextSession(60, counter=FAST)
     small.add_system("You paint houses, and never leave a wall wet over night.")
     with pytest.raises(ContextOverflowError, match=r"of these: .*preserved \d+") as caught:
-        small.add_user_turn("Paint the house, " + "and the next one " * 20)
+        small.add_user_turn("Paint the house, " + "and the next one " * 20, oversize="error")
     enough = ContextSession(caught.value.tokens, counter=FAST)
     enough.add_system("You paint houses, and never leave a wall wet over night.")
     enough.add_user_turn("Paint the house, " + "and the next one " * 20)

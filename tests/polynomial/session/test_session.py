@@ -151,7 +151,7 @@ def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(engine: Engine
     session.add_user_turn(words(20, "task"))
     before = whole(session)
     with pytest.raises(ContextOverflowError) as caught:
-        session.add_user_turn(words(80, "big"))
+        session.add_user_turn(words(80, "big"), oversize="error")
     assert (caught.value.tokens, caught.value.max_tokens) == (14 + 24 + 84 + 3, 100)
     assert "125" in str(caught.value)
     assert "100" in str(caught.value)
@@ -165,7 +165,7 @@ def test_overflow_while_pressured_leaves_no_trace() -> None:
         before = whole(session)
         assert session.state is ContextState.PRESSURED
         try:
-            session.add_user_turn(words(size, "big"))
+            session.add_user_turn(words(size, "big"), oversize="error")
         except ContextOverflowError as error:
             assert error.tokens > error.max_tokens == 400
             assert whole(session) == before
@@ -415,14 +415,14 @@ def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
 
 
 def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_no_room() -> None:
-    """The task stays whole, what was said now is cut in the view and whole in the log; what does not fit beside the rules is refused."""
+    """The task stays whole, what was said now is truncated in the view and whole in the log; it may be refused instead."""
     session = ContextSession(max_tokens=200, counter=FAST)
     session.add_system("Be brief.")
     session.add_user_turn("Repair the fence. " * 15)
     session.add_assistant_turn("Gladly.")
     before = session.window
     with pytest.raises(ContextOverflowError):
-        session.add_user_turn("Look at this board. " * 60)
+        session.add_user_turn("Look at this board. " * 30, oversize="error")
     assert session.window is before
     said = "Look at this board. " * 30
     window = session.add_user_turn(said).window
@@ -433,4 +433,4 @@ def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_
     careful = ContextSession(max_tokens=200, counter=FAST, auto=False)
     careful.add_user_turn("Repair the fence. " * 15)
     with pytest.raises(ContextOverflowError):
-        careful.add_user_turn(said)
+        careful.add_user_turn(said, oversize="error")
