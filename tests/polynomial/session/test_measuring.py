@@ -88,7 +88,7 @@ def test_a_gauge_and_its_trigger_agree() -> None:
     assert session.window.max_tokens < 3_100
     assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
     with pytest.raises(ContextOverflowError):
-        told(session, 3_200)
+        session.add_user_turn(words(3_200), oversize="error")
     session.add_assistant_turn(words(300))
     assert [*states, session.state] == [ContextState.ACCUMULATING, ContextState.PRESSURED]
 
