@@ -73,16 +73,14 @@ def says_it_as_it_is(turn: Turn) -> bool:
 
 
 def needs_stand_ins(session: ContextSession) -> bool:
-    """Tell whether Anthropic's form of the view holds more than it: for blank text, broken arguments, a late system turn, no first user turn."""
-    turns = session.window.all_turns()
-    first = next(place for place, turn in enumerate(turns) if turn.role != "system")
-    is_late = any(turn.role == "system" for turn in turns[first:])
-    return is_late or turns[first].role != "user" or not all(map(says_it_as_it_is, turns))
+    """Tell whether Anthropic's form of the view holds more than it: for blank text and broken arguments."""
+    return not all(map(says_it_as_it_is, session.window.all_turns()))
 
 
 def leaves_no_gist(session: ContextSession) -> bool:
     """Tell whether what never yields leaves less room than the least gist: what is answered gets in all the same, and cannot leave."""
-    return session.policy.projector.floor(session.window) + REQUEST_OVERHEAD > session.window.max_tokens
+    besides = REQUEST_OVERHEAD + session.window.introduced_tokens
+    return session.policy.projector.floor(session.window) + besides > session.window.max_tokens
 
 
 @pytest.mark.parametrize("provider", Provider)
