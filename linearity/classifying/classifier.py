@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from polycontext.linearity.classifying.constraints import ConstraintRule, default_rule
-from polycontext.linearity.classifying.prose import PhraseTree, phrases
 from polycontext.linearity.resource_class import ResourceClass
 
 
@@ -130,7 +129,8 @@ _SPOKEN_WORD = re.compile(r"[\w'’]+")
 _EMPTY_RESULTS = frozenset(
     ("", "null", "none", "nil", "undefined", "n/a", "[]", "{}", "()", "[[]]", "[{}]", "{[]}", '""', "''", "```", "``````")
 )
-_SAID = PhraseTree.grown(dict.fromkeys(phrases(_FILLERS), False) | dict.fromkeys(phrases(_ACKNOWLEDGEMENTS), True))
+_THANKS, _FILLED = ("|".join(re.split(r"\s*[;\n]\s*", said.strip())) for said in (_ACKNOWLEDGEMENTS, _FILLERS))
+_SAID = re.compile(rf"(?:(?:{_FILLED}) )*(?:(?:{_THANKS}) (?:(?:{_FILLED}) )*)+")
 _DROP_EMOJI = str.maketrans("", "", _EMOJI + _EMOJI_MODIFIERS)
 _DROP_PUNCTUATION = str.maketrans("", "", _PUNCTUATION)
 
@@ -146,11 +146,9 @@ def is_acknowledgement(content: str) -> bool:
     text = content.strip()
     if len(text) > _LONGEST:
         return False
-    said = _SPOKEN_WORD.findall(text.lower().replace("’", "'"))
-    if None in _SAID.meanings(said):
-        return False
+    said = " ".join([*_SPOKEN_WORD.findall(text.lower().replace("’", "'")), ""])
     signs = _SPOKEN_WORD.sub("", text).translate(_DROP_PUNCTUATION)
-    acknowledged = True in _SAID.meanings(said) if said else bool(signs)
+    acknowledged = _SAID.fullmatch(said) is not None if said else bool(signs)
     return acknowledged and not signs.translate(_DROP_EMOJI)
 
 

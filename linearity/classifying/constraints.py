@@ -5,53 +5,52 @@ sentence, nothing is understood. The share of the window that such turns may pre
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from polycontext.linearity.classifying.prose import is_bullet, parts, sentences, unbulleted, unquoted, words
+from polycontext.linearity.classifying.prose import is_bullet, sentences, unbulleted, unquoted
 
 if TYPE_CHECKING:
     from polycontext.linearity.classifying.phrase_table import Table
 
-LONGEST = 2_000
-"""How many characters a sentence may have: what is longer is no sentence of somebody who states a rule."""
-A_TALE = 6
-"""How many sentences of a turn make it a tale, in which liking something is no wish."""
+LONGEST = 400
+"""How many characters a sentence may have: nobody states a rule in more."""
 SHORT = 280
-"""How many characters a turn may have that is preserved whole whatever part of it states a constraint."""
-GOOD_PART = 3
-"""One part in so many of a longer turn must state constraints for the turn to be one."""
+"""How many characters a turn may have that is preserved whole."""
 REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
 """How many texts of how many characters at most are remembered with what they state: a turn is asked of when it comes in, and again for its gist."""
 
-
+_WRAPPED = "\v"
+"""What stands for the end of a wrapped line: no text has it within a line."""
 _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
 """A name before what somebody says, as minutes of a meeting have it."""
 
 
 @frozen
 class ConstraintRule:
-    """Find the sentences that state a standing constraint, by `tables` of phrases, one for each language."""
+    """Find the sentences that state a standing instruction, by `tables` of phrases, one for each language."""
 
     tables: "tuple[Table, ...]"
 
     def sentences(self, content: str) -> tuple[str, ...]:
         """Return the sentences that state one, in order and once each; items of a list they announce follow them."""
-        return (_remembered if len(content) <= REMEMBERED_CHARS else _sentences)(self.tables, content)
+        return self._stated(content)[0]
+
+    def notes(self, content: str) -> tuple[str, ...]:
+        """Return the sentences that state a preference of the user or a fact about them, in order and once each."""
+        return self._stated(content)[1]
 
     def states(self, content: str) -> bool:
-        """Tell whether `content` has such a sentence."""
+        """Tell whether `content` has a sentence that states an instruction."""
         return bool(self.sentences(content))
 
     def states_mostly(self, content: str) -> bool:
-        """Tell whether such sentences make a good part of `content`: a third of its characters, or any of them where it is short."""
+        """Tell whether `content` is short and such sentences make half of it or more."""
         length = len(content.strip())
-        if length <= SHORT:
-            return self.states(content)
-        return GOOD_PART * sum(map(len, self.sentences(content))) >= length
+        return length <= SHORT and 2 * sum(map(len, self.sentences(content))) >= max(1, length)
 
     def with_tables(self, *texts: str) -> "ConstraintRule":
         r"""Return the rule that knows the phrases of these tables too (docs/linearity.md, "A language of your own").
@@ -67,39 +66,48 @@ class ConstraintRule:
 
         return ConstraintRule((*self.tables, *map(read_table, texts)))
 
-
-def _sentences(tables: "tuple[Table, ...]", content: str) -> tuple[str, ...]:
-    said = {part for word in set(words(content)) for part in parts(word)}
-    may_state = [table for table in tables if table.may_state(content, said)]
-    return tuple(_once(_stating(may_state, content))) if may_state else ()
+    def _stated(self, content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (_remembered if len(content) <= REMEMBERED_CHARS else _stated)(self.tables, content)
 
 
-_remembered = lru_cache(REMEMBERED)(_sentences)
+def _stated(tables: "tuple[Table, ...]", content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from polycontext.linearity.classifying.phrase_table import words_of  # noqa: PLC0415 - it is there, as its tables are
+
+    words = set(words_of(content))
+    may_state = [table for table in tables if table.may_state(content, words)]
+    found: dict[str, dict[str, str]] = {"rule": {}, "note": {}}
+    for kind, sentence in _kinds(may_state, content) if may_state else ():
+        # Said again is said once, whatever its capitals, signs and spaces.
+        found[kind].setdefault("".join(filter(str.isalnum, sentence.casefold())), sentence)
+    return tuple(found["rule"].values()), tuple(found["note"].values())
 
 
-def _stating(tables: "list[Table]", content: str) -> Iterator[str]:
+_remembered = lru_cache(REMEMBERED)(_stated)
+
+
+def _kinds(tables: "list[Table]", content: str) -> Iterator[tuple[str, str]]:
     announced = False
-    spoken = list(sentences(content))
-    narrates = len(spoken) >= A_TALE
-    known: dict[str, bool] = {}
-    for sentence in spoken:
-        listed = announced and is_bullet(sentence)
-        if (stated := known.get(sentence)) is None:
-            stated = known[sentence] = _states(tables, sentence, narrates=narrates)
-        if stated := stated or listed:
-            yield sentence
-        announced = listed or (stated and sentence.endswith((":", "：")))
+    known: dict[str, str] = {}
+    for wrapped in sentences(content, _WRAPPED):
+        whole = wrapped.replace(_WRAPPED, " ")
+        # A line that states an instruction by itself may stand behind a line without a full stop.
+        for sentence in dict.fromkeys((whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))):
+            listed = announced and is_bullet(sentence)
+            if (kind := known.get(sentence)) is None:
+                kind = known[sentence] = _kind(tables, sentence)
+            if kind := "rule" if listed else kind:
+                yield kind, sentence
+            announced = listed or (kind == "rule" and sentence.rstrip("*_ ").endswith((":", "：")))
+            if kind == "rule":
+                break
 
 
-def _states(tables: "list[Table]", sentence: str, *, narrates: bool) -> bool:
+def _kind(tables: "list[Table]", sentence: str) -> str:
     if len(sentence) > LONGEST:
-        return False
-    asks = sentence.rstrip("\"'”’»)]").endswith(("?", "？"))
-    from polycontext.linearity.classifying.phrase import tokens_of  # noqa: PLC0415 - it is there, as its tables are
-
+        return ""
+    asks = sentence.rstrip("\"'”’»)]*_").endswith(("?", "？"))
     said = unquoted(_SPEAKER.sub("", unbulleted(sentence), count=1))
-    tokens = tokens_of(said)
-    return any(table.states(said, tokens, asks=asks, narrates=narrates) for table in tables)
+    return max((table.kind_of(said, asks=asks) for table in tables), default="")
 
 
 @cache
@@ -134,10 +142,3 @@ def constraint_sentences(content: str) -> tuple[str, ...]:
     """
     return default_rule().sentences(content)
 
-
-def _once(stated: Iterable[str]) -> Iterable[str]:
-    """Return each sentence once, whatever its capitals, signs and spaces."""
-    known: dict[str, str] = {}
-    for sentence in stated:
-        known.setdefault("".join(filter(str.isalnum, sentence.casefold())), sentence)
-    return known.values()

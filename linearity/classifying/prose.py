@@ -5,13 +5,12 @@ classes, so that there is nothing to backtrack into, whatever the text.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from attrs import define, field
+from collections.abc import Iterable, Iterator
 
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
-_BULLET = re.compile(r"[-*•‣+][ \t]|[0-9]{1,3}[.)][ \t]")
+_BULLET = re.compile(r"(?:[-*•‣+]|[0-9]{1,3}[.)])[ \t](?:\[[ xX]\][ \t])?")
+_MARKUP = re.compile(r"\A#{1,6}[ \t]+|\*{1,3}")
 _TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
 _ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs", " mr", " mrs", " ms", " dr", "prof", " bzw", " ca")
@@ -37,9 +36,9 @@ _PASTED = re.compile(
 _WORD = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*")
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Iterate over the sentences of `text` outside fenced and indented code, in order; a list item is one at least."""
-    for paragraph in _paragraphs(prose_lines(text)):
+def sentences(text: str, joint: str = " ") -> Iterator[str]:
+    """Iterate over the sentences of `text` outside fenced and indented code, in order; a line ends one unless it was wrapped: then `joint` stands for its end."""
+    for paragraph in _paragraphs(prose_lines(text), joint):
         yield from _split(paragraph)
 
 
@@ -69,12 +68,12 @@ def _blanked(quote: re.Match[str]) -> str:
 
 
 def unbulleted(sentence: str) -> str:
-    """Return `sentence` without what makes it an item of a list.
+    """Return `sentence` without what makes it an item of a list or a heading, and without emphasis.
 
-    >>> unbulleted("- be brief"), unbulleted("be brief")
+    >>> unbulleted("- **be** brief"), unbulleted("## be brief")
     ('be brief', 'be brief')
     """
-    return _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence
+    return _MARKUP.sub("", _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence)
 
 
 def parts(word: str) -> tuple[str, ...]:
@@ -124,17 +123,17 @@ def _opened_fence(body: str) -> str:
     return "" if body[0] == "`" and "`" in info else body[: len(body) - len(info)]
 
 
-def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+def _paragraphs(lines: Iterable[str], joint: str) -> Iterator[str]:
     held: list[str] = []
     for line in lines:
-        # Chat breaks lines where a thought ends; only a line long enough to have been wrapped runs on.
-        if held and (len(held[-1]) < _HARD_WRAP or not line or is_bullet(line)):
-            yield " ".join(held)
+        # People break lines where a thought ends; only a line long enough to have been wrapped runs on, in lower case.
+        if held and not (len(held[-1]) >= _HARD_WRAP and line[:1].islower()):
+            yield joint.join(held)
             held.clear()
         if line:
             held.append(line)
     if held:
-        yield " ".join(held)
+        yield joint.join(held)
 
 
 def _split(paragraph: str) -> Iterator[str]:
@@ -158,61 +157,3 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
     before = paragraph[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()].lower()
     is_numbering = end.start() - start <= _LONGEST_ABBREVIATION and before.strip().isdigit()
     return not is_numbering and not before.endswith(_ABBREVIATIONS)
-
-
-@define
-class PhraseTree:
-    """Stand at a word of some phrases: the words that lead on, and what the phrase that ends here means (None: no phrase ends here)."""
-
-    meaning: bool | None = None
-    _next: "dict[str, PhraseTree]" = field(factory=dict, init=False)
-
-    @classmethod
-    def grown(cls, meanings: Mapping[tuple[str, ...], bool]) -> "PhraseTree":
-        """Return the tree that knows these phrases and what each of them means."""
-        root = cls()
-        for phrase, meaning in meanings.items():
-            root._branch(phrase).meaning = meaning
-        return root
-
-    def longest(self, said: Sequence[str], place: int) -> tuple[int, bool | None]:
-        """Return how many words the longest phrase at `place` has and what it means; one word and None where there is no phrase.
-
-        >>> tree = PhraseTree.grown({("never",): True, ("never", "mind"): False})
-        >>> tree.longest(["well", "never", "mind"], 1), tree.longest(["well", "never"], 0)
-        ((2, False), (1, None))
-        """
-        width, meaning, node = 1, None, self
-        for end in range(place, len(said)):
-            longer = node._next.get(said[end])
-            if longer is None:
-                break
-            node = longer
-            if node.meaning is not None:
-                width, meaning = end + 1 - place, node.meaning
-        return width, meaning
-
-    def meanings(self, said: Sequence[str]) -> Iterator[bool | None]:
-        """Iterate over the phrases in `said` from left to right, by their meanings; None for a word in no phrase."""
-        place = 0
-        while place < len(said):
-            width, meaning = self.longest(said, place)
-            yield meaning
-            place += width
-
-    def _branch(self, phrase: Sequence[str]) -> "PhraseTree":
-        node = self
-        for word in phrase:
-            node = node._next.setdefault(word, PhraseTree())
-        return node
-
-
-def phrases(text: str) -> Iterator[tuple[str, ...]]:
-    """Iterate over the phrases of a list kept as text, a semicolon or a new line after each.
-
-    >>> list(phrases("from now on; never"))
-    [('from', 'now', 'on'), ('never',)]
-    """
-    for phrase in text.replace("\n", ";").split(";"):
-        if phrase.strip():
-            yield tuple(phrase.split())
