@@ -230,16 +230,24 @@ async def aask(summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, jo
 
 
 def keeping(plan: Plan, job: GistJob, text: str) -> str:
-    """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance; see `completed`."""
+    """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from polycontext.pressure.extractive.facts import facts_of  # noqa: PLC0415 - not loaded with the room
+    from polycontext.pressure.extractive.facts import facts_of, quotes_in  # noqa: PLC0415 - not loaded with the room
+    from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - as above
     from polycontext.pressure.must_keep import completed  # noqa: PLC0415 - as above
+    from polycontext.pressure.quotes import Quotes  # noqa: PLC0415 - as above
 
     counter = plan.window.counter
-    return completed(
-        text.strip(), facts_of(job.reads, counter), lambda body: isinstance(_accepted(job, body, job.sources[0].resource_id, counter), Turn)
-    )
+    facts = facts_of(job.reads, counter)
+    quotes = quotes_in(job.reads, facts)
+
+    def fits(body: str) -> bool:
+        return isinstance(_accepted(job, quotes.marked(body, TITLES), job.sources[0].resource_id, counter), Turn)
+
+    whole = completed(text.strip(), facts, fits)
+    # Where marks have no room nothing is the user's: what a model marked itself is not.
+    return (quotes if fits(whole) else Quotes()).marked(whole, TITLES)
 
 
 _EMPTY = "the summary is empty"

@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
+from polycontext.pressure.quotes import TITLE
 from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.pairs import CUT, Pair, pairs_of
@@ -225,8 +226,22 @@ def _gist_lines(turn: Turn, index: int) -> list[Line]:
     text, read = unframed(turn.text.strip()), _read_back
     if not turn.sources:
         text, read = _bounded(text, constrains=True), _heard_of
-    blocks = (normalise(block) for block in _NEW_LINE.split(text))
-    return [read(block, index) for block in blocks if block and block not in TITLES and block != SUMMARY_END]
+    lines: list[Line] = []
+    under = ""
+    for block in (normalise(block) for block in _NEW_LINE.split(text)):
+        if block in TITLES:
+            under = block
+        elif block and block != SUMMARY_END:
+            line = read(block, index)
+            # What stands there was checked when the gist was made (`Quotes`).
+            is_quote = bool(turn.sources) and under == TITLE and line.role is Role.USER
+            lines.append(evolve(line, standing=_pieces(line.body)) if is_quote else line)
+    return lines
+
+
+def _pieces(body: str) -> tuple[Span, ...]:
+    ends = [0, *(match.end() for match in re.finditer(GAP, body)), len(body) + len(GAP)]
+    return tuple((start, end - len(GAP)) for start, end in pairwise(ends) if end - len(GAP) > start)
 
 
 def _heard_of(block: str, index: int) -> Line:

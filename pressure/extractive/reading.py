@@ -13,7 +13,7 @@ from polycontext.pressure.extractive.lines import BODY, CALL, LAWGIVERS, Line, L
 from polycontext.pressure.extractive.newest import Known, Update, cut, replaced, updated
 from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.text.claims.retelling import retold
-from polycontext.window.text.cues import decision_spans, failures, work_lists
+from polycontext.window.text.cues import decision_spans, failures, preference_spans, work_lists
 from polycontext.window.text.pairs import shown, whole_lead
 from polycontext.window.text.segments import LIMIT, Span, lead_in, split
 from polycontext.window.text.steps import intention, open_entries, open_items
@@ -230,10 +230,12 @@ def _body_segments(number: int, line: Line, bonuses: Bonuses, book: TermBook) ->
     text = line.body
     said = line.role is not Role.TOOL and not line.pasted
     failed, decided = failures(text), decision_spans(text) if said else []
+    preferred = preference_spans(text) if said and line.role is Role.USER else []
     cues = (
         (failed.errors, bonuses.failure, Head.ERRORS),
         (failed.frames, bonuses.failure, Head.ERRORS),
         (decided, bonuses.decision, Head.DECISIONS),
+        (preferred, bonuses.decision, Head.FACTS),
     )
     plan = open_items(text) if line.role is Role.ASSISTANT else []
     intended = intention(text) if line.role is Role.ASSISTANT and not plan else None

@@ -95,7 +95,7 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
     for each in (done, adone):
         assert each.rejections == ()
         (gist,) = [turn for turn in each.window.all_turns() if is_summary(turn)]
-        assert gist.text.startswith(f"[Summary of earlier messages]\nShelves were sorted.\nConstraints:\n{DEMAND}\nFiles:\n")
+        assert gist.text.startswith(f"[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: {DEMAND}\nFiles:\n")
         assert "I begin with shelf-42.\n" in gist.text
         assert (gist.tokens or 0) <= next(job.allowance for job in each.plan.jobs if job.kind is GistKind.BLOCK)
 
@@ -114,7 +114,7 @@ def test_texts_make_a_fulfilment() -> None:
     fulfilment = Fulfilment.of(plan, " All is well. ")
     done = ContextProjector().commit(window, fulfilment)
     assert done.rejections == ()
-    assert any(f"]\nAll is well.\nConstraints:\n{DEMAND}\n" in turn.text for turn in done.window.all_turns())
+    assert any(f"]\nAll is well.\nConstraints:\nuser: {DEMAND}\n" in turn.text for turn in done.window.all_turns())
     assert [offer for offer, job in zip(fulfilment.offers, plan.jobs, strict=True) if not job.kind.needs_words] == [(None, None)] * (
         len(plan.jobs) - 1
     )
@@ -198,7 +198,7 @@ def test_a_summariser_that_takes_a_plan_is_given_it() -> None:
     assert done == adone
     assert done.rejections == ()
     (gist,) = [turn for turn in done.window.all_turns() if is_summary(turn)]
-    assert f"Seen.\nConstraints:\n{DEMAND}" in gist.text
+    assert f"Seen.\nConstraints:\nuser: {DEMAND}" in gist.text
     block = next(job for job in plan.jobs if job.kind is GistKind.BLOCK)
     assert [(seen[0] is plan, seen[1] is block, seen[3]) for seen in seeing.seen] == [(True, True, window.counter)] * 2
     assert all(seen[2] < block.allowance for seen in seeing.seen)

@@ -1,10 +1,12 @@
 """Where a text says what matters whatever its subject: what failed, what was decided, what is listed, and what is to hold from now on."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from attrs import Factory, define
 
 from polycontext.linearity import constraint_sentences
+from polycontext.linearity.classifying.constraints import default_rule
 from polycontext.window.text.segments import Span
 
 _MISSES_ALLOWED = 3
@@ -105,21 +107,32 @@ def _line_end(text: str, start: int) -> int:
 
 
 def standing_spans(text: str, body: str) -> tuple[Span, ...]:
-    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing constraint.
+    """Return where in `body`, which is `text` with its white space normalised, a sentence states a standing instruction.
 
     >>> body = "Hi. Never delete files. Go on."
     >>> [body[start:end] for start, end in standing_spans(body, body)]
     ['Never delete files.']
     """
+    return tuple(_spans_of(constraint_sentences(text), body))
+
+
+def preference_spans(body: str) -> list[Span]:
+    """Return where a sentence of `body` states a preference of the user or a fact about them.
+
+    >>> preference_spans("Hi. I'm allergic to nuts.")
+    [(4, 25)]
+    """
+    return list(_spans_of(default_rule().notes(body), body))
+
+
+def _spans_of(sentences: Sequence[str], body: str) -> Iterator[Span]:
     flat = body.replace("\n", " ")
-    spans: list[Span] = []
     at = misses = 0
-    for sentence in constraint_sentences(text):
+    for sentence in sentences:
         wanted = " ".join(sentence.split())
         start = flat.find(wanted, at)
         if start >= 0:
             at = start + len(wanted)
-            spans.append((start, at))
+            yield start, at
         elif (misses := misses + 1) == _MISSES_ALLOWED:
             break
-    return tuple(spans)
