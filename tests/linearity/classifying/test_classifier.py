@@ -56,17 +56,17 @@ def test_a_share_that_is_not_known_whole_is_no_limit(missing: str) -> None:
 LETTER = "The weather was fine and the train was late. "
 
 
-@pytest.mark.parametrize(("filler", "expected"), [(0, PRESERVED), (1, PRESERVED), (5, PRESERVED), (7, REQUIRED), (100, REQUIRED)])
-def test_a_long_turn_that_is_mostly_something_else_is_required(filler: int, expected: ResourceClass) -> None:
-    """Up to 280 characters any constraint preserves the turn; its sentence goes first into the gist of a longer one."""
+@pytest.mark.parametrize(("filler", "expected"), [(0, PRESERVED), (1, REQUIRED), (100, REQUIRED)])
+def test_a_turn_that_is_mostly_something_else_is_required(filler: int, expected: ResourceClass) -> None:
+    """Half of its characters must belong to sentences that state an instruction; its sentence goes first into the gist of any other."""
     assert default_classifier("user", LETTER * filler + RULE, {}) is expected
 
 
-@pytest.mark.parametrize(("rules", "expected"), [(4, REQUIRED), (7, PRESERVED)])
-def test_a_long_turn_of_constraints_is_preserved(rules: int, expected: ResourceClass) -> None:
-    """A third of its characters must belong to sentences that state one, each counted once."""
+@pytest.mark.parametrize(("rules", "expected"), [(6, PRESERVED), (7, REQUIRED)])
+def test_a_long_turn_of_constraints_is_required(rules: int, expected: ResourceClass) -> None:
+    """Only up to 280 characters are preserved as a whole turn, whatever they state."""
     stated = " ".join(f"Never open gate {number} of the old north yard." for number in range(rules))
-    assert default_classifier("user", LETTER * 11 + stated, {}) is expected
+    assert default_classifier("user", stated, {}) is expected
 
 
 def test_the_first_user_turn_is_outside_the_share() -> None:

@@ -3,71 +3,44 @@
 import pytest
 
 from polycontext.linearity import constraint_sentences
+from polycontext.linearity.classifying.constraints import default_rule
 
 STATED = {
-    "a clause after a colon": [
-        "This is an important constraint: don't touch the lockfile.",
-        "House rule: shoes off at the door.",
-        "Currency: Swiss francs.",
-    ],
-    "an order under a condition": [
-        "When a sensor goes offline, send me a message.",
-        "Before you push, run the tests.",
+    "a rule that is announced": ["House rule: shoes off at the door.", "## Ground rules: no force pushes."],
+    "an order for every time": [
+        "Every time you edit a file, run the linter.",
+        "Whenever a sensor goes offline, send me a message.",
+        "Before every commit, run the tests.",
         "Ask me before you delete anything.",
-        "If you are unsure about a date, ask.",
         "Could you please ask me before you order anything?",
+        "If you are unsure about a date, ask.",
     ],
-    "every one of a kind": [
-        "Every email ends with my initials.",
-        "All prices in euros, please.",
-        "Any file you create goes into the tmp folder.",
-    ],
-    "how to answer": [
-        "Please reply in bullet points only.",
-        "Keep answers under 100 words.",
-        "No emojis.",
-        "Speak to me like a friend would.",
-    ],
-    "what somebody likes": [
-        "I prefer the morning train.",
-        "I can't stand cilantro.",
-        "I'm allergic to shellfish, what could I order there?",
-        "I only fly with hand luggage, is that enough?",
-    ],
+    "every one of a kind": ["Every email must end with my initials.", "All prices in euros, please.", "Start each reply with the date."],
+    "how to answer": ["Please reply in bullet points only.", "Keep answers under 100 words.", "No emojis.", "Answer in at most two sentences."],
     "for as long as": [
         "For the rest of this session call me Captain.",
         "Until I say otherwise, the lamp stays on.",
         "As long as we work on this, use simple words.",
+        "Use metric units until further notice.",
     ],
-    "a hard limit": [
-        "My budget is 900 dollars, not more.",
-        "At most three options at a time.",
-        "Nothing after 6 pm.",
-        "Only read, no writes.",
-        "No dependencies other than numpy.",
-    ],
-    "German": [
-        "Frag mich, bevor du etwas löschst.",
-        "Alle Preise in Franken.",
-        "Ich bin Vegetarierin, was gibt es da?",
-        "Höchstens drei Sätze.",
-        "Wichtig: keine neuen Pakete.",
-    ],
-    "French": [
-        "Demande-moi avant de supprimer un fichier.",
-        "Chaque réponse doit tenir en trois phrases.",
-        "Je suis végétarien, que puis-je commander ?",
-        "Pas d'emojis.",
-    ],
-    "Spanish": [
-        "Pregúntame antes de borrar nada.",
-        "Todos los precios en euros.",
-        "No soporto el ruido, ¿hay algo más tranquilo?",
-        "Mi presupuesto es de 500 euros.",
-    ],
-    "Chinese": ["删除任何东西之前先问我。", "每个回答不超过一百字。", "我吃素，可以点什么？", "只用标准库。"],
-    "Japanese": ["何かを削除する前に聞いてください。", "価格はすべてユーロで。", "辛いものが苦手です。", "予算は五万円です。"],
+    "a ban": ["Only read, never write.", "You are not allowed to push.", "Avoid passive voice.", "Never, ever call him.", "Do not use tabs."],
+    "German": ["Frag mich, bevor du etwas löschst.", "Alle Preise in Franken.", "Antworte bis auf Weiteres auf Deutsch."],
+    "French": ["Demande-moi avant de supprimer un fichier.", "Chaque réponse doit tenir en trois phrases.", "Pas d'emojis."],
+    "Spanish": ["Pregúntame antes de borrar nada.", "Todos los precios en euros.", "En adelante, sé breve."],
+    "Chinese": ["删除任何东西之前先问我。", "所有金额一律用人民币。", "只用标准库。"],
+    "Japanese": ["ファイルを削除する前に、必ず確認してください。", "すべての金額は税込で表示してください。"],
 }
+NOTED = [
+    "I prefer the morning train.",
+    "I can't stand cilantro.",
+    "I'm allergic to shellfish, what could I order there?",
+    "I'm trying to find a good dentist.",
+    "My budget is 900 dollars, not more.",
+    "Je suis végétarien, que puis-je commander ?",
+    "No soporto el ruido, ¿hay algo más tranquilo?",
+    "我吃素，可以点什么？",
+    "辛いものが苦手です。",
+]
 NOT_STATED = [
     "I love how this turned out!",
     "Which of these do you prefer?",
@@ -81,6 +54,11 @@ NOT_STATED = [
     "What is the maximum file size?",
     "Ignore what I said about the colours.",
     "Forget all previous messages.",
+    "Don't cancel it yet.",
+    "Don't worry about it.",
+    "You can always call me.",
+    "I always do, and never complain.",
+    "Before we finish, add one bag.",
     "Alle Tests sind grün.",
     "Tous les tests passent.",
     "Todas las pruebas pasan.",
@@ -94,6 +72,13 @@ STORY = "I grew up by the sea. We had a boat. My father fished. I learned to sai
 def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
     """Each form is found, and quoted whole."""
     assert constraint_sentences(content) == (content,), form
+
+
+@pytest.mark.parametrize("content", NOTED)
+def test_a_preference_is_a_note(content: str) -> None:
+    """What somebody likes, and facts about them, are worth noting and are no instructions."""
+    assert constraint_sentences(content) == ()
+    assert default_rule().notes(content) == (content,)
 
 
 @pytest.mark.parametrize("content", NOT_STATED)
@@ -139,17 +124,26 @@ def test_what_is_said_again_counts_once() -> None:
     assert constraint_sentences("Never push. NEVER push! Hello. never push") == ("Never push.",)
 
 
-def test_liking_something_in_a_tale_is_no_wish() -> None:
-    """In a long story of many sentences a preference is part of the story; an order to the reader still stands out."""
-    assert constraint_sentences("I love short answers.") == ("I love short answers.",)
-    assert constraint_sentences(STORY + "I love short answers.") == ()
-    assert constraint_sentences(STORY + "Please keep your answers short.") == ("Please keep your answers short.",)
-
-
 def test_a_sentence_without_end_is_none() -> None:
-    """Two thousand characters without a full stop are a dump; whoever states a rule stops before."""
-    assert constraint_sentences("Never push " + "x " * 900) != ()
-    assert constraint_sentences("Never push " + "x " * 1000) == ()
+    """Four hundred characters without a full stop are a dump: an instruction is shorter."""
+    assert constraint_sentences("Never push " + "x " * 190) != ()
+    assert constraint_sentences("Never push " + "x " * 200) == ()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "## Notes for the trip to the mountains that we take next summer",
+        "- a very long item of a list that nobody ended with a full stop, as people do",
+        "Here is a line, long enough to have been wrapped by an editor, without an end",
+        "short",
+    ],
+)
+@pytest.mark.parametrize("stated", ["Never push to main.", "never push to main", "- never push to main", "**Never** push to main"])
+def test_an_instruction_on_a_line_of_its_own_counts(before: str, stated: str) -> None:
+    """The line before needs no full stop, whatever it is."""
+    (sentence,) = constraint_sentences(f"{before}\n{stated}\nThe weather is nice")
+    assert sentence == stated
 
 
 def test_a_sentence_ends_where_it_is_still_a_constraint() -> None:
