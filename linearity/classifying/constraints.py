@@ -141,4 +141,3 @@ def constraint_sentences(content: str) -> tuple[str, ...]:
     ('You must not delete files.', 'Never push.')
     """
     return default_rule().sentences(content)
-

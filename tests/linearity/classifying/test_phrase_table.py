@@ -134,7 +134,9 @@ def test_french_words_part_at_their_apostrophe() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["never", "when", "you", "push", ",", "ask", "me", "i", "prefer", "必须", "keine", "?", ".", "every", "reply", "in"]),
+        st.sampled_from(
+            ["never", "when", "you", "push", ",", "ask", "me", "i", "prefer", "必须", "keine", "?", ".", "every", "reply", "in"]
+        ),
         max_size=30,
     )
 )
