@@ -158,6 +158,18 @@ def labelled(conversations: Iterable[Conversation]) -> Noted:
     return noted
 
 
+def flagged(hosts: Iterable[Conversation]) -> Noted:
+    """Count the user turns of recordings in which the rule sees an instruction, set by set."""
+    noted = Noted()
+    for host in hosts:
+        for place, message in enumerate(host.messages):
+            if message["role"] == "user":
+                where = {"id": f"{host.id}/{place}", "kind": host.set}
+                noted.add("flagged", where, states_constraint(message_turn(message).text))
+    noted.missed.clear()  # nearly all of them
+    return noted
+
+
 def aged(hosts: Sequence[Conversation], half: str, way: Way, window: int, *, attacked: bool, tell: Tell) -> Noted:
     """Let constraints stand at the beginning of a session that grows over many compressions, and look for them after 1, 5, 20 and 50."""
     noted = Noted()
@@ -319,7 +331,12 @@ def measure(
     hosts: Sequence[Conversation], shares: Mapping[str, float], half: str, *, way: Way, window: int, tell: Tell
 ) -> dict[str, Noted]:
     """Return every figure of what a colleague would note, by what it is of."""
-    found = {"the rule": rule(half), "turns labelled by hand": labelled(hosts), "ordinary talk": chatter(half)}
+    found = {
+        "the rule": rule(half),
+        "turns of recordings": flagged(hosts),
+        "turns labelled by hand": labelled(hosts),
+        "ordinary talk": chatter(half),
+    }
     for label, share in shares.items():
         for name, attacked in (("constraints", False), ("constraints, attacked", True)):
             found[f"{name}, {label}"] = constraints(hosts, share, half, attacked=attacked, tell=tell)
