@@ -233,21 +233,20 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from polycontext.pressure.extractive.facts import facts_of, quotes_in  # noqa: PLC0415 - not loaded with the room
-    from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - as above
+    from polycontext.pressure.extractive.facts import facts_of  # noqa: PLC0415 - not loaded with the room
     from polycontext.pressure.must_keep import completed  # noqa: PLC0415 - as above
     from polycontext.pressure.quotes import Quotes  # noqa: PLC0415 - as above
 
     counter = plan.window.counter
     facts = facts_of(job.reads, counter)
-    quotes = quotes_in(job.reads, facts)
+    quotes = Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
-        return isinstance(_accepted(job, quotes.marked(body, TITLES), job.sources[0].resource_id, counter), Turn)
+        return isinstance(_accepted(job, quotes.marked(body), job.sources[0].resource_id, counter), Turn)
 
     whole = completed(text.strip(), facts, fits)
     # Where marks have no room nothing is the user's: what a model marked itself is not.
-    return (quotes if fits(whole) else Quotes()).marked(whole, TITLES)
+    return (quotes if fits(whole) else Quotes()).marked(whole)
 
 
 _EMPTY = "the summary is empty"

@@ -7,10 +7,14 @@ from typing import Self
 from attrs import frozen
 
 from polycontext.linearity.classifying.prose import sentences, unquoted
+from polycontext.pressure.extractive.facts import Fact
+from polycontext.pressure.extractive.heads import TITLES, Head
+from polycontext.pressure.gist import attachment_in
+from polycontext.window import Role, Turn
 
 LEAST, LONGEST, MOST = 4, 400, 100
 """How many characters a quote has at least and at most, and how many quotes of a summary are looked for."""
-TITLE = "Constraints:"
+TITLE = f"{Head.CONSTRAINTS.value}:"
 USER = "user: "
 """How a line under `TITLE` begins that holds the user's own words: a later summary keeps it."""
 
@@ -26,24 +30,26 @@ class Quotes:
     said: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Return what looks in `texts` of the user, without the code, logs and mail pasted into them."""
+    def of(cls, turns: Iterable[Turn], facts: Iterable[Fact] = ()) -> Self:
+        """Return what looks in the prose of the user's `turns` (no code, nothing pasted, no attachment, no gist), and in the demands among `facts`."""
+        texts = [turn.text for turn in turns if turn.role is Role.USER and not turn.is_gist and attachment_in(turn) is None]
+        texts += [fact.text for fact in facts if fact.head is Head.CONSTRAINTS]
         prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
         return cls(tuple((text, unquoted(text)) for text in prose))
 
-    def marked(self, summary: str, titles: Iterable[str]) -> str:
+    def marked(self, summary: str) -> str:
         r"""Return `summary` with the lines under `TITLE` that quote the user marked as the user's, each once, and no other line there.
 
-        >>> Quotes.of(["Hello! Never  push."]).marked("Constraints:\n- \"Never push.\"\n- user: Push daily.", ["Constraints:"])
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).marked("Constraints:\n- \"Never push.\"\n- user: Push daily.")
         'Constraints:\nuser: Never push.\nPush daily.'
         """
-        known, lines, under, left = {*titles}, dict[object, str](), "", MOST
+        lines, under, left = dict[object, str](), "", MOST
         for number, line in enumerate(summary.splitlines()):
             title = line.strip().strip("#*: ") + ":"
-            if title in known:
-                under = title
-            if title in known or under != TITLE:
-                lines[number] = title if title in known else line
+            if title in TITLES:
+                lines[number] = under = title
+            elif under != TITLE:
+                lines[number] = line
             elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
                 quote, left = bare.strip(_MARKS), left - 1
                 is_own = left >= 0 and LEAST <= len(quote) <= LONGEST and self._hold(quote)

@@ -88,13 +88,15 @@ _remembered = lru_cache(REMEMBERED)(_stated)
 def _kinds(tables: "list[Table]", content: str) -> Iterator[tuple[str, str]]:
     announced = False
     known: dict[str, str] = {}
+    # Minutes tell what people said to each other: there a mere order is none to the assistant.
+    weighs = _SPEAKER.match(content) is None
     for wrapped in sentences(content, _WRAPPED):
         whole = wrapped.replace(_WRAPPED, " ")
         # A line that states an instruction by itself may stand behind a line without a full stop.
         for sentence in dict.fromkeys((whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))):
             listed = announced and is_bullet(sentence)
             if (kind := known.get(sentence)) is None:
-                kind = known[sentence] = _kind(tables, sentence)
+                kind = known[sentence] = _kind(tables, sentence, weighs=weighs)
             if kind := "rule" if listed else kind:
                 yield kind, sentence
             announced = listed or (kind == "rule" and sentence.rstrip("*_ ").endswith((":", "：")))
@@ -102,12 +104,14 @@ def _kinds(tables: "list[Table]", content: str) -> Iterator[tuple[str, str]]:
                 break
 
 
-def _kind(tables: "list[Table]", sentence: str) -> str:
+def _kind(tables: "list[Table]", sentence: str, *, weighs: bool) -> str:
     if len(sentence) > LONGEST:
         return ""
     asks = sentence.rstrip("\"'”’»)]*_").endswith(("?", "？"))
-    said = unquoted(_SPEAKER.sub("", unbulleted(sentence), count=1))
-    return max((table.kind_of(said, asks=asks) for table in tables), default="")
+    said = unquoted(unbulleted(sentence))
+    # "House Rules: ..." looks like a speaker, too.
+    heard = dict.fromkeys((said, _SPEAKER.sub("", said)))
+    return max((table.kind_of(each, asks=asks, weighs=weighs) for table in tables for each in heard), default="")
 
 
 @cache

@@ -57,8 +57,11 @@ class Table:
             return _UNSPACED.search(content) is not None
         return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
 
-    def kind_of(self, sentence: str, *, asks: bool) -> str:
-        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing; `asks` tells that the sentence is a question."""
+    def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
+        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing; `asks` tells that the sentence is a question.
+
+        Without `weighs` an ``order`` counts for nothing.
+        """
         said = " ".join([*words_of(sentence), ""]) if self.spaced else sentence
         near = [phrase for word in ("", *dict.fromkeys(said.split())) for phrase in self.phrases.get(word, ())]
         if not any(kind in STATING for kind, _ in near):
@@ -67,7 +70,7 @@ class Table:
         if "told" in found:
             return ""
         orders = not asks or bool(self.asking and _compiled(self.asking).search(said))
-        if orders and ("rule" in found or ("order" in found and "once" not in found)):
+        if orders and ("rule" in found or (weighs and "order" in found and "once" not in found)):
             return "rule"
         return "note" if "note" in found else ""
 
@@ -92,7 +95,7 @@ def read_table(text: str) -> Table:
         InvalidOptionError: a line that is none, a list that is not there, a phrase without words.
 
     >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
-    >>> [table.kind_of(said, asks=False) for said in ("Réponds-moi en français", "Réponds en français")]
+    >>> [table.kind_of(said) for said in ("Réponds-moi en français", "Réponds en français")]
     ['', 'rule']
     """
     lists = _lists(text)

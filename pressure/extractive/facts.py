@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from polycontext.pressure.extractive.heads import Head
-from polycontext.pressure.extractive.lines import LAWGIVERS, Line, LineKind, attached_label, lines_of
+from polycontext.pressure.extractive.lines import LAWGIVERS, Line, LineKind, lines_of
 from polycontext.pressure.extractive.reading import Candidates
 from polycontext.pressure.extractive.summariser import ExtractiveSummariser
-from polycontext.pressure.quotes import Quotes
 from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.text.steps import intention, open_entries, open_items
 from polycontext.window.text.terms import STRONG
@@ -51,12 +50,6 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     demands = [Fact(Head.CONSTRAINTS, text, turns[line.turn].resource_id) for line in lines for text in _demands(line)]
     candidates = ExtractiveSummariser().read(turns, counter=counter)
     return (*demands, *_newest(turns, candidates), *_ids(turns, candidates), *_next(turns, lines))
-
-
-def quotes_in(turns: Sequence[Turn], facts: Sequence[Fact]) -> Quotes:
-    """Return what checks the quotes of a summary of `turns`: by what the user said in them, and by the demands among `facts`."""
-    said = (turn.text for turn in turns if turn.role is Role.USER and not turn.is_gist and not attached_label(turn))
-    return Quotes.of([*said, *(fact.text for fact in facts if fact.head is Head.CONSTRAINTS)])
 
 
 def _demands(line: Line) -> Iterator[str]:

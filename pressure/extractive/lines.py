@@ -17,7 +17,6 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
-from polycontext.pressure.quotes import TITLE
 from polycontext.window import Role, ToolCall, Turn
 from polycontext.window.text.cues import standing_spans
 from polycontext.window.text.pairs import CUT, Pair, pairs_of
@@ -221,7 +220,7 @@ def _unlabelled(line: Line) -> Line:
 
 
 def _gist_lines(turn: Turn, index: int) -> list[Line]:
-    from polycontext.pressure.extractive.heads import TITLES  # noqa: PLC0415 - heads are made from lines
+    from polycontext.pressure.extractive.heads import TITLES, Head  # noqa: PLC0415 - heads are made from lines
 
     text, read = unframed(turn.text.strip()), _read_back
     if not turn.sources:
@@ -234,7 +233,7 @@ def _gist_lines(turn: Turn, index: int) -> list[Line]:
         elif block and block != SUMMARY_END:
             line = read(block, index)
             # What stands there was checked when the gist was made (`Quotes`).
-            is_quote = bool(turn.sources) and under == TITLE and line.role is Role.USER
+            is_quote = bool(turn.sources) and under == f"{Head.CONSTRAINTS.value}:" and line.role is Role.USER
             lines.append(evolve(line, standing=_pieces(line.body)) if is_quote else line)
     return lines
 

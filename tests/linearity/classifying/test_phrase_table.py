@@ -144,7 +144,7 @@ def test_the_quick_look_never_hides_a_constraint(said: list[str]) -> None:
     """What `may_state` rules out for a text holds for every sentence of it."""
     content = " ".join(said)
     for table in default_rule().tables:
-        assert table.may_state(content, words_of(content)) or table.kind_of(content, asks=False) == ""
+        assert table.may_state(content, words_of(content)) or table.kind_of(content) == ""
 
 
 def test_a_title_ends_no_sentence() -> None:
@@ -153,5 +153,7 @@ def test_a_title_ends_no_sentence() -> None:
 
 
 def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
-    """In minutes every sentence begins with a name; what follows it is what was said."""
+    """In minutes a turn begins with a name. People give each other orders there: only what is to last counts."""
+    assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == ("Never sing.",)
+    assert constraint_sentences("House Rules: no force pushes.") == ("House Rules: no force pushes.",)
     assert constraint_sentences("Project Manager: never delete a slide.") == ("Project Manager: never delete a slide.",)
