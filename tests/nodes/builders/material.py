@@ -15,7 +15,7 @@ from polycontext.window import ContextItem, ToolCall
 GIST = "assistant: GISTED-WORDS\nfind({}) -> GISTED-RESULT"
 DEMANDED = {
     3: (". From now on, never DEMANDED-3.", None),
-    4: (". You must REQUIRED-4.", ResourceClass.REQUIRED),
+    4: (". You must not REQUIRED-4.", ResourceClass.REQUIRED),
 }
 ATTACHING, PINNING = 5, 6
 START = datetime(2026, 3, 1, 18, tzinfo=UTC)

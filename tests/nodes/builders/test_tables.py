@@ -47,7 +47,7 @@ CELLS: dict[str, tuple[list[str], str]] = {
     "phase": (["Phase: narrowing"], ".x.x"),
     # what the machine kept
     "the task, and what the user demanded since": (["still holds: TASK-0 please", "From now on, never DEMANDED-3"], "xxxx"),
-    "what the user demanded where the view has no room for all of it": (["still holds: You must REQUIRED-4"], "xxxx"),
+    "what the user demanded where the view has no room for all of it": (["still holds: You must not REQUIRED-4"], "xxxx"),
     "what the assistant said and was pinned": (["ANSWERED-6"], "xxxx"),
     "what a tool said and was pinned": (["Pinned: PINNED-RESULT"], "x.x."),
     "rules of the system": (["Rules: SYSTEM-RULE"], "..xx"),
