@@ -91,9 +91,7 @@ class Writer:
         if not isinstance(self.store, InMemoryStore):
             # TypeError is what pickle and copy say of what cannot travel, and what their callers catch.
             kind = type(self.store).__name__
-            raise TypeError(
-                f"a session kept in a {kind} cannot be copied; legal: opening it again over its store, or to_json and from_json"
-            )
+            raise TypeError(f"a session kept in a {kind} cannot be copied. Open it again over its store, or use to_json and from_json.")
         # The conversation first: a store that is ahead of its session is caught up with, the other way round there is no way.
         return {name: getattr(self, name) for name in _TRAVELS}
 
@@ -277,18 +275,17 @@ class Writer:
 
     def _load(self) -> None:
         """Become what the store has: from its newest snapshot on where it keeps any."""
-        conversation, snapped = self.empty, self.empty
+        snapped = self.empty
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
         if opened is not None:
             from polycontext.polynomial.journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
 
-            conversation = snapped = restored(opened, self.empty) or self.empty
+            snapped = restored(opened, self.empty) or self.empty
         # A snapshot that cannot be read, or that the conversation has gone back behind, is none to go on from.
-        if opened is None or not conversation.revision or goes_behind(opened.stored.events, conversation.revision):
-            conversation = snapped = self.empty
-            opened = None
+        if opened is None or not snapped.revision or goes_behind(opened.stored.events, snapped.revision):
+            snapped, opened = self.empty, None
         stored = self.store.load(self.session_id) if opened is None else opened.stored
-        conversation = replay(stored.events, conversation)
+        conversation = replay(stored.events, snapped)
         if opened is None:
             # As long as replaying all of it takes, and not at the first compression.
             conversation.read(self.policy)
