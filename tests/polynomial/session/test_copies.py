@@ -141,7 +141,7 @@ def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
     """Two sessions over one journal would each take the other's place; the refusal says what to do."""
     session = ContextSession(400, store=Elsewhere())  # type: ignore[arg-type]  # as much of one as a session asks for
     session.add_user_turn("hello")
-    with pytest.raises(TypeError, match=r"kept in a Elsewhere cannot be copied; legal: opening it again"):
+    with pytest.raises(TypeError, match=r"kept in a Elsewhere cannot be copied. Open it again over its store"):
         copy(session)
     assert session.state is ContextState.ACCUMULATING
 
