@@ -39,7 +39,7 @@ from polycontext.pressure.gist import is_summary
 from polycontext.pressure.ladder import Ladder, ladder_of
 from polycontext.pressure.plan import GistJob, Plan, plan_at
 from polycontext.pressure.reach import Kind, Reach
-from polycontext.pressure.threshold import aim, pressure_of, tokens_at
+from polycontext.pressure.threshold import marked, pressure_of, tokens_at
 from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
@@ -177,11 +177,12 @@ class ContextProjector:
         return self._sendable(self.ladder(window), _tokens(window, target), query)
 
     def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
-        """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, never at `high` or above."""
+        """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, below where `high` calls for it."""
         ladder, most = self.ladder(window), window.max_tokens
-        whole = ladder.tokens[ladder.whole_newest] / most
-        floor = whole if whole < high else ladder.floor / most
-        return self._sendable(ladder, tokens_at(aim(floor, low, high), most), query)
+        floor, whole = ladder.floor / most, ladder.tokens[ladder.whole_newest] / most
+        # Beside the newest results as they stand, where that leaves room for more before the next one.
+        target = marked(whole, low) if marked(whole, low) < marked(floor, high) else marked(floor, low)
+        return self._sendable(ladder, tokens_at(target, most), query)
 
     def _sendable(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         """Return the plan for at most `tokens`, fewer where what a provider wants said between the turns left needs the room."""

@@ -2,7 +2,8 @@
 
 Two marks make the hysteresis: pressured means above `high`; compression aims at
 `low`, so that the next one is many turns away and the provider's prompt cache
-lives in between. The adaptive threshold moves `high` by what the agent reports.
+lives in between. A session's marks are shares of the room that is free beside what cannot
+shrink, so that a large system prompt makes no compression more frequent. The adaptive threshold moves `high` by what the agent reports.
 """
 
 from collections.abc import Iterable, Iterator
@@ -111,26 +112,20 @@ class AdaptiveThreshold(FixedThreshold):
         return max(self.low, min(self.maximum, max(self.minimum, mark)))
 
 
-def effective_high(floor: float, high: float) -> float:
-    """Return above which pressure a window counts as pressured that no plan gets below `floor`: halfway to the end where `floor` is at `high`.
+def session_threshold() -> AdaptiveThreshold:
+    """Return the threshold of a session that is given none: the pair that the sweep in docs/retention.md chose."""
+    return AdaptiveThreshold(0.97, 0.8, maximum=0.99)
 
-    >>> effective_high(0.2, 0.7), effective_high(0.8, 0.7)
-    (0.7, 0.9)
+
+def marked(floor: float, share: float) -> float:
+    """Return the pressure at which `share` of the room beside `floor` is used, what no plan gets below; 1 where nothing is free.
+
+    Laws: monotone in both; never below `share`.
+
+    >>> marked(0.0, 0.7), round(marked(0.5, 0.7), 2), marked(1.2, 0.7)
+    (0.7, 0.85, 1.0)
     """
-    return high if floor < high else (1.0 + floor) / 2
-
-
-def aim(floor: float, low: float, high: float) -> float:
-    """Return the pressure that automatic compression aims at in a window that no plan gets below `floor`.
-
-    `low` counts the free room, so that what cannot yield does not make every turn compress.
-
-    Law: below ``effective_high(floor, high)`` for low < high and floor < 1.
-
-    >>> aim(0.0, 0.4, 0.7), round(aim(0.35, 0.4, 0.7), 2), round(aim(0.8, 0.4, 0.7), 2)
-    (0.4, 0.55, 0.84)
-    """
-    return floor + low * (1.0 - floor / effective_high(floor, high))
+    return share + floor * (1.0 - share) if floor < 1.0 else 1.0
 
 
 def is_looping(window: ContextWindow, repeats: int = 3) -> bool:

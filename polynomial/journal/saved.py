@@ -1,8 +1,8 @@
 """A saved session: its settings and its journal, with a schema version.
 
 Loading replays the journal, so nothing is asked of a model, a classifier or a clock.
-What cannot be written down (a summariser, a classifier, a counter or threshold of
-your own) is handed in again.
+What cannot be written down (a summariser, a classifier, a counter of your own)
+is handed in again, and so are the marks of the threshold.
 """
 
 from collections.abc import Generator, Sequence
@@ -20,7 +20,7 @@ from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import CONVERTER
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import AdaptiveThreshold, FixedThreshold, Reach, Signals, Threshold
+from polycontext.pressure import Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
@@ -28,36 +28,6 @@ from polycontext.window.tokens.tiktoken_counter import SHA256
 
 SCHEMA = 4
 CUSTOM = "custom"
-_THRESHOLDS: dict[str, type[FixedThreshold]] = {"fixed": FixedThreshold, "adaptive": AdaptiveThreshold}
-
-
-@frozen
-class SavedThreshold:
-    """Hold a threshold of ours by name and numbers, or say that it was the caller's own."""
-
-    kind: str
-    marks: dict[str, float] = field(factory=dict)
-
-    @classmethod
-    def of(cls, threshold: Threshold) -> Self:
-        """Return a threshold as data."""
-        for kind, known in _THRESHOLDS.items():
-            if type(threshold) is known:
-                return cls(kind, {name: getattr(threshold, name) for name in known.__match_args__})
-        return cls(CUSTOM)
-
-    def loaded(self) -> Threshold:
-        """Return the threshold that was saved.
-
-        Raises:
-            InvalidDataError: it was the caller's own, or nothing of ours.
-        """
-        if self.kind == CUSTOM:
-            raise InvalidDataError("$.threshold", "a threshold of the caller's own", "pass threshold= again")
-        try:
-            return _THRESHOLDS[self.kind](**self.marks)
-        except (KeyError, TypeError, PolycontextError) as error:
-            raise InvalidDataError("$.threshold", f"{type(error).__name__}: {error}", ", ".join(_THRESHOLDS)) from None
 
 
 @frozen
@@ -71,7 +41,6 @@ class SavedSession:
     cooldown: int
     preserved_share: float
     counter: str
-    threshold: SavedThreshold
     reach: Reach
     events: list[Event]
     signals: Signals = NO_SIGNALS
@@ -99,7 +68,6 @@ class SavedSession:
             policy.cooldown,
             window.preserved_share,
             _named(window.counter),
-            SavedThreshold.of(policy.threshold),
             policy.projector.reach,
             list(events),
             policy.signals,
@@ -124,7 +92,8 @@ class SavedSession:
             data = _of_schema_3(data)
         if data.get("schema") != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
-        saved = structured(CONVERTER, data, cls, legal="what to_json wrote")
+        # The marks were saved once: a session that is opened again takes today's, or what it is given.
+        saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, cls, legal="what to_json wrote")
         return evolve(saved, events=list(with_sources(saved.events)))
 
     def loaded_counter(self) -> TokenCounter:

@@ -22,7 +22,7 @@ from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.pressure import ContextProjector, pressure_of
-from polycontext.pressure.threshold import effective_high
+from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.yielding import says_all_of
 
@@ -98,7 +98,7 @@ def _expected(before: ContextState, kind: InputKind, window: ContextWindow, poli
         return before
     high = policy.threshold.high(policy.signals)
     if policy.auto:
-        high = effective_high(policy.projector.floor(window) / window.max_tokens, high)
+        high = marked(policy.projector.floor(window) / window.max_tokens, high)
     if pressure_of(window) > high or is_over_budget(window):
         return ContextState.PRESSURED
     cooling = before is ContextState.COMPRESSED and (window.turns_since_compression or 0) < policy.cooldown

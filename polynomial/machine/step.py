@@ -28,7 +28,7 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import NO_SIGNALS, aim, effective_high, tokens_at
+from polycontext.pressure.threshold import NO_SIGNALS, marked, tokens_at
 from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 from polycontext.window.splice import spliced
@@ -69,10 +69,10 @@ class ContextPolicy:
         return pressure > self.high(window) and pressure > self.mark(window)
 
     def mark(self, window: ContextWindow) -> float:
-        """Return the pressure above which `window` counts as pressured: its high mark, or halfway from its floor to the end."""
+        """Return the pressure above which `window` counts as pressured: its high mark, of the free room where room is made by itself."""
         high = self.high(window)
-        # Who makes room by itself would do so at every turn where hardly anything can yield.
-        return effective_high(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
+        # Of the whole room, hardly anything that can yield would do so at every turn.
+        return marked(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
 
     def begins(self, window: ContextWindow, share: float) -> bool:
         """Tell whether a summary is to be begun in the background: `share` of the way from where compressing aims to where `window` is pressured."""
@@ -80,8 +80,7 @@ class ContextPolicy:
         if pressure <= low + share * (high - low):
             return False
         floor = self.projector.floor(window) / window.max_tokens
-        start = aim(floor, low, high)
-        return pressure > start + share * (effective_high(floor, high) - start)
+        return pressure > marked(floor, low + share * (high - low))
 
 
 @cache

@@ -37,7 +37,8 @@ from polycontext.polynomial.session.options import (
 from polycontext.polynomial.session.syncing import SyncingSession
 from polycontext.polynomial.session.writer import Companion, Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.pressure import AdaptiveThreshold, ContextProjector, Signals, Threshold
+from polycontext.pressure import ContextProjector, Signals, Threshold
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
 from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import AUTO
@@ -138,7 +139,7 @@ class ContextSession(SyncingSession):
         window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
         policy = ContextPolicy(
             projector,
-            threshold or AdaptiveThreshold(),
+            threshold or session_threshold(),
             cooldown,
             auto=bool(auto),
             background=auto == "background",
@@ -518,7 +519,7 @@ class ContextSession(SyncingSession):
     ) -> "ContextSession":
         """Restore a session by replaying its journal; no model is called.
 
-        What is no data (a summariser, a classifier, a counter or threshold of your own) is passed again.
+        What is no data (a summariser, a classifier, a counter of your own) is passed again, and `threshold` where it is not to be a session's own.
 
         Raises:
             InvalidDataError: no saved session, of an unknown schema, or with an event that the machine's table does not allow.
@@ -535,7 +536,7 @@ class ContextSession(SyncingSession):
                 auto="background" if saved.background else saved.auto,
                 reserve=saved.taken,
                 projector=projector or ContextProjector(reach=saved.reach),
-                threshold=threshold or saved.threshold.loaded(),
+                threshold=threshold,
                 cooldown=saved.cooldown,
                 counter=counter or saved.loaded_counter(),
                 classifier=classifier,

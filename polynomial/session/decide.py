@@ -258,7 +258,7 @@ def _pays(draft: Draft, turn: Turn) -> bool:
         return False
     from polycontext.pressure.cache.schedule import pays  # noqa: PLC0415 - for those who say what tokens cost
 
-    return pays(window, policy.threshold.low, policy.high(window), policy.prices)
+    return pays(window, policy.threshold.low, policy.prices)
 
 
 def _wants_room(conversation: Conversation) -> bool:

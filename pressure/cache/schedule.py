@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.cache.prices import BY_ITSELF, Prices
-from polycontext.pressure.threshold import aim, tokens_at
+from polycontext.pressure.threshold import marked, tokens_at
 from polycontext.window import ContextWindow
 
 REQUESTS_A_TURN = 0.5
@@ -20,14 +20,13 @@ REQUESTS_A_TURN = 0.5
 def pays(
     window: ContextWindow,
     low: float,
-    high: float,
     prices: Prices = BY_ITSELF,
     *,
     summary: float = 0.0,
     rest: float | None = None,
     requests_a_turn: float = REQUESTS_A_TURN,
 ) -> bool:
-    """Tell whether compressing `window` to `low` now is cheaper than going on to `high`.
+    """Tell whether compressing `window` to `low` now is cheaper than going on.
 
     `summary` is what writing the gist costs, in tokens at the input price. `rest` is how many requests are still expected, as many as since the last
     compression unless said. O(turns since then), but for the first part of the way O(1).
@@ -39,7 +38,7 @@ def pays(
     """
     if not prices.input:
         raise InvalidOptionError("prices.input", prices.input, "above 0")
-    start, left, kept = _last_compression(window, low, high)
+    start, left, kept = _last_compression(window, low)
     turns, grown = len(window) - start, window.total_tokens - left
     if turns < 1 or grown <= 0:
         return False
@@ -50,12 +49,12 @@ def pays(
     return prices.read * carried * requests_a_turn >= price
 
 
-def _last_compression(window: ContextWindow, low: float, high: float) -> tuple[int, int, int]:
+def _last_compression(window: ContextWindow, low: float) -> tuple[int, int, int]:
     """Return how many turns the last compression left, their tokens, and those of its unchanged head; before the first, what it would leave."""
     since = window.turns_since_compression
     if since is not None:
         start = max(0, len(window) - since)
         return start, window.seek(start).tokens, window.seek(min(start, window.epoch.first_changed or 0)).tokens
     fixed = window.facts.fixed_tokens
-    left = tokens_at(aim(min(1.0, fixed / window.max_tokens), low, high), window.max_tokens)
+    left = tokens_at(marked(fixed / window.max_tokens, low), window.max_tokens)
     return bisect_right(range(len(window)), left, key=lambda place: window.seek(place + 1).tokens), left, fixed

@@ -16,7 +16,7 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import aim, effective_high
+from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
 
@@ -124,25 +124,21 @@ def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
 # --- where compression aims ------------------------------------------------
 
 
-@given(SHARES, SHARES, st.floats(0.0, 3.0))
-def test_the_aim_can_be_reached_and_leaves_room(low: float, high: float, floor: float) -> None:
-    """The aim is not below the floor, nor below the low mark, and below the mark that calls for the next compression."""
-    low, high = sorted((low, high))
-    target, mark = aim(floor, low, high), effective_high(floor, high)
-    assert mark >= high
-    if floor < 1.0:
-        assert floor <= target <= mark + 1e-9
-        assert target < mark or low == high or mark - floor < 1e-9 or high - low < 1e-9
-        assert target >= low - 1e-9
+@given(SHARES, SHARES, st.floats(0.0, 3.0), st.floats(0.0, 3.0))
+def test_a_mark_is_a_share_of_the_free_room(low: float, high: float, floor: float, larger: float) -> None:
+    """It is between the floor and the end, not below the share of the whole, and moves up with both; where nothing is free it is the end."""
+    (low, high), (floor, larger) = sorted((low, high)), sorted((floor, larger))
+    assert min(floor, 1.0) - 1e-9 <= marked(floor, low) <= marked(floor, high) + 1e-9 <= 1.0 + 2e-9
+    assert marked(floor, low) >= low
+    assert marked(larger, low) >= marked(floor, low) - 1e-9
+    assert marked(1.0 + floor, low) == 1.0
+    assert marked(0.0, high) == high
 
 
-@pytest.mark.parametrize(
-    ("floor", "mark", "expected"), [(0.0, 0.8, 0.2), (0.2, 0.8, 0.35), (0.4, 0.8, 0.5), (0.8, 0.9, 0.822), (0.95, 0.975, 0.955)]
-)
-def test_the_low_mark_counts_the_free_room(floor: float, mark: float, expected: float) -> None:
-    """What cannot yield takes no part of it; where that reaches the high mark, the mark is halfway from there to the end."""
-    assert effective_high(floor, 0.8) == pytest.approx(mark)
-    assert aim(floor, 0.2, 0.8) == pytest.approx(expected, abs=0.001)
+@pytest.mark.parametrize(("floor", "mark"), [(0.0, 0.8), (0.2, 0.84), (0.5, 0.9), (0.8, 0.96), (0.95, 0.99)])
+def test_what_cannot_yield_takes_its_room_from_both_sides_of_a_mark(floor: float, mark: float) -> None:
+    """Four fifths of what is free are used at the mark 0.8, whatever is not free."""
+    assert marked(floor, 0.8) == pytest.approx(mark)
 
 
 # --- loops and pressure ----------------------------------------------------

@@ -18,7 +18,7 @@ from polycontext.nodes.recordings.replay import Engine, ReplaySettings, replay_c
 from polycontext.nodes.recordings.report import Compressed, PrefixMeter, ReplayReport, TurnRefused, TurnTaken, ranges
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.pressure.threshold import aim
+from polycontext.pressure.threshold import marked
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
@@ -122,7 +122,7 @@ def test_the_marks_are_obeyed() -> None:
         assert isinstance(before, TurnTaken)
         full = full.append(before.turn, before.resource_class)
     floor = ContextProjector(reach=Reach(keep_recent=0)).floor(full) / 3000
-    assert 0.3 <= report.compressions[0].pressure <= aim(floor, 0.3, 0.6) < 0.35
+    assert 0.3 <= report.compressions[0].pressure <= marked(floor, 0.3) < 0.35
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, ANTHROPIC_EXAMPLE], ids=["openai", "anthropic"])

@@ -15,7 +15,7 @@ from polycontext.window.model_profiles import known_models
 from polycontext.window.providers import Provider
 from polycontext.window.tokens.counting import EstimatingCounter
 
-LOW, HIGH = 0.5, 0.95
+LOW = 0.5, 0.95
 
 
 def _window(words: list[int], max_tokens: int = 2000) -> ContextWindow:
@@ -28,7 +28,7 @@ def _window(words: list[int], max_tokens: int = 2000) -> ContextWindow:
 def _due(window: ContextWindow, turn: str, prices: Prices, **options: float) -> int:
     """Return after how many turns like `turn` it pays."""
     turns = 0
-    while not pays(window, LOW, HIGH, prices, **options):
+    while not pays(window, LOW, prices, **options):
         window, turns = window.append(Turn("assistant", turn)), turns + 1
         assert turns < 10_000
     return turns
@@ -61,10 +61,10 @@ def test_for_a_few_requests_more_it_does_not_pay() -> None:
     window = _window([1])
     for _ in range(200):
         window = window.append(Turn("assistant", "x" * 80))
-    assert pays(window, LOW, HIGH)
-    assert not pays(window, LOW, HIGH, rest=1)
+    assert pays(window, LOW)
+    assert not pays(window, LOW, rest=1)
     with pytest.raises(InvalidOptionError, match="above 0"):
-        pays(window, LOW, HIGH, Prices(0.0))
+        pays(window, LOW, Prices(0.0))
 
 
 @given(words=st.lists(st.integers(0, 60), max_size=40))
@@ -72,8 +72,8 @@ def test_it_never_pays_below_the_mark_that_it_would_leave(words: list[int]) -> N
     """However the turns are sized; nor in an empty window."""
     window = _window(words, 4000)
     if window.total_tokens <= LOW * 4000:
-        assert not pays(window, LOW, HIGH)
-    assert not pays(_window([]), LOW, HIGH)
+        assert not pays(window, LOW)
+    assert not pays(_window([]), LOW)
 
 
 def test_behind_a_compression_it_counts_from_there() -> None:
@@ -81,10 +81,10 @@ def test_behind_a_compression_it_counts_from_there() -> None:
     session = ContextSession(8000, threshold=FixedThreshold(HIGH, LOW), counter=EstimatingCounter())
     compressed = list[int]()
     for number in range(1500):
-        if pays(session.window, LOW, HIGH):
+        if pays(session.window, LOW):
             session.compress()
             compressed.append(number)
-            assert not pays(session.window, LOW, HIGH)
+            assert not pays(session.window, LOW)
         session.add(Turn("assistant" if number % 2 else "user", f"Number {number} is {'far ' * 20} away"))
     assert len(compressed) > 5
     assert session.epoch.number == len(compressed) + 1
