@@ -135,9 +135,8 @@ class Step:
         if self._fits:
             return
         if self.input.kind is InputKind.RECALL:
-            high = self.policy.high(self.window)
-            if pressure_of(self.recalled) > high or is_over_budget(self.recalled):
-                most = tokens_at(high, self.window.max_tokens)
+            if self.policy.is_above(self.recalled) or is_over_budget(self.recalled):
+                most = tokens_at(self.policy.mark(self.recalled), self.window.max_tokens)
                 raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
         elif self.input.kind in _ASKED or _last_is_preserved(self.appended):
             check_fits(self.appended, self.policy.projector)

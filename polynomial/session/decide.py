@@ -55,6 +55,9 @@ class Wanted:
     at_once: bool = False
 
 
+_NEAR = 8
+"""In how many of the last turns an answer is looked for, as long as which the next one may be."""
+
 Made = Step | Conversation
 """What made an event: a step of the machine, or the conversation that stands again."""
 
@@ -262,8 +265,12 @@ def _pays(draft: Draft, turn: Turn) -> bool:
 
 
 def _wants_room(conversation: Conversation) -> bool:
-    """Tell whether what came in is to be followed by a compression: over budget, or the model is asked next and what it has thought binds it."""
-    return is_over_budget(conversation.window) or (conversation.state is ContextState.PRESSURED and is_answering(conversation))
+    """Tell whether what came in is to be followed by a compression: over budget, or a model is asked next whose answer binds it, and may not fit."""
+    window = conversation.window
+    if is_over_budget(window) or not is_answering(conversation):
+        return is_over_budget(window)
+    answer = max((turn.tokens or 0 for turn in window.turns_from(max(0, len(window) - _NEAR)) if turn.role is Role.ASSISTANT), default=0)
+    return conversation.state is ContextState.PRESSURED or is_over_budget(window.with_room(max(1, window.max_tokens - answer)))
 
 
 def is_answering(conversation: Conversation) -> bool:

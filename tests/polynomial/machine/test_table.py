@@ -19,7 +19,7 @@ from polycontext.polynomial.machine.step import Step
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
-from tests.polynomial.conversations import WORDS, Engine, whole, with_engine, words
+from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
 INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear", "recall", "promote"]
@@ -47,7 +47,8 @@ def name(cell: tuple[str, ...]) -> str:
 
 def session_in(state: str, engine: Engine, kind: str = "") -> ContextSession:
     """Return a session driven into `state`, in which an input of `kind` has something to do."""
-    session = with_engine(engine, ContextSession(100, auto=False, counter=WORDS, cooldown=2 if state == COMPRESSED else 0))
+    cooldown = 2 if state == COMPRESSED else 0
+    session = with_engine(engine, session_of(100, auto=False, cooldown=cooldown))
     if state == EMPTY:
         return session
     session.add_user_turn("book a flight")

@@ -261,7 +261,7 @@ def test_pressed_while_it_waits_it_goes_in_with_the_next_turn() -> None:
     session.add_user_turn("Sort the shelves.")
     session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
     talk(session, 5)
-    session.add_user_turn(words(30))
+    session.add_user_turn(words(60))
     writer.may.set()
     written(session)
     session.add_user_turn(words(70, "more"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, replay
-from polycontext.pressure import ConflictError, ContextProjector
+from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
 from tests.polynomial.conversations import WORDS, Engine, add_all, chat, recount, whole, with_engine, words
 
@@ -47,7 +47,7 @@ class EagerSummariser(SlowSummariser):
 
 def session_with(summariser: Any, max_tokens: int = 1000, **options: Any) -> ContextSession:
     """Return a session that asks `summariser`."""
-    return ContextSession(max_tokens, counter=WORDS, projector=ContextProjector(summariser), **options)
+    return ContextSession(max_tokens, counter=WORDS, threshold=AdaptiveThreshold(), projector=ContextProjector(summariser), **options)
 
 
 def pressured(summariser: Any) -> ContextSession:

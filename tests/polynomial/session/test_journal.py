@@ -11,6 +11,7 @@ from polycontext.linearity import InvalidDataError, PolycontextError, ResourceCl
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import WORDS, Engine, add_all, chat, session_moves, tool_atom, whole, with_engine
 
@@ -125,7 +126,7 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
 def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
     """State, window, ledger, log, journal, revision and policy come back; from then on both do the same."""
     session = rich_session(engine)
-    restored = ContextSession.from_json(session.to_json())
+    restored = ContextSession.from_json(session.to_json(), threshold=session.policy.threshold)
     assert whole(restored) == whole(session)
     assert (restored.auto, restored.pressure) == (session.auto, session.pressure)
     assert restored.policy == session.policy
@@ -156,20 +157,19 @@ def test_an_empty_session_survives_being_saved() -> None:
 
 
 def test_what_is_no_data_is_passed_again() -> None:
-    """A counter or threshold of the caller's own cannot be saved: restoring without it is refused and says which."""
-
-    class Own:
-        low = 0.1
-
-        def high(self, signals: Signals = Signals()) -> float:  # noqa: B008 - a frozen value
-            return 0.9
-
-    saved = add_all(ContextSession(300, counter=WORDS, threshold=Own()), chat(2)).to_json()
-    with pytest.raises(InvalidDataError, match=r"\$\.(threshold|counter).*pass"):
-        ContextSession.from_json(saved)
+    """A counter of the caller's own cannot be saved: restoring without it is refused and says so. The marks are never saved."""
+    given = FixedThreshold(0.9, 0.1)
+    saved = add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)).to_json()
     with pytest.raises(InvalidDataError, match=r"\$\.counter.*pass counter="):
-        ContextSession.from_json(saved, threshold=FixedThreshold())
-    assert ContextSession.from_json(saved, threshold=Own(), counter=WORDS).revision == 2
+        ContextSession.from_json(saved)
+    assert ContextSession.from_json(saved, counter=WORDS).policy.threshold == session_threshold() != given
+    assert ContextSession.from_json(saved, counter=WORDS, threshold=given).policy.threshold == given
+
+
+def test_a_session_saved_with_its_marks_loads_with_its_own() -> None:
+    """Sessions were saved with them once: they load, and take the pair that a session has today."""
+    data = json.loads(ContextSession(300).to_json()) | {"threshold": {"kind": "fixed", "marks": {"base": 0.5, "low": 0.1}}}
+    assert ContextSession.from_json(json.dumps(data)).policy.threshold == session_threshold()
 
 
 def faulty(path: str, value: Any) -> str:
@@ -204,7 +204,6 @@ FAULTS = [
     ("events.1.turn.resource_id", "t1", r"events\[1\]"),
     ("events.1.state", "BORED", r"events\[1\]"),
     ("events.0.surplus", 1, r"events\[0\]"),
-    ("threshold.kind", "feeling", r"\$\.threshold"),
     ("reach.keep_recent", -1, "reach"),
     ("preserved_share", True, "preserved_share"),
     ("preserved_share", "0.2", "preserved_share"),

@@ -11,7 +11,7 @@ import pytest
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextPressureError, ContextSession, Event
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore, Stored
-from polycontext.pressure import ConflictError
+from polycontext.pressure import AdaptiveThreshold, ConflictError
 from polycontext.window import ContextItem, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
 
@@ -26,7 +26,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> SessionStore:
 
 def session_in(store: SessionStore, **options: Any) -> ContextSession:
     """Return a small session."""
-    return ContextSession(400, counter=WORDS, store=store, session_id="s", **options)
+    return ContextSession(400, counter=WORDS, threshold=AdaptiveThreshold(), store=store, session_id="s", **options)
 
 
 COMMANDS: Mapping[str, Callable[[ContextSession, str | None], object]] = {

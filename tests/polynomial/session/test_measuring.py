@@ -20,6 +20,7 @@ from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.session.measuring import TELLING, input_tokens
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
+from polycontext.pressure import AdaptiveThreshold
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
 from tests.polynomial.conversations import WORDS, words
 
@@ -81,7 +82,7 @@ def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
 
 def test_a_gauge_and_its_trigger_agree() -> None:
     """Pressure, state, the budget of a request and the room for a turn go by one number."""
-    session = told(ContextSession(ROOM, counter=WORDS), 2_000)
+    session = told(ContextSession(ROOM, counter=WORDS, threshold=AdaptiveThreshold()), 2_000)
     assert session.pressure < 0.4
     states = [session.state]
     session.reported(chat(2 * asked(session)))
@@ -89,7 +90,7 @@ def test_a_gauge_and_its_trigger_agree() -> None:
     assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
     with pytest.raises(ContextOverflowError):
         session.add_user_turn(words(3_200), oversize="error")
-    session.add_assistant_turn(words(300))
+    session.add_assistant_turn(words(900))
     assert [*states, session.state] == [ContextState.ACCUMULATING, ContextState.PRESSURED]
 
 

@@ -14,7 +14,7 @@ import pytest
 from polycontext.linearity import ResourceClass, default_classifier
 from polycontext.polynomial import ContextOutput, ContextSession, ContextState, Conversation, SessionWriteError, replay
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.pressure import ConflictError, ContextProjector
+from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.house import sizes
 from tests.polynomial.conversations import WORDS, add_all, chat, whole, words
@@ -42,6 +42,7 @@ class Helper:
             BUDGET,
             counter=WORDS,
             projector=ContextProjector(summariser),
+            threshold=AdaptiveThreshold(),
             classifier=self.classify,
             listeners=[self],
             **options,
@@ -120,7 +121,7 @@ async def awriting(session: ContextSession) -> ContextOutput:
 
 def pressed(helper: Helper) -> ContextSession:
     """Return a session that the next turn will compress, with everybody that works for it."""
-    session = add_all(helper.works_for(), chat(15, 45))
+    session = add_all(helper.works_for(), chat(16, 45))
     assert session.state is ContextState.PRESSURED
     return session
 

@@ -95,7 +95,7 @@ def test_without_auto_a_pressured_session_waits_for_its_caller() -> None:
 
 def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None:
     """With ``auto=True`` the turn goes in, into a compressed window, and the journal holds both steps."""
-    session = add_all(session_of(400), chat(12, 20))
+    session = add_all(session_of(400), chat(13, 20))
     assert session.state is PRESSURED
     events = session.revision
     output = session.add_user_turn("and another thing")
@@ -161,7 +161,7 @@ def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(engine: Engine
 def test_overflow_while_pressured_leaves_no_trace() -> None:
     """With `auto` a refused turn does not even leave the compression that was made for it."""
     for size in range(300, 420, 5):
-        session = add_all(session_of(400), chat(12, 20))
+        session = add_all(session_of(400), chat(13, 20))
         before = whole(session)
         assert session.state is ContextState.PRESSURED
         try:
@@ -396,7 +396,7 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
     """Three identical calls with identical results in a row press a window that stands between both marks; another result does not."""
     states = []
     for last in ("no such file", "hello"):
-        session = ContextSession(1000, counter=WORDS, auto=False)
+        session = session_of(auto=False)
         session.add_user_turn("read the file")
         session.add_assistant_turn(words(570))
         states.append([_asks_again(session, number, "no such file" if number < 2 else last) for number in range(3)])

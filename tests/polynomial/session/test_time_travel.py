@@ -146,11 +146,11 @@ def test_an_edit_attaches_something_else() -> None:
 
 
 def test_an_edit_is_one_commit() -> None:
-    """A text that does not get in leaves everything as it was."""
+    """Where what is attached does not get in, everything stays as it was."""
     session = spoken("one", "two", max_tokens=60)
     before = session.conversation
     with pytest.raises(PolycontextError):
-        session.edit("t1", words(500))
+        session.edit("t1", "Look.", [ContextItem(words(500), "code", metadata={"filename": "a.py"})])
     assert session.conversation is before
 
 

@@ -15,7 +15,7 @@ from polycontext.window.model_profiles import known_models
 from polycontext.window.providers import Provider
 from polycontext.window.tokens.counting import EstimatingCounter
 
-LOW = 0.5, 0.95
+LOW = 0.5
 
 
 def _window(words: list[int], max_tokens: int = 2000) -> ContextWindow:
@@ -78,7 +78,7 @@ def test_it_never_pays_below_the_mark_that_it_would_leave(words: list[int]) -> N
 
 def test_behind_a_compression_it_counts_from_there() -> None:
     """It does not pay at once, and pays again as the session grows, long before the high mark."""
-    session = ContextSession(8000, threshold=FixedThreshold(HIGH, LOW), counter=EstimatingCounter())
+    session = ContextSession(8000, threshold=FixedThreshold(0.95, LOW), counter=EstimatingCounter())
     compressed = list[int]()
     for number in range(1500):
         if pays(session.window, LOW):
