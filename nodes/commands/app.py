@@ -72,9 +72,21 @@ def replay(
         int | None, typer.Option(min=1, metavar="TOKENS", help="How many tokens a request may have; 8000 unless this or --model is given.")
     ] = None,
     model: ModelOption = None,
-    threshold: Annotated[float, typer.Option(metavar="SHARE", help="How full the window may get before something is summarised.")] = 0.7,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How much of the free room may be used before something is summarised; a session's own mark unless said.",
+            show_default=False,
+        ),
+    ] = None,
     low: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="How full it is to be after that; 0.4 unless said.", show_default=False)
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How much of the free room is to be used after that; a session's own mark unless said.",
+            show_default=False,
+        ),
     ] = None,
     engine: Annotated[
         Literal["table", "machine"],

@@ -12,25 +12,26 @@ from polycontext.nodes.recordings.documents import size_of
 from polycontext.nodes.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.nodes.recordings.report import ReplayReport
 from polycontext.polynomial import ContextOverflowError
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window.providers import Provider
-
-LOW = 0.4
-"""Pressure that compression aims at, unless said otherwise."""
 
 LONG = 200_000
 """Bytes of input from which on a progress bar is shown."""
 
 
-def marks(threshold: float, low: float | None) -> tuple[float, float]:
-    """Return the high and the low mark; without `low` 0.4, or half of a threshold that is not above that.
+def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
+    """Return the high and the low mark: a session's own unless said, the low one half of a threshold that is not above it.
 
     Raises:
         CommandError: one is no share, or they are in the wrong order.
     """
+    own = session_threshold()
+    if threshold is None:
+        threshold = own.base
     if not 0.0 < threshold <= 1.0:
         raise CommandError(USAGE, f"--threshold {threshold:g}; legal: above 0, at most 1")
     if low is None:
-        low = LOW if threshold > LOW else threshold / 2
+        low = own.low if threshold > own.low else threshold / 2
     if not 0.0 <= low <= threshold:
         raise CommandError(USAGE, f"--low {low:g}; legal: 0 to --threshold {threshold:g}")
     return threshold, low

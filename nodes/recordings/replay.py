@@ -18,24 +18,26 @@ from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import conversation as journal
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
 DEFAULT_REACH = Reach()
+OWN = session_threshold()
 Engine = Literal["table", "machine"]
 
 
 @frozen
 class ReplaySettings:
-    """Hold how a conversation is replayed: for which model or budget in tokens, the marks of pressure, the engine.
+    """Hold how a conversation is replayed: for which model or budget in tokens, the marks (shares of the free room), the engine.
 
     Without both the budget is that of any session. The engine is the compiled table; ``"machine"`` lets a live machine of python-statemachine follow and compare.
     `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
     """
 
     max_tokens: int | None = None
-    high: float = 0.7
-    low: float = 0.4
+    high: float = OWN.base
+    low: float = OWN.low
     engine: Engine = "table"
     keep_recent: int = DEFAULT_REACH.keep_recent
     repair: bool = False
@@ -53,7 +55,7 @@ class ReplaySettings:
             max_tokens=self.max_tokens,
             tools=conversation.tools,
             projector=ContextProjector(reach=evolve(DEFAULT_REACH, keep_recent=self.keep_recent)),
-            threshold=FixedThreshold(self.high, self.low),
+            threshold=OWN if (self.high, self.low) == (OWN.base, OWN.low) else FixedThreshold(self.high, self.low),
         )
         if self.engine == "machine":
             _ = session.machine

@@ -229,7 +229,7 @@ OPTIONS = [
     (("replay", EXAMPLE, "--threshold", "0"), "--threshold 0; legal: above 0, at most 1"),
     (("replay", EXAMPLE, "--threshold", "1.5"), "--threshold 1.5; legal"),
     (("replay", EXAMPLE, "--threshold", "nan"), "--threshold nan; legal"),
-    (("replay", EXAMPLE, "--low", "0.8"), "--low 0.8; legal: 0 to --threshold 0.7"),
+    (("replay", EXAMPLE, "--low", "0.98"), "--low 0.98; legal: 0 to --threshold 0.97"),
     (("replay", EXAMPLE, "--low", "-1"), "--low -1; legal"),
     (("replay", EXAMPLE, "--low", "nan"), "--low nan; legal"),
     (("replay", EXAMPLE, "--keep-recent", "-1"), "--keep-recent"),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -56,8 +56,8 @@ def test_a_conversation_that_fits_is_not_touched() -> None:
 
 def test_the_steps_are_those_of_a_session() -> None:
     """State, pressure, class and tokens after each turn are what a session reports that is driven by hand."""
-    report = replay_conversation(example(), ReplaySettings(max_tokens=1200))
-    settings = ReplaySettings(max_tokens=1200)
+    settings = ReplaySettings(max_tokens=1200, high=0.7, low=0.4)
+    report = replay_conversation(example(), settings)
     session = settings.session(example())
     for turn, step in zip(example().parse().turns, taken(report), strict=True):
         output = session.add(turn)
@@ -113,16 +113,19 @@ def test_a_pressured_turn_compresses_before_the_next() -> None:
 
 
 def test_the_marks_are_obeyed() -> None:
-    """PRESSURED is above the high mark exactly, and compression gets to the low one of what is free beside what cannot yield."""
-    report = replay(chat(60), max_tokens=3000, high=0.6, low=0.3, keep_recent=0)
-    for step in taken(report):
-        assert (step.state is ContextState.PRESSURED) == (step.pressure > 0.6)
-    full = ContextWindow(3000)
-    for before in takewhile(lambda step: isinstance(step, TurnTaken), report.steps):
-        assert isinstance(before, TurnTaken)
-        full = full.append(before.turn, before.resource_class)
-    floor = ContextProjector(reach=Reach(keep_recent=0)).floor(full) / 3000
-    assert 0.3 <= report.compressions[0].pressure <= marked(floor, 0.3) < 0.35
+    """PRESSURED is above the high mark exactly, and compression gets to the low one: both of what is free beside what cannot yield."""
+    settings = ReplaySettings(max_tokens=3000, high=0.6, low=0.3, keep_recent=0)
+    report = replay_conversation(conversation(chat(60)), settings)
+    session = settings.session(report.conversation)
+    floor = 0.0
+    for step in report.steps:
+        if isinstance(step, TurnTaken):
+            session.add(step.turn)
+            floor = ContextProjector(reach=Reach(keep_recent=0)).floor(session.window) / 3000
+            assert (step.state is ContextState.PRESSURED) == (step.pressure > marked(floor, 0.6))
+        elif step is report.compressions[0]:
+            assert 0.3 <= step.pressure <= marked(floor, 0.3) < 0.35
+    assert len(report.compressions) > 1
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, ANTHROPIC_EXAMPLE], ids=["openai", "anthropic"])

@@ -121,7 +121,7 @@ async def awriting(session: ContextSession) -> ContextOutput:
 
 def pressed(helper: Helper) -> ContextSession:
     """Return a session that the next turn will compress, with everybody that works for it."""
-    session = add_all(helper.works_for(), chat(16, 45))
+    session = add_all(helper.works_for(), chat(15, 45))
     assert session.state is ContextState.PRESSURED
     return session
 

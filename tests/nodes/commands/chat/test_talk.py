@@ -159,11 +159,13 @@ def test_the_last_answer_is_a_buffer(chat: Chat) -> None:
     assert "Forty-two." in chat.session.window.all_turns()[0].text
 
 
-def test_a_message_that_cannot_fit_is_refused_in_words(chat: Chat) -> None:
-    """Nothing of it is kept."""
-    assert chat("word " * 5_000) is Outcome.REFUSED
-    assert "tokens" in chat.err
-    assert chat.log == []
+def test_a_message_that_cannot_fit_is_cut_for_the_model_alone(chat: Chat) -> None:
+    """It is answered, the log has all of it, and what is sent fits."""
+    said = "word " * 5_000
+    assert chat(said) is Outcome.DONE
+    assert chat.log == [("user", said), ("assistant", "Noted.")]
+    assert len(chat.session.messages()[0]["content"]) < len(said)
+    assert chat.session.pressure <= 1
 
 
 def test_a_model_that_fails_is_told_and_the_message_stays(chat: Chat) -> None:

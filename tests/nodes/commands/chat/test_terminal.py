@@ -41,7 +41,7 @@ def test_a_thread_from_the_first_key_to_the_next_day(folder: Path) -> None:
         chat.press("\r!\r")
         chat.see("attached agent.py", "You said", "ACCUMULATING")
         chat.press("/context\r")
-        chat.see("user · ", "assistant · ", "free", "of 2,000 tokens", "pressured above 1,400", "ACCUMULATING")
+        chat.see("user · ", "assistant · ", "free", "of 2,000 tokens", "pressured above 1,940", "ACCUMULATING")
         chat.press("\x04")
         assert chat.end() == 0
         assert "polycontext chat --session s" in chat.screen
