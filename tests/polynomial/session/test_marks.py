@@ -1,0 +1,43 @@
+"""A session's marks: shares of the room that is free, so that what stands in every request costs its room and no more."""
+
+from itertools import pairwise
+
+from polycontext.polynomial import ContextSession
+from polycontext.pressure.threshold import session_threshold
+from polycontext.window import EstimatingCounter
+
+ROOM = 4_000
+COUNTER = EstimatingCounter()
+CODES = [f"AB-{1000 + 7 * number}" for number in range(150)]
+
+
+def grown(share: float) -> ContextSession:
+    """Return a session whose system prompt takes `share` of the budget, after 150 orders."""
+    session = ContextSession(ROOM, counter=COUNTER)
+    session.add_system("Mind the shelves. " * max(1, int(share * ROOM / COUNTER.count("Mind the shelves. "))))
+    session.add_user_turn("Sort the orders.")
+    for number, code in enumerate(CODES):
+        session.add_user_turn(f"Order {code} goes to shelf {number}, please, and mind the {number}th box beside it, which is fragile.")
+        session.add_assistant_turn(f"Done: order {code} stands on shelf {number}; the box beside it was moved first.")
+    return session
+
+
+def test_a_large_system_prompt_takes_its_room_and_no_more() -> None:
+    """From none to four fifths of the budget, what is kept and how often is compressed follow the room that is free: there is no cliff."""
+    kept, often = [], []
+    for share in (0.4, 0.5, 0.6, 0.7, 0.8):
+        session = grown(share)
+        text = " ".join(turn.text for turn in session.window.all_turns())
+        free = 1 - session.policy.projector.floor(session.window) / ROOM
+        kept.append(sum(code in text for code in CODES) / free)
+        often.append(session.epoch.number * free)
+    assert all(later > 0.8 * before for before, later in pairwise(kept))
+    assert all(later < 1.25 * before for before, later in pairwise(often))
+
+
+def test_a_session_has_marks_of_its_own_that_follow_the_free_room() -> None:
+    """It is given the pair that the benchmarks chose; what the window preserves moves both up."""
+    empty, large = ContextSession(ROOM, counter=COUNTER), grown(0.8)
+    assert empty.policy.threshold == session_threshold()
+    high = session_threshold().high()
+    assert empty.policy.mark(empty.window) == high < large.policy.mark(large.window) < 1
