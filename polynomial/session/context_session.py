@@ -148,8 +148,7 @@ class ContextSession(SyncingSession):
         self._taken, self._given, self._reports = taken, window.max_tokens, {}
         self._provider = room.provider
         self._asking = Asking(room.model, tools, room.reserve)
-        self._clock = clock
-        self._delivery = Delivery()
+        self._clock, self._delivery = clock, Delivery()
         with self._opening(store) as kept:
             self._writer = Writer(Conversation(window), policy, kept, session_id, listeners)
 
