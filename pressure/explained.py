@@ -19,6 +19,7 @@ ROWS = (
     "asked for",
     "newest results, whole",
     "newest results, cut",
+    "the newest answer",
     "recent turns",
     "older turns",
     "the gist",
@@ -112,7 +113,7 @@ def _why(plan: "Plan", atom: int) -> str:
         case Kind.QUESTION:
             return "the last user turn"
         case Kind.NEWEST:
-            return "open calls" if columns.is_open else "newest results, whole"
+            return "open calls" if columns.is_open else "newest results, whole" if turns[0].tool_calls else "the newest answer"
         case Kind.SUMMARY:
             return "an earlier gist"
         case _:

@@ -153,7 +153,7 @@ class _Climb:
         self._gist(columns.of_kind(recent, Kind.REQUIRED))
         ladder.whole_newest = self._plan
         self._bare(newest, later=())
-        self._cut(newest)
+        self._cut([atom for atom in newest if self.atoms.turns_of(atom)[0].tool_calls])
         ladder.cut_newest = self._plan
         self._unbind()
         self._cut([*columns.task])

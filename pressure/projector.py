@@ -180,7 +180,7 @@ class ContextProjector:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, below where `high` calls for it."""
         ladder, most = self.ladder(window), window.max_tokens
         floor, whole = ladder.floor / most, ladder.tokens[ladder.whole_newest] / most
-        # Beside the newest results as they stand, where that leaves room for more before the next one.
+        # Beside the newest results, or the newest answer, as they stand, where that leaves room for more before the next one.
         target = marked(whole, low) if marked(whole, low) < marked(floor, high) else marked(floor, low)
         return self._sendable(ladder, tokens_at(target, most), query)
 

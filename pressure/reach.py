@@ -24,7 +24,8 @@ class Reach:
 
     `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where that is given. Standing
     whole they take at most `recent_share` of the room that is left beside what never yields; and
-    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. Where a
+    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. An answer
+    that ends the window stands whole as long as it fits. Where a
     compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
     `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist. With `cuts_task`
     a PRESERVED user turn that nobody pinned is truncated before that, once, to half of the room beside what stands.
@@ -233,11 +234,11 @@ def _fixed(atoms: AtomColumns) -> set[int]:
 
 
 def _unanswered(atoms: AtomColumns) -> Sequence[int]:
-    """Return the last atom that the assistant made, where it calls: the model has said nothing to its results yet."""
+    """Return the last atom that the assistant made, where it calls or ends the window: nobody has said anything to it yet."""
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.ASSISTANT:
-            return [atom] if turn.tool_calls else []
+            return [atom] if turn.tool_calls or atom == len(atoms) - 1 else []
     return []
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
+from statistics import fmean
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -13,7 +14,7 @@ from benchmarks.retention.recordings import Conversation, Message, pinned, reque
 from benchmarks.retention.tally import Tally, middle
 from polycontext.window import Turn
 
-AGES = (1, 5, 20, 50)
+AGES = (1, 5, 10, 20, 50)
 EVERY = 3
 """Every how many compressions the whole log is projected for comparison."""
 
@@ -56,6 +57,8 @@ class Aging:
     session: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
     whole_log: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
     compressions: int = 0
+    between: float | None = None
+    """Which share of a request the next one begins with, on average."""
     refused: str | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -64,7 +67,7 @@ class Aging:
             str(age): {"session": self.session[age].share, "whole log": self.whole_log[age].share, "of": self.session[age].of}
             for age in AGES
         }
-        return {"after compressions": ages, "compressions": self.compressions, "ended by": self.refused}
+        return {"after compressions": ages, "compressions": self.compressions, "prefix between": self.between, "ended by": self.refused}
 
 
 def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None) -> Aging:
@@ -82,6 +85,7 @@ def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], 
             tell(f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions")
             _look(aging, chain, grown, seen_at)
     aging.compressions = grown.compressions
+    aging.between = fmean(grown.between) if grown.between else None
     aging.refused = str(grown.refused) if grown.refused else None
     return aging
 

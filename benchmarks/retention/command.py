@@ -139,7 +139,7 @@ class Run:
 PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "projections": (Run.projections, "one projection a probe: gates, recall, budget used, cost (the default)"),
     "sessions": (Run.sessions, "the same conversations grown turn by turn, beside one projection"),
-    "aging": (Run.aging, "identifiers in view after 1, 5, 20 and 50 compressions of a long session"),
+    "aging": (Run.aging, "identifiers in view after 1, 5, 10, 20 and 50 compressions of a long session"),
     "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
     "notes": (Run.notes, "constraints, updates, next steps put into recordings: what stands, what should not"),
     "dead-ends": (Run.dead_ends, "sessions that cannot go on, over random tool loops and all recordings"),

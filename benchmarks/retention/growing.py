@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from json import dumps
+from os.path import commonprefix
+from statistics import fmean
 from time import process_time
 from typing import Any
 
@@ -20,16 +21,16 @@ from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_turn
 from polycontext.window.providers import get_format
 
-PAIRS = ((0.7, 0.4), (0.9, 0.7), (0.95, 0.5), (0.97, 0.8), (0.97, 0.9))
-"""Thresholds, high and low, that are worth a look."""
+PAIRS = ((0.97, 0.8), (0.7, 0.4), (0.9, 0.7), (0.95, 0.5), (0.97, 0.9))
+"""Thresholds, high and low, that are worth a look; the first is a session's own."""
 
 
 @frozen
 class Way:
     """Say how sessions are made: their thresholds, and who compresses."""
 
-    high: float = 0.7
-    low: float = 0.4
+    high: float = PAIRS[0][0]
+    low: float = PAIRS[0][1]
     projector: Callable[[], ContextProjector] = ContextProjector
 
     def session(self, max_tokens: int, counts: TokenCounter | None = None) -> ContextSession:
@@ -51,6 +52,9 @@ class Grown:
     refused: Exception | None = None
     compressions: int = 0
     prefixes: list[float] = field(factory=list)
+    between: list[float] = field(factory=list)
+    """Which share of each request the next one begins with."""
+    asked: str = ""
     seconds: float = 0.0
 
     def grow(self, at: int) -> bool:
@@ -61,6 +65,8 @@ class Grown:
 
     def step(self) -> bool:
         """Take the next turn in; tell whether anything was compressed."""
+        if self.turns[self.taken].role is Role.ASSISTANT:
+            self._ask()
         before, epoch = self.session.window, self.session.epoch.number
         began = process_time()
         try:
@@ -76,6 +82,13 @@ class Grown:
             self.compressions += changes
             self.prefixes.append(_kept_prefix(_rendered(before), _rendered(self.session.window)))
         return bool(changes)
+
+    def _ask(self) -> None:
+        """Note what the model was sent before it answered, beside the request before."""
+        request = _rendered(self.session.window)
+        if self.asked:
+            self.between.append(_shared(self.asked, request) / len(self.asked))
+        self.asked = request
 
     def view(self) -> list[Message]:
         """Return what a model would be sent now."""
@@ -93,13 +106,17 @@ class Grown:
 
 
 def _rendered(window: ContextWindow) -> str:
-    return dumps(get_format(PROVIDER).render(window.all_turns()).messages)
+    return dumps(get_format(PROVIDER).render(window.all_turns(), allow_open=True).messages)[:-1]
 
 
 def _kept_prefix(before: str, after: str) -> float:
     """Return which share of a request stood at the head of the one before."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before[:-1], after, strict=False)))
-    return same / max(1, len(after))
+    return _shared(before, after) / max(1, len(after))
+
+
+def _shared(before: str, after: str) -> int:
+    """Return how many characters both begin with."""
+    return len(before) if after.startswith(before) else len(commonprefix((before, after)))
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
@@ -119,6 +136,7 @@ class Growth:
     compressions: int = 0
     turns: int = 0
     prefixes: list[float] = field(factory=list)
+    between: list[float] = field(factory=list)
     seconds: float = 0.0
 
     def as_data(self) -> dict[str, Any]:
@@ -135,6 +153,7 @@ class Growth:
             "compressions": self.compressions,
             "turns a compression": self.turns / self.compressions if self.compressions else None,
             "prefix kept": middle(self.prefixes),
+            "prefix between": fmean(self.between) if self.between else None,
             "ms a compression": 1000 * self.seconds / self.compressions if self.compressions else None,
         }
 
@@ -160,6 +179,7 @@ def _add(growth: Growth, conversation: Conversation, share: float, way: Way) -> 
     growth.turns += grown.taken
     growth.compressions += grown.compressions
     growth.prefixes += grown.prefixes
+    growth.between += grown.between
     growth.seconds += grown.seconds
     if grown.refused:
         growth.refused[f"{grown.turns[grown.taken].role}: {type(grown.refused).__name__}"] += 1

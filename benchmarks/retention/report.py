@@ -94,6 +94,7 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
         "turns each",
         "ms each",
         "prefix kept",
+        "between requests",
         "ended by",
         "gates broken",
     ]
@@ -103,17 +104,17 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
             shares = [_share(data[key]) for key in ("session", "projection", "ratio")]
             costs = [str(data["compressions"]), _number(data["turns a compression"]), _number(data["ms a compression"])]
             ended = f"{sum(data['ended by'].values())} of {data['sessions']}"
-            made.add_row(way, budget, *shares, *costs, _percent(data["prefix kept"]), ended, _counts(data["gates"]) or "0")
+            made.add_row(way, budget, *shares, *costs, _percent(data["prefix kept"]), _percent(data["prefix between"]), ended, _counts(data["gates"]) or "0")
     return made
 
 
 def aging(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of identifiers in view."""
-    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "ended by"])
+    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "between requests", "ended by"])
     for way, data in figures.items():
         ages = [data["after compressions"][str(age)] for age in AGES]
         cells = [f"{_share(age['session'])} / {_share(age['whole log'])} of {age['of']}" if age["of"] else "" for age in ages]
-        made.add_row(way, str(data["compressions"]), *cells, data["ended by"] or "")
+        made.add_row(way, str(data["compressions"]), *cells, _percent(data["prefix between"]), data["ended by"] or "")
     return made
 
 

@@ -176,8 +176,8 @@ def the_live_machine_stands_where_the_session_stands(session: ContextSession, in
 
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
-    """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter is handed in again."""
-    again = type(session).from_json(session.to_json(), counter=session.window.counter)
+    """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter and its marks are handed in again."""
+    again = type(session).from_json(session.to_json(), counter=session.window.counter, threshold=session.policy.threshold)
     agree(_facts(again), _facts(session))
     agree(again.to_json(), session.to_json())
 

@@ -198,11 +198,7 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
         case Clear():
             return draft.take(ContextInput.clear())
         case Recall():
-            draft.check_direction(InputKind.RECALL)
-            from polycontext.polynomial.session.recall import recall_edit  # noqa: PLC0415 - for those who recall
-
-            edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
-            return draft.take(ContextInput.recall(edit)) if edit.splices else draft
+            return (yield from _recalled(draft, command))
         case Promote():
             return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
         case Rewind():
@@ -327,6 +323,21 @@ def _committed(draft: Draft, command: Commit) -> Draft:
     # No extract stands in for what a provider was to write itself.
     taken = not refused or (command.fallback and not step.compression.edit.is_empty)
     return done if taken else evolve(draft, refused=refused)
+
+
+def _recalled(draft: Draft, command: Recall) -> Deciding:
+    """Bring turns back; where they find no room and the session is automatic, compress before it."""
+    from polycontext.polynomial.session.recall import recall_edit  # noqa: PLC0415 - for those who recall
+
+    draft.check_direction(InputKind.RECALL)
+    edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
+    try:
+        return draft.take(ContextInput.recall(edit)) if edit.splices else draft
+    except ContextOverflowError:
+        if not draft.policy.auto or InputKind.COMPRESS not in VALID_DIRECTIONS[draft.conversation.state]:
+            raise
+    draft = yield from _made_room(draft)
+    return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)))
 
 
 def _attached(draft: Draft, command: Attach) -> Deciding:

@@ -52,7 +52,7 @@ def test_a_refusal_is_a_dead_end_unless_a_user_says_more_than_fits(role: str, is
 
 def test_a_turn_that_is_refused_ends_a_session_where_it_stands() -> None:
     """Nothing is taken in behind it."""
-    grown = Grown(Way().session(60), [Turn("user", "Hello."), Turn("user", "x " * 500), Turn("user", "Bye.")])
+    grown = Grown(Way().session(60), [Turn("user", "Hello."), Turn("system", "x " * 500), Turn("user", "Bye.")])
     assert not grown.grow(3)
     assert grown.taken == 1
     assert not grown.is_dead_end
@@ -68,7 +68,7 @@ def test_a_chain_is_one_conversation_with_one_system_message() -> None:
 
 def test_identifiers_age_with_compressions() -> None:
     """Fresh ones are in view; the counts are of identifiers that were looked at."""
-    data = measure_aging(chained([agent(number) for number in range(24)]), Way(0.9, 0.5), window=900).as_data()
+    data = measure_aging(chained([agent(number) for number in range(24)]), Way(0.7, 0.4), window=700).as_data()
     assert data["compressions"] > 5
     assert data["ended by"] is None
     assert sum(age["of"] for age in data["after compressions"].values()) > 0

@@ -307,15 +307,17 @@ def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
 @pytest.mark.parametrize("behind", [[], [user("Well?")], [user("So what?"), Turn(Role.SYSTEM, "Be quick.")]], ids=len)
 @pytest.mark.parametrize("keep_recent", [0, 100])
 def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_recent: int) -> None:
-    """Whatever the user or the system said to the results; what the assistant has answered is old like any other."""
+    """Whatever the user or the system said to the results; once answered they are old like any others, and the answer at the end is newest."""
     projector = ContextProjector(Head(), Reach(keep_recent=keep_recent))
     ladder = projector.ladder(newest(1, behind=behind))
     assert {"t3", "t4", "t5", "t6"} <= set(plan_at(ladder, ladder.whole_newest, 0).lowered)
     assert "t8" not in plan_at(ladder, ladder.whole_newest, 0).lowered
     assert plan_at(ladder, ladder.cut_newest, 0).lowered["t8"] is Fidelity.GIST
-    answered = projector.ladder(newest(1, behind=[*behind, assistant("I see.")]))
+    window = newest(1, behind=[*behind, assistant("I see.")])
+    answered = projector.ladder(window)
     assert answered.whole_newest == answered.cut_newest
-    assert not answered.columns.newest
+    assert window.all_turns()[-1].resource_id not in plan_at(answered, answered.whole_newest, 0).lowered
+    assert not projector.ladder(extended(window, [user("And?")])).columns.newest
 
 
 def test_closed_calls_go_into_the_gist_last_and_open_ones_never() -> None:

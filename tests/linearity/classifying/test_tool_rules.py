@@ -9,6 +9,7 @@ from polycontext import ContextSession, ResourceClass, ToolCall, project
 from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yield_first
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.nodes.testing import FAST
+from polycontext.pressure import AdaptiveThreshold
 
 Call = tuple[str, str, str]
 """A tool, its arguments, what it answers."""
@@ -16,7 +17,7 @@ Call = tuple[str, str, str]
 
 def session_of(rounds: Sequence[Sequence[Call]], *rules: ToolRule, max_tokens: int = 900) -> ContextSession:
     """Return a session in which every round of calls was made and answered, side by side."""
-    session = ContextSession(max_tokens, counter=FAST, rules=rules)
+    session = ContextSession(max_tokens, counter=FAST, threshold=AdaptiveThreshold(), rules=rules)
     session.add_user_turn("Mend the build.")
     for number, calls in enumerate(rounds):
         made = [ToolCall(f"c{number}-{place}", name, arguments) for place, (name, arguments, _) in enumerate(calls)]

@@ -113,7 +113,7 @@ def test_two_conversations_side_by_side(form: str, served: Served) -> None:
             assert DEMAND in text
             assert f"{other}{EXCHANGES - 1}: " not in text
             assert f"{other}0: " not in text
-    assert max(len(json.dumps(sent(request))) for request in served.model.requests) < ROOM * 5
+    assert max(len(json.dumps(sent(request))) for request in served.model.requests) < ROOM * 6
 
 
 def test_retries_send_the_same() -> None:

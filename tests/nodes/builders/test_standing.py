@@ -10,6 +10,7 @@ from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
 from polycontext.nodes.memory import ClosedTurnError
 from polycontext.nodes.testing import FAST
+from polycontext.pressure import AdaptiveThreshold
 from polycontext.window import ContextItem
 
 DEMAND = "From now on never suggest nuts."
@@ -17,7 +18,7 @@ DEMAND = "From now on never suggest nuts."
 
 def chatted(exchanges: int = 60, max_tokens: int = 2_000, **options: Any) -> ContextSession:
     """Return a session in which a demand was made early and `exchanges` followed."""
-    session = ContextSession(max_tokens=max_tokens, **options)
+    session = ContextSession(max_tokens=max_tokens, threshold=AdaptiveThreshold(), **options)
     session.add_system("Answer in rhymes.")
     session.add_user_turn("Plan meals for a week.")
     session.add_assistant_turn("Gladly.")

@@ -89,7 +89,7 @@ def test_status_follows_the_state() -> None:
     assert _props(session)["status"] == "thinking"
     session.add_assistant_turn("hi")
     assert _props(session)["status"] == "ready"
-    session.add_assistant_turn("word " * 150)
+    session.add_assistant_turn("word " * 182)
     assert (session.state, _props(session)["status"]) == (ContextState.PRESSURED, "pressured")
     session.compress()
     assert _props(session)["status"] == "compressed"

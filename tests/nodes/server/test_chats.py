@@ -87,10 +87,11 @@ async def events(one: httpx.AsyncClient, name: str, after: str | None = None) ->
 async def until(told: AsyncIterator[tuple[str, str, Data]], text: str) -> list[tuple[str, str, Data]]:
     """Return what is told up to the props in which somebody says `text`."""
     seen = []
-    async for event in told:
-        seen.append(event)
-        if event[1] == "props" and any(message["content"] == text for message in event[2]["messages"]):
-            return seen
+    async with asyncio.timeout(60):  # an answer that never comes must fail, not wait
+        async for event in told:
+            seen.append(event)
+            if event[1] == "props" and any(message["content"] == text for message in event[2]["messages"]):
+                return seen
     raise AssertionError(f"it ended before {text!r}: {seen}")
 
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
-from polycontext.pressure import Signals
+from polycontext.pressure import AdaptiveThreshold, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Turn
 from polycontext.window.part import PartKind
@@ -152,8 +152,8 @@ def expected_of(name: str) -> dict[str, Any]:
 
 
 def loaded(text: str, own: list[str]) -> ContextSession:
-    """Load a session with what cannot be written down: the caller's own counter or threshold."""
-    options: dict[str, Any] = {name: OWN[name]() for name in own}
+    """Load a session with what is not written down: the caller's own counter, and the marks, here those of the first release."""
+    options: dict[str, Any] = {"threshold": AdaptiveThreshold()} | {name: OWN[name]() for name in own}
     return ContextSession.from_json(text, clock=Ticking(), **options)
 
 

@@ -74,7 +74,6 @@ def test_a_forged_header_speaks_for_nobody_and_takes_nothing_from_the_user(taken
         session.add_user_turn("Plan.")
         session.add_assistant_turn("Gladly.")
         session.add_user_turn(FORGED)
-        assert session.window.class_of(session.window.all_turns()[-1]) is ResourceClass.PRESERVED
         talked(session)
     gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
     assert gists
@@ -108,7 +107,7 @@ def test_a_summary_is_no_task_even_where_it_comes_first() -> None:
 
 def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
     """A digest of a tool's result is a gist, one of the user's own text is still what the user said."""
-    cut = "[Cut; the whole is t5 in the log]\nFrom now on, never suggest nuts."
+    cut = "[Cut; the whole is t5 in the log]\nFrom now on, never suggest nuts, and no dish that has any in it, however little."
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Plan."},
         {

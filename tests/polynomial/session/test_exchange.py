@@ -127,7 +127,7 @@ def in_lines() -> list[str]:
     [
         (lambda lines: [*lines[:70], lines[70][:-9], *lines[71:]], "line 71: not JSON"),
         (lambda lines: [*lines[:70], *lines[71:]], "the last line: 1 events are missing behind it"),
-        (lambda lines: [*lines[:70], *lines[71:], lines[-1]], r"line [0-9]+\.edit: "),
+        (lambda lines: [*lines[:70], *lines[71:], lines[-1]], r"line [0-9]+(\.edit|: OrderError)"),
         (lambda lines: [*lines[:-2], lines[-1]], "line [0-9]+: OrderError|the last line: 1 events are missing"),
         (lambda lines: lines[:70], "the last line: [0-9]+ events are missing"),
         (lambda lines: [*lines, lines[-1]], "behind the last event"),
