@@ -223,7 +223,7 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
 def test_both_marks_count_the_free_room() -> None:
     """What cannot yield takes no part of it: it aims at `low` of what is left, and so much is freed however large the system prompt is."""
     for pins in range(0, 400, 50):
-        window = extended(opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(60)])
+        window = extended(opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(60), user("Go on.")])
         plan, floor = HEAD.plan_between(window, 0.4, 0.7), HEAD.floor(window)
         assert plan.reached
         assert abs(plan.tokens_wanted - (floor + 0.4 * (2_000 - floor))) <= 1

@@ -94,7 +94,7 @@ def test_a_quote_outlives_every_later_summary() -> None:
     for number in range(60):
         session.add_assistant_turn(f"Drawer {number} is sorted: pens to the left, paper to the right. {INJECTED}.")
         session.add_user_turn(f"Go on with drawer {number + 1}.")
-    assert model.asked > 3
+    assert model.asked > 2
     (gist,) = [turn for turn in session.window.all_turns() if turn.is_gist]
     assert f"\nuser: {QUOTE}\n" in gist.text
     assert f"user: {INJECTED}" not in gist.text

@@ -49,7 +49,7 @@ def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     shown = [block.splitlines() for block in re.findall(r"```text\n(.+?)```", page.partition("## Project")[0], re.DOTALL)]
     printed = [line.rstrip() for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()]
-    assert [len(block) for block in shown] == [6, 8, 15]
+    assert [len(block) for block in shown] == [6, 9, 15]
     assert [line for block in shown for line in block if line not in printed] == ["      ..."]
 
 
