@@ -106,7 +106,7 @@ class Grown:
 
 
 def _rendered(window: ContextWindow) -> str:
-    return dumps(get_format(PROVIDER).render(window.all_turns(), allow_open=True).messages)[:-1]
+    return dumps(get_format(PROVIDER).render(window.all_turns()).messages)[:-1]
 
 
 def _kept_prefix(before: str, after: str) -> float:
