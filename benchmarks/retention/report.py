@@ -104,7 +104,16 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
             shares = [_share(data[key]) for key in ("session", "projection", "ratio")]
             costs = [str(data["compressions"]), _number(data["turns a compression"]), _number(data["ms a compression"])]
             ended = f"{sum(data['ended by'].values())} of {data['sessions']}"
-            made.add_row(way, budget, *shares, *costs, _percent(data["prefix kept"]), _percent(data["prefix between"]), ended, _counts(data["gates"]) or "0")
+            made.add_row(
+                way,
+                budget,
+                *shares,
+                *costs,
+                _percent(data["prefix kept"]),
+                _percent(data["prefix between"]),
+                ended,
+                _counts(data["gates"]) or "0",
+            )
     return made
 
 

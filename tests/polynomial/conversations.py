@@ -56,7 +56,8 @@ def words(count: int, name: str = "w") -> str:
 
 def session_of(max_tokens: int = 1000, **options: Any) -> ContextSession:
     """Return a session that counts words, with the marks of the machine alone: its windows are small."""
-    return ContextSession(max_tokens, **{"counter": WORDS, "threshold": AdaptiveThreshold(), **options})
+    given: dict[str, Any] = {"counter": WORDS, "threshold": AdaptiveThreshold()} | options
+    return ContextSession(max_tokens, **given)
 
 
 def recount(messages: Sequence[Message], counter: TokenCounter, provider: Provider | str = Provider.OPENAI) -> int:
