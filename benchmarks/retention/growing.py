@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from json import dumps
-from os.path import commonprefix
 from statistics import fmean
 from time import process_time
 from typing import Any
@@ -116,7 +116,9 @@ def _kept_prefix(before: str, after: str) -> float:
 
 def _shared(before: str, after: str) -> int:
     """Return how many characters both begin with."""
-    return len(before) if after.startswith(before) else len(commonprefix((before, after)))
+    if after.startswith(before):
+        return len(before)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
