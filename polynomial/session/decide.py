@@ -37,7 +37,7 @@ from polycontext.polynomial.session.commands import (
 )
 from polycontext.polynomial.session.options import require, written
 from polycontext.polynomial.state import ContextState, InputKind
-from polycontext.pressure import ConflictError, Fulfilment, Plan
+from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
 from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Role, Turn
@@ -57,6 +57,9 @@ class Wanted:
 
 _NEAR = 8
 """In how many of the last turns an answer is looked for, as long as which the next one may be."""
+
+BY_HAND = FixedThreshold().low
+"""How much of the free room stays in use where a caller compresses without a target: automatic compression may aim so high that nothing would yield."""
 
 Made = Step | Conversation
 """What made an event: a step of the machine, or the conversation that stands again."""
@@ -161,14 +164,14 @@ class Draft:
         if kind not in legal:
             raise illegal(self.conversation.state, kind, legal)
 
-    def plan(self, target: float | None = None, query: str | None = None) -> Plan:
+    def plan(self, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
         """Plan the view as it is; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
         window, policy = self.conversation.window, self.policy
         for task in (False, True):
             if not is_over_budget(window) or policy.projector.floor(window) + REQUEST_OVERHEAD <= window.max_tokens:
                 break
             policy = truncating(self.policy, task=task)
-        return planned(window, policy, target, query)
+        return planned(window, policy, target, query, low)
 
 
 def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
@@ -177,11 +180,13 @@ def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
     return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
 
 
-def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None) -> Plan:
-    """Plan `window` down to `target`; without one, as automatic compression does. What speaks most of `query` stands whole."""
+def planned(
+    window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0
+) -> Plan:
+    """Plan `window` down to `target`; without one, as automatic compression does, to `low` at most. What speaks most of `query` stands whole."""
     if target is not None:
         return policy.projector.plan_to(window, target, query)
-    return policy.projector.plan_between(window, policy.threshold.low, policy.high(window), query)
+    return policy.projector.plan_between(window, min(low, policy.threshold.low), policy.high(window), query)
 
 
 def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
@@ -192,7 +197,8 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             return (yield from _attached(draft, command))
         case Compress():
             draft.check_direction(InputKind.COMPRESS)
-            return (yield from _compressed(draft, command.target, command.query))
+            fulfilment = yield Wanted(draft.plan(command.target, command.query, low=BY_HAND), draft.conversation.reading)
+            return draft.take(ContextInput.compress(fulfilment))
         case Commit():
             return _committed(draft, command)
         case Clear():
@@ -288,11 +294,6 @@ def _without_foreign_thoughts(draft: Draft) -> Draft:
     if last is None or draft.epoch == window.epoch.number or not any(part.is_bound for part in last.parts):
         return draft
     return draft.take(ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ())))
-
-
-def _compressed(draft: Draft, target: float | None = None, query: str | None = None) -> Deciding:
-    fulfilment = yield Wanted(draft.plan(target, query), draft.conversation.reading)
-    return draft.take(ContextInput.compress(fulfilment))
 
 
 def _made_room(draft: Draft) -> Deciding:

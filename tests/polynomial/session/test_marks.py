@@ -41,3 +41,17 @@ def test_a_session_has_marks_of_its_own_that_follow_the_free_room() -> None:
     assert empty.policy.threshold == session_threshold()
     high = session_threshold().high()
     assert empty.policy.mark(empty.window) == high < large.policy.mark(large.window) < 1
+
+
+def test_a_compression_by_hand_makes_room_below_the_marks() -> None:
+    """Whoever asks for room gets some, though a session by itself would wait until hardly any is left."""
+    session = ContextSession(2_000, counter=COUNTER)
+    for number in range(32):
+        session.add_user_turn(f"Where is tin {number}? " + "It was on the shelf. " * 4)
+        session.add_assistant_turn(f"Tin {number} is on shelf {number * 7}.")
+    assert session.epoch.number == 1
+    before = session.window.tokens
+    assert 0.5 < before / 2_000 < session.policy.threshold.low
+    assert session.compress().compressed
+    floor = session.policy.projector.floor(session.window)
+    assert session.window.tokens <= floor + 0.4 * (2_000 - floor) + (session.window.all_turns()[-1].tokens or 0)

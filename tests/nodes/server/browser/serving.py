@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import uvicorn
@@ -22,6 +22,7 @@ from polycontext.nodes.server.access import Access
 from polycontext.nodes.server.app import create_app
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.places import store_at
+from polycontext.pressure import AdaptiveThreshold
 from tests.house import ROOT
 
 SHOWN = """The cellar has **three shelves**.
@@ -140,7 +141,9 @@ def main() -> None:
     said = parser.parse_args()
     with closing(store_at(said.store)) as store:
         access = Access(tuple(said.token), a_minute=100_000)
-        app = create_app(store, WrittenAnswering, access, max_tokens=said.max_tokens, system=said.system, auto=not said.by_hand)
+        # The marks of the machine alone: a window is pressured long before a message no longer fits.
+        options: dict[str, Any] = {"max_tokens": said.max_tokens, "system": said.system, "auto": not said.by_hand, "threshold": AdaptiveThreshold()}
+        app = create_app(store, WrittenAnswering, access, **options)
         uvicorn.run(app, host="127.0.0.1", port=said.port, log_level="critical", timeout_graceful_shutdown=2)
 
 
