@@ -2,7 +2,7 @@
 
 import doctest
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -12,6 +12,8 @@ from benchmarks.retention.entries import Pair, content_of
 from benchmarks.retention.judge import FAULTS, Judge, Verdict, judge_view
 from benchmarks.retention.recall import needles_of, whole_text
 from benchmarks.retention.recordings import Message, Probe
+from polycontext.polynomial import project
+from polycontext.window import TokenCounter, Turn
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -140,6 +142,32 @@ def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(broken: C
     assert sum(is_bound(value, body) for value in values) == kept
     verdict = Verdict()
     Judge.of(SAID, verdict).body(body)
+    assert (verdict.faults["unresolved"] == 0) is (broken is honest)
+
+
+class Summariser:
+    """Say always the same, broken in one way."""
+
+    def __init__(self, broken: Callable[[str], str]) -> None:
+        self.said = broken(GOOD)
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return it."""
+        return self.said
+
+
+@pytest.mark.parametrize(("broken", "kept"), [(honest, 3), (gluing, 2), (tearing, 0)])
+def test_a_broken_summariser_is_found_out_in_a_projection(broken: Callable[[str], str], kept: int) -> None:
+    """The view that a model would be sent is read, whichever summariser is installed."""
+    task: Message = {"role": "user", "content": "Plan the workshop."}
+    long: list[Message] = [{"role": role, "content": f"Talk of {role} about nothing. " * 60} for role in ("assistant", "user", "assistant")]
+    messages = [task, *SAID, *long, {"role": "user", "content": "Well?"}]
+    view = list(project(messages, 320, provider="openai", summariser=Summariser(broken)).messages)
+    verdict = Verdict()
+    assert judge_view(view, messages, verdict) == 1
+    sources = sources_of(messages)
+    wanted = needles_of(Probe("p", len(messages), needles=("128", "garden", "street")), messages)
+    assert sum(view_of(view, sources).binds(each, sources) for each in wanted) == kept
     assert (verdict.faults["unresolved"] == 0) is (broken is honest)
 
 
