@@ -12,7 +12,7 @@ from benchmarks.retention.recordings import Message
 from polycontext.pressure import is_gist_text
 
 MARK = re.compile(
-    r"\[?…(?: ?\(?[\d,]+ (?:more )?(?:lines?|rows?|items?|records?|entries|characters|tokens)(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
+    r"\[?…(?: ?\(?[\d,]+ (?:more )?(?:lines?|rows?|items?|records?|entries|characters|letters|tokens)(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
 )
 """What says that something is left out: an ellipsis, perhaps with a count."""
 WAS = re.compile(r" ?\((?:was|were|before:?|formerly) ([^()]*)\)")
