@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.retention import aging, dead_ends, growing, noted, projecting, report
+from benchmarks.retention import aging, chats, dead_ends, extracts, growing, judge, logs, noted, projecting, report
 from benchmarks.retention.growing import PAIRS, Way
 from benchmarks.retention.methods import ASKED, METHODS, Method
 from benchmarks.retention.peers import PEERS, adapted, is_installed
@@ -21,6 +21,7 @@ from polycontext.pressure import ContextProjector
 WIDTH = 170
 LOOPS = 10_000
 TURNS = 10_000
+SUMMARIES = 2_000
 
 Tell = Callable[[str], None]
 
@@ -122,6 +123,46 @@ class Run:
             self.console.print(report.notes(f"notes, thresholds {way}, {self.asked.half}", found[str(way)]))
         return found
 
+    def judge(self) -> dict[str, Any]:
+        """Judge summaries: is all of it from the sources, is every cut marked."""
+        conversations = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
+        found = judge.measure(conversations, [share for _, share in self.shares], self.asked.summaries, tell=self.tell)
+        figures = {name: verdict.as_data() for name, verdict in found.items()}
+        self.console.print(report.verdicts(f"summaries judged, {self.asked.half}", figures))
+        return figures
+
+    def lines(self) -> dict[str, Any]:
+        """Look for wanted lines in long logs and tables."""
+        found = logs.measure(self.asked.lines, tell=self.tell)
+        figures = {name: {"share": tally.share, "of": tally.of} for name, tally in found.items()}
+        self.console.print(report.shares(f"lines that a question asks for, up to {self.asked.lines:,} lines", figures))
+        return figures
+
+    def chats(self) -> dict[str, Any]:
+        """Look for what was said once in long chats."""
+        found: dict[str, Any] = {}
+        talks = chats.chats(self.asked.half)[: self.asked.sample]
+        for label, share in self.shares:
+            for name, method, asked in (
+                ("project", "project", False),
+                ("project, asked", "project", True),
+                ("random messages",) * 2 + (False,),
+            ):
+                tally = chats.measure(METHODS[method], talks, share, asked=asked, tell=self.tell)
+                found[f"{name}, {label}"] = {"share": tally.share, "of": tally.of, "interval": tally.interval()}
+        self.console.print(report.shares(f"evidence found, {self.asked.half}, {len(talks)} chats", found))
+        return found
+
+    def extracts(self) -> dict[str, Any]:
+        """Summarise a few turns: commands in tool results, sources that fit, records."""
+        attacked = extracts.attacks(self.asked.half)
+        hosts = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
+        fitting = extracts.fits(hosts, tell=self.tell).as_data()
+        self.console.print(report.attacks(f"commands in tool results, {self.asked.half}", attacked))
+        self.console.print(report.shares(f"sources that fit, {self.asked.half}", fitting["shares"]))
+        self.console.print(f"tokens of a record beside its JSON: {fitting['tokens of a record beside its JSON'] or 0:.3f}")
+        return {"attacks": attacked, "fits": fitting}
+
     def dead_ends(self) -> dict[str, Any]:
         """Look for sessions that cannot go on."""
         found: dict[str, Any] = {}
@@ -142,6 +183,10 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "aging": (Run.aging, "identifiers in view after 1, 5, 10, 20 and 50 compressions of a long session"),
     "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
     "notes": (Run.notes, "constraints, updates, next steps put into recordings: what stands, what should not"),
+    "judge": (Run.judge, "summaries whose every pair, argument and sentence is looked up in its sources; cuts without a mark"),
+    "lines": (Run.lines, "lines that a question asks for, in logs and tables of 1,000 to 200,000 lines"),
+    "chats": (Run.chats, "what was said once in long chats with an assistant, asked for at their end"),
+    "extracts": (Run.extracts, "summaries of a few turns: commands in tool results, sources that fit, tokens of records"),
     "dead-ends": (Run.dead_ends, "sessions that cannot go on, over random tool loops and all recordings"),
     "peers": (Run.peers, "other libraries over the same probes"),
 }
@@ -185,6 +230,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--window", type=_count, default=8_000, metavar="TOKENS", help="of the long sessions (default: 8000)")
     made.add_argument("--turns", type=_count, default=TURNS, metavar="N", help=f"how long cycles grow (default: {TURNS})")
     made.add_argument("--loops", type=_count, default=LOOPS, metavar="N", help=f"how many random loops (default: {LOOPS})")
+    made.add_argument("--summaries", type=_count, default=SUMMARIES, metavar="N", help=f"how many to judge (default: {SUMMARIES})")
+    made.add_argument("--lines", type=_count, default=logs.LINES[-1], metavar="N", help=f"of the longest log (default: {logs.LINES[-1]})")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     made.add_argument("--against", type=Path, metavar="FILE", help="print what differs from the results in FILE")
     made.add_argument("--quiet", action="store_true", help="no progress")

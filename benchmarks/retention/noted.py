@@ -20,8 +20,8 @@ from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import flat, whole_text
 from benchmarks.retention.recordings import Conversation, Message, half_of, message_tokens, message_turn
 from benchmarks.retention.tally import Tally
-from polycontext.linearity import states_constraint
-from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+from polycontext import ExtractiveSummariser
+from polycontext.linearity import constraint_sentences, states_constraint
 
 WRITTEN = Path(__file__).with_name("written")
 AGES = (1, 5, 20, 50)
@@ -40,6 +40,7 @@ _WAS = re.compile(
     r"(?:\b(?:was|were|from|instead of|not|rather than|formerly|previously|before)|statt|au lieu de|en lugar de|から|原)[\s:\"'(]*$",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"[^\s\"'`{}\[\](),:;=…]+")
 _SEPARATE = "nothing new here; the work goes on as planned"
 
 Item = Mapping[str, Any]
@@ -49,8 +50,12 @@ Tell = Callable[[str], None]
 @cache
 def written(name: str, half: str = "all", folder: Path = WRITTEN) -> list[Item]:
     """Return the items of a file that belong to `half`."""
-    items = map(json.loads, (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
-    return [item for item in items if half == "all" or half_of(item["id"]) == half]
+    return [item for item in written_lines(name, folder) if half == "all" or half_of(item["id"]) == half]
+
+
+def written_lines(name: str, folder: Path = WRITTEN) -> list[Item]:
+    """Return all lines of a file."""
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @define
@@ -91,7 +96,7 @@ def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tel
     for host, item in _hosted(hosts, written("updates", half)):
         tell(f"updates {share:.0%}, {item['id']}")
         view = _view(noted, with_put(host, {0.35: _put(item, "old"), 0.65: _put(item, "new")}), share)
-        noted.add("newest kept", item, flat(item["newest"]) in view)
+        noted.add("newest kept", item, words_of(item["newest"]) in words_of(view))
         noted.add("old gone", item, not _stands_as_current(item["stale"], view))
         noted.add("update seen", item, not _stands_as_current(item["stale"], _noted_of([*_put(item, "old"), *_put(item, "new")])))
     return noted
@@ -103,9 +108,9 @@ def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
     for host, item in _hosted(hosts, written("lookalikes", half)):
         tell(f"look-alikes {share:.0%}, {item['id']}")
         view = _view(noted, with_put(host, {0.35: _put(item, "one"), 0.65: _put(item, "other")}), share)
-        noted.add("both kept", item, all(flat(each) in view for each in item["both"]))
+        noted.add("both kept", item, all(words_of(each) in words_of(view) for each in item["both"]))
         text = _noted_of([*_put(item, "one"), *_put(item, "other")])
-        noted.add("not merged", item, all(flat(each) in text for each in item["both"]))
+        noted.add("not merged", item, all(words_of(each) in words_of(text) for each in item["both"]))
     return noted
 
 
@@ -129,7 +134,7 @@ def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
     for host, item in _hosted(hosts, written("next_steps", half)):
         tell(f"next steps {share:.0%}, {item['id']}")
         view = _view(noted, with_put(host, {1.0: [*_stepping(item), *_calls_behind(item["id"])]}), share)
-        noted.add("next step", item, all(flat(each) in view for each in item["keep"]))
+        noted.add("next step", item, all(words_of(each) in words_of(view) for each in item["keep"]))
     return noted
 
 
@@ -167,6 +172,19 @@ def flagged(hosts: Iterable[Conversation]) -> Noted:
                 where = {"id": f"{host.id}/{place}", "kind": host.set}
                 noted.add("flagged", where, states_constraint(message_turn(message).text))
     noted.missed.clear()  # nearly all of them
+    return noted
+
+
+def precision(hosts: Iterable[Conversation]) -> Noted:
+    """Count the sentences of recordings in which the rule sees an instruction and a reader does too; labels go by a hash of the sentence."""
+    noted = Noted()
+    labels = {item["sentence"]: item["constraint"] for item in written_lines("sentences")}
+    for host in hosts:
+        for message in host.messages:
+            for sentence in constraint_sentences(message_turn(message).text) if message["role"] == "user" else ():
+                known = hashlib.sha256(flat(sentence).encode()).hexdigest()[:16]
+                name = "an instruction to a reader too" if known in labels else "not labelled yet"
+                noted.add(name, {"id": known, "kind": host.set}, labels.get(known, False))
     return noted
 
 
@@ -316,10 +334,19 @@ def _calls_behind(name: str) -> Iterator[Message]:
         yield from _answered(f"{name}-{number}", "\n".join(lines))
 
 
+def words_of(text: str) -> str:
+    """Return the words of a text, so that it does not matter whether a key and its value are joined as JSON, in notes or in a log.
+
+    >>> words_of('{"status": "shipped", "by": "DHL"}') == words_of("status shipped, by DHL")
+    True
+    """
+    return " ".join(_WORDS.findall(text))
+
+
 def _stands_as_current(stale: str, view: str) -> bool:
     """Tell whether an old value stands anywhere but behind a word that says it was."""
-    wanted = flat(stale)
-    return any(not _WAS.search(view[max(0, match.start() - 30) : match.start()]) for match in re.finditer(re.escape(wanted), view))
+    said = words_of(view)
+    return any(not _WAS.search(said[max(0, match.start() - 30) : match.start()]) for match in re.finditer(re.escape(words_of(stale)), said))
 
 
 def _all_in(text: str, view: str) -> bool:
@@ -335,6 +362,7 @@ def measure(
         "the rule": rule(half),
         "turns of recordings": flagged(hosts),
         "turns labelled by hand": labelled(hosts),
+        "flagged sentences": precision(hosts),
         "ordinary talk": chatter(half),
     }
     for label, share in shares.items():

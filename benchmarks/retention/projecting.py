@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from benchmarks.retention.bound import sources_of, view_of
 from benchmarks.retention.gates import broken_again, broken_by, lost, written
 from benchmarks.retention.methods import Asked, Method, tail_start
 from benchmarks.retention.recall import Wanted, answers_of, evidence_kept, needles_of, whole_text
@@ -14,7 +15,7 @@ from benchmarks.retention.recordings import AGENTS, Conversation, Message, Probe
 from benchmarks.retention.tally import Tally, middle, percentile
 from polycontext.polynomial import ContextOverflowError
 
-RECALLS = ("bound", "long range", "answers", "answers, asked", "evidence, asked")
+RECALLS = ("bound", "with record", "long range", "answers", "answers, asked", "evidence, asked")
 
 
 @define
@@ -152,5 +153,8 @@ def _look(figures: Figures, call: Call, wanted: Sequence[Wanted], view: Sequence
             figures.recalls["evidence, asked"].add(cluster, kept, of)
         return
     figures.recalls["bound"].add(cluster, len(found), len(wanted))
+    sources = sources_of(call.messages)
+    read = view_of(view, sources)
+    figures.recalls["with record"].add(cluster, sum(read.binds(each, sources) for each in wanted), len(wanted))
     far = [each for each in wanted if all(place < tail for place in each.places)]
     figures.recalls["long range"].add(cluster, sum(each in found for each in far), len(far))

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.retention.aging import AGES
+from benchmarks.retention.judge import FAULTS
 from benchmarks.retention.projecting import RECALLS
 
 Data = Mapping[str, Any]
@@ -150,6 +152,34 @@ def notes(title: str, figures: Mapping[str, Data]) -> Table:
             made.add_row(name, figure, _share(share["share"]), str(share["of"]))
         if data["refused"]:
             made.add_row(name, "refused", str(data["refused"]), "")
+    return made
+
+
+def shares(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return a table of shares, each with its chances and, where there is one, its 95 % interval."""
+    made = _table(title, ["figure"], ["share", "95 %", "of"])
+    for name, data in figures.items():
+        interval = data.get("interval")
+        made.add_row(name, _share(data["share"]), "–".join(map(_share, interval)) if interval else "", str(data["of"]))
+    return made
+
+
+def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of what was judged: a line for each set, with what was said and each fault; below it an example of each fault."""
+    said = ("summaries", "entries", "prose lines", "sentences", "calls", "arguments", "records", "pairs")
+    made = _table(title, ["set"], [*said, *FAULTS])
+    for name, data in figures.items():
+        made.add_row(name, *(str(data["said"].get(each, 0)) for each in said), *(str(data["faults"][each]) for each in FAULTS))
+    examples = (f"{name}, {fault}: {data['examples'][fault][0]!r}" for name, data in figures.items() for fault in data["examples"])
+    made.caption, made.caption_justify = "\n".join(map(escape, examples)), "left"
+    return made
+
+
+def attacks(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of commands that a tool gave: how many are shown, and which part of what stood beside them is kept."""
+    made = _table(title, ["gist"], ["commands shown", "of", "kept beside", "of"])
+    for name, data in figures.items():
+        made.add_row(name, str(data["attacks shown"]), str(data["of"]), _share(data["kept beside"]), str(data["facts"]))
     return made
 
 

@@ -1,0 +1,359 @@
+"""Judge summaries without the summariser's help: is everything in them from its sources, and is every cut marked."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from attrs import define, field, frozen
+
+from benchmarks.retention.bound import Sources, sources_of
+from benchmarks.retention.entries import (
+    HEADER,
+    MARK,
+    WAS,
+    Entry,
+    Pair,
+    body_of,
+    content_of,
+    entries_of,
+    fragment_pairs,
+    gist_entries,
+    note_pairs,
+    pairs_of,
+    parsed,
+    spelled,
+)
+from benchmarks.retention.methods import Asked, projected
+from benchmarks.retention.projecting import calls_of
+from benchmarks.retention.recall import flat
+from benchmarks.retention.recordings import Conversation, Message
+from polycontext.polynomial import ContextOverflowError
+
+FAULTS = ("unresolved", "prose cut", "calls cut", "records cut")
+EXAMPLES = 200
+
+_HEADING = re.compile(r"[A-Z][\w' ]{2,40}:")
+_NOTICE = re.compile(r"(?:[\w ]{1,40}: )?\[[^\]\n]{8,200}\]")
+"""A line in brackets that says what is not shown."""
+_SENTENCE_END = re.compile(r"[.!?。！？]['\")\]*_`}’”]*\s*$")
+_LEAD = re.compile(r"(?:^|\n)[\s>#*•-]*(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_`\"'(]*$")
+_SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n")
+_WORD = re.compile(r"[^\s\"'{}\[\],:…()=]+")
+_COUNT = re.compile(r"\(?([\d,]+)(?: \w+){0,2}\)?")
+
+
+class Text(NamedTuple):
+    """Hold a source's text with white space normalised, and where its lines break."""
+
+    flat: str
+    breaks: frozenset[int]
+
+
+def text_of(said: str) -> Text:
+    """Return a source's text, ready to be searched."""
+    lines = [line for line in map(flat, said.splitlines()) if line]
+    joined = "\n".join(lines)
+    return Text(joined.replace("\n", " "), frozenset(place for place, letter in enumerate(joined) if letter == "\n"))
+
+
+@define
+class Verdict:
+    """Count what summaries say and what is wrong with it, with examples."""
+
+    said: Counter[str] = field(factory=Counter)
+    faults: Counter[str] = field(factory=Counter)
+    examples: dict[str, list[str]] = field(factory=dict)
+
+    def add(self, fault: str, text: str) -> None:
+        """Count a fault."""
+        self.faults[fault] += 1
+        self.examples.setdefault(fault, []).append(text[:EXAMPLES])
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the counts, JSON-ready."""
+        counts = {"said": dict(self.said), "faults": {fault: self.faults[fault] for fault in FAULTS}}
+        return {**counts, "examples": {fault: list(dict.fromkeys(texts))[:20] for fault, texts in self.examples.items()}}
+
+
+@frozen
+class Thing:
+    """Hold an object of the sources, what names it and what it is in, and its pairs."""
+
+    names: frozenset[str]
+    pairs: Mapping[str, Any]
+
+
+def things_of(value: Any, names: frozenset[str] = frozenset()) -> Iterator[Thing]:
+    """Yield every object of a JSON value, each under its own scalars and under what names those around it."""
+    if isinstance(value, dict):
+        own = names | {spelled(each) for each in value.values() if not isinstance(each, dict | list)} | set(value)
+        yield Thing(own, value)
+        for each in value.values():
+            yield from things_of(each, own)
+    elif isinstance(value, list):
+        for each in value:
+            yield from things_of(each, names)
+
+
+@frozen
+class Judge:
+    """Judge what was said of one list of messages."""
+
+    sources: Sources
+    texts: tuple[Text, ...]
+    things: Mapping[str, Sequence[Thing]]
+    calls: Mapping[str, Sequence[str]]
+    verdict: Verdict
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], verdict: Verdict) -> "Judge":
+        """Return the judge of a list."""
+        calls: dict[str, list[str]] = {}
+        things: dict[str, list[Thing]] = {}
+        for entry in entries_of(messages):
+            asked = frozenset(spelled(pair.value) for pair in pairs_of(parsed(entry.arguments)) if entry.said)
+            for thing in things_of(parsed(entry.said or entry.text), asked):
+                for key in thing.pairs:
+                    things.setdefault(key, []).append(thing)
+        for message in messages:
+            for call in message.get("tool_calls") or ():
+                calls.setdefault(call["function"]["name"], []).append(call["function"]["arguments"])
+        said = dict.fromkeys(text for message in messages if (text := content_of(message)))
+        return cls(sources_of(messages), tuple(map(text_of, said)), things, calls, verdict)
+
+    def body(self, body: str) -> None:
+        """Judge a summary."""
+        self.verdict.said["summaries"] += 1
+        for entry in gist_entries(body, self.calls):
+            if _HEADING.fullmatch(entry.text):
+                continue
+            self.verdict.said["entries"] += 1
+            if _NOTICE.fullmatch(entry.text) and not any(flat(entry.text) in text.flat for text in self.texts):
+                self.verdict.said["notices"] += 1
+            elif entry.name:
+                self._call(entry)
+                if entry.said:
+                    self._result(entry)
+            elif not self._prose(entry.said):
+                self._result(entry)
+
+    def _call(self, entry: Entry) -> None:
+        """Judge a call: one that was made has every argument that is shown, and what is not shown is marked."""
+        self.verdict.said["calls"] += 1
+        made = [parsed(each) or {} for each in self.calls[entry.name]]
+        shown = parsed(entry.arguments or "{}")
+        if shown in made or flat(entry.arguments) in map(flat, self.calls[entry.name]):
+            self.verdict.said["arguments"] += len(shown or ())
+            return
+        is_json = '":' in entry.arguments
+        keys = {pair.key for each in made for pair in pairs_of(each)}
+        pairs = [*(fragment_pairs(entry.arguments, None) if is_json else note_pairs(entry.arguments, keys, None))]
+        pairs = [pair for pair in pairs if not MARK.fullmatch(str(pair.value))]
+        self.verdict.said["arguments"] += len(pairs)
+        fitting = [each for each in made if all(_is_argument(pair, each) for pair in pairs)]
+        if not fitting:
+            self.verdict.add("unresolved", entry.text)
+        whole = not is_json and any(set(each) <= {pair.key for pair in pairs} for each in fitting)
+        if not whole and not MARK.search(entry.arguments):
+            self.verdict.add("calls cut", entry.text)
+
+    def _result(self, entry: Entry) -> None:
+        """Judge what a call gave, or a text that is no prose: whole, in lines, in scraps of JSON, or as notes."""
+        value = parsed(entry.said)
+        if value is None and '":' in entry.said:
+            self._scraps(entry)
+        elif value is not None and '":' in entry.said:
+            self.verdict.said["records"] += 1
+            self._pairs([pair for pair in pairs_of(value, entry.record) if pair.key], entry.said)
+        elif not self._noted(entry.said):
+            self._prose(entry.said)
+        else:
+            for line in filter(None, map(str.strip, entry.said.split("\n"))):
+                if self._noted(line) or not self._prose(line):
+                    self._note(line, entry)
+
+    def _scraps(self, entry: Entry) -> None:
+        """Judge scraps of JSON: each run stands in a source, and only a mark says that it goes on."""
+        self.verdict.said["records"] += 1
+        runs = [run.strip() for run in MARK.split(flat(entry.said))]
+        places = [[_edges(run, text) for text in self.texts if run in text.flat] for run in runs]
+        for run, found in zip(runs, places, strict=True):
+            self.verdict.said["pairs"] += run.count('":')
+            if run and not found:
+                self.verdict.add("unresolved", run)
+        starts = not runs[0] or any(edge.at_start for edge in places[0])
+        ends = not runs[-1] or any(edge.at_end for edge in places[-1])
+        if not (starts and ends):
+            self.verdict.add("records cut", entry.said)
+
+    def _note(self, line: str, entry: Entry) -> None:
+        """Judge a line of notes: every pair is one of the record that the line names, and what is not shown is marked."""
+        self.verdict.said["records"] += 1
+        headed = HEADER.match(line)
+        header = headed[1] if headed and self._is_header(headed[1]) else ""
+        text = line[headed.end() :] if headed and header else line
+        pairs = [*note_pairs(text, self.sources.keys, header or entry.record)]
+        things = self._pairs(pairs, line)
+        shown = {pair.key for pair in pairs}
+        if things and not MARK.search(line) and not any(_is_whole(thing, shown, header) for thing in things):
+            self.verdict.add("records cut", line)
+
+    def _is_header(self, text: str) -> bool:
+        last = text.rsplit(maxsplit=1)[-1]
+        known = self.sources.keys | self.sources.records
+        return text in known or last in known or text in self.sources.pairs or last in self.sources.pairs or last.startswith("#")
+
+    def _pairs(self, pairs: Sequence[Pair], line: str) -> list[Thing]:
+        """Resolve pairs that are said together; return the things of the sources that have them all."""
+        found: list[Thing] | None = None
+        for pair in pairs:
+            self.verdict.said["pairs"] += 1
+            named = [thing for thing in self.things.get(pair.key, ()) if _is_named(thing, pair.record)]
+            having = [thing for thing in named if _says(pair.value, thing.pairs[pair.key])]
+            if not having and not self._stands_in_text(f"{pair.key} {pair.value}"):
+                self.verdict.add("unresolved", f"{pair.key!r} of {line}")
+            elif WAS.search(str(pair.value)) and not self._was(str(pair.value)):
+                self.verdict.add("unresolved", f"{pair.value!r} was never said: {line}")
+            found = having if found is None else [thing for thing in found if any(thing is each for each in having)]
+        return found or []
+
+    def _stands_in_text(self, said: str) -> bool:
+        """Tell whether the words of a pair stand side by side in a text that is no JSON, whatever joins them."""
+        words = " ".join(_WORD.findall(WAS.sub("", MARK.sub("", said))))
+        return bool(words) and any(f" {words} " in f" {' '.join(_WORD.findall(text))} " for text in self.sources.texts)
+
+    def _was(self, said: str) -> bool:
+        return all(any(flat(old).strip('"') in text.flat for text in self.texts) for old in WAS.findall(said))
+
+    def _prose(self, said: str) -> bool:
+        """Judge prose: each run between two marks stands in one source, and begins and ends where a unit does. False where it is none."""
+        text = flat(said)
+        runs = [run if any(run in source.flat for source in self.texts) else WAS.sub("", run) for run in map(str.strip, MARK.split(text))]
+        places = [[_edges(run, source) for source in self.texts if run in source.flat] for run in runs]
+        if not any(run and found for run, found in zip(runs, places, strict=True)) and (
+            parsed(said) is not None or '":' in said or self._noted(said)
+        ):
+            return False
+        self.verdict.said["prose lines"] += 1
+        is_cut = False
+        for number, (run, found) in enumerate(zip(runs, places, strict=True)):
+            self.verdict.said["sentences"] += len(_SENTENCES.split(run)) if run else 0
+            if run and not found:
+                self.verdict.add("unresolved", run)
+            elif run:
+                is_cut |= not any((edge.opens or number > 0) and (edge.ends or number < len(runs) - 1) for edge in found)
+        if is_cut:
+            self.verdict.add("prose cut", said)
+        if WAS.search(text) and not self._was(text):
+            self.verdict.add("unresolved", text)
+        return True
+
+    def _noted(self, said: str) -> bool:
+        """Tell whether a text reads as notes: a known key begins one of its segments."""
+        return any(pair.key for line in said.split("\n") for pair in note_pairs(line.partition(": ")[2] or line, self.sources.keys, None))
+
+
+class Edges(NamedTuple):
+    """Say whether a run begins and ends where a unit of its source does, and where the source does."""
+
+    opens: bool
+    ends: bool
+    at_start: bool
+    at_end: bool
+
+
+def _edges(run: str, text: Text) -> Edges:
+    """Return the best edges of a run at any of its places in a text."""
+    best = Edges(opens=False, ends=False, at_start=False, at_end=False)
+    at = text.flat.find(run) if run else -1
+    while at >= 0 and not (best.opens and best.ends):
+        end = at + len(run)
+        before, behind = text.flat[max(0, at - 12) : at], text.flat[end : end + 1]
+        line = max((place for place in range(max(0, at - 12), at) if place in text.breaks), default=None)
+        lead = "\n" + text.flat[line + 1 : at] if line is not None else ("\n" + before if at <= 12 else before)  # noqa: PLR2004 - as above
+        opens = at == 0 or bool(_LEAD.search(lead)) or bool(_SENTENCE_END.search(before))
+        ends = end >= len(text.flat) or end in text.breaks or (bool(_SENTENCE_END.search(run)) and not behind.isalnum())
+        now = Edges(opens, ends, at == 0, end >= len(text.flat))
+        best = max(best, now, key=lambda edges: (edges.opens and edges.ends, sum(edges)))
+        at = text.flat.find(run, at + 1)
+    return best
+
+
+def _is_named(thing: Thing, name: str | None) -> bool:
+    """Tell whether a header names a thing; a number is all that some have."""
+    last = name.rsplit(maxsplit=1)[-1] if name else "#"
+    return last.startswith("#") or name in thing.names or last in thing.names
+
+
+def _is_argument(pair: Pair, made: Any) -> bool:
+    return any(each.key == pair.key and _says(pair.value, each.value) for each in [*pairs_of(made), *_top(made)])
+
+
+def _top(made: Any) -> Iterator[Pair]:
+    yield from (Pair(None, key, value) for key, value in made.items()) if isinstance(made, dict) else ()
+
+
+def _is_whole(thing: Thing, shown: set[str], header: str) -> bool:
+    """Tell whether nothing of a thing is missing: what names it heads the line, and inner things have lines of their own."""
+    return all(
+        key in shown or (isinstance(value, dict | list) and bool(value)) or spelled(value) in header for key, value in thing.pairs.items()
+    )
+
+
+def _says(said: Any, value: Any) -> bool:
+    """Tell whether notes say a value of the sources: as it is, or parts of it with marks between them.
+
+    >>> _says('"12" (was 11)', "12"), _says("Post, o…", "Post, old"), _says("[1, 2]", [1, 2, 3]), _says("[1, …]", [1, 2, 3])
+    (True, True, False, True)
+    """
+    if said == value:
+        return True
+    text = WAS.sub("", spelled(said)).strip()
+    if isinstance(value, dict | list):
+        return _says_container(text, value)
+    whole, quoted = flat(spelled(value)), parsed(f"[{text}]") if text[:1] == '"' else None
+    runs = [run.strip(' "') for run in MARK.split(flat(str(quoted[0])) if quoted else text)]
+    return runs == [whole.strip(' "')] if len(runs) == 1 else all(run in whole for run in runs)
+
+
+def _says_container(text: str, value: Any) -> bool:
+    """Tell whether notes say an object or a list: all of it, its length, or parts of it with marks between them."""
+    counted = _COUNT.match(text)
+    if isinstance(value, list) and counted and int(counted[1].replace(",", "")) == len(value):
+        text = text[counted.end() :].strip() or "…"
+    words = _WORD.findall(json.dumps(value, ensure_ascii=False))
+    parts = [_WORD.findall(run) for run in MARK.split(text)]
+    return words == parts[0] if len(parts) == 1 else all(f" {' '.join(part)} " in f" {' '.join(words)} " for part in parts if part)
+
+
+def judge_view(view: Sequence[Message], messages: Sequence[Message], verdict: Verdict) -> int:
+    """Judge every summary in a view; return how many there were."""
+    bodies = [body for message in view if (body := body_of(message)) is not None]
+    if bodies:
+        one = Judge.of(messages, verdict)
+        for body in bodies:
+            one.body(body)
+    return len(bodies)
+
+
+def measure(
+    conversations: Sequence[Conversation], shares: Sequence[float], most: int, *, tell: Callable[[str], None]
+) -> dict[str, Verdict]:
+    """Judge up to `most` summaries of views, spread evenly over the conversations and shares: a verdict for each set."""
+    asked = [(call, share) for each in conversations for call in calls_of(each) for share in shares]
+    asked.sort(key=lambda pair: sha256(f"{pair[0].conversation.id}/{pair[0].at}/{pair[0].query}/{pair[1]}".encode()).digest())
+    found, number = dict[str, Verdict](), 0
+    for call, share in asked:
+        if number >= most:
+            break
+        tell(f"summary {number + 1:,} of {most:,}")
+        verdict = found.setdefault(call.conversation.set, Verdict())
+        try:
+            view = projected(Asked(call.messages, call.conversation.budget(call.at, share), call.query))
+        except ContextOverflowError:
+            continue
+        number += judge_view(view, call.messages, verdict)
+    return found

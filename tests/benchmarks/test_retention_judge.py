@@ -1,0 +1,250 @@
+"""The new measure and the judge find out summarisers that are broken on purpose, and leave honest ones alone, however those spell."""
+
+import doctest
+import json
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from benchmarks.retention import bound, entries, extracts, judge, noted
+from benchmarks.retention.bound import sources_of, view_of
+from benchmarks.retention.entries import Pair, content_of
+from benchmarks.retention.judge import FAULTS, Judge, Verdict, judge_view
+from benchmarks.retention.recall import needles_of, whole_text
+from benchmarks.retention.recordings import Message, Probe
+from polycontext.polynomial import project
+from polycontext.window import TokenCounter, Turn
+
+pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+
+ROOMS = [
+    {"id": "R-8812", "hotel": "Seeblick", "price": 128, "side": "garden", "beds": ["twin", "cot"]},
+    {"id": "R-9034", "hotel": "Zur Post", "price": 99, "side": "street", "beds": ["single", "cot"]},
+]
+ARGUMENTS = {"city": "Lindau", "guests": 2, "dates": {"from": "12 May", "to": "15 May"}}
+
+
+def calling(name: str, arguments: object, result: str) -> list[Message]:
+    """Return a call and its result; all calls have the same id, as in some recordings."""
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": result}]
+
+
+SAID: list[Message] = [
+    {"role": "user", "content": "I need a quiet room near the lake. The workshop is on 3 March, for 14 people."},
+    *calling("search_rooms", ARGUMENTS, json.dumps({"rooms": ROOMS})),
+    *calling("terms", {"room_id": "R-8812"}, json.dumps({"deposit": 40, "until": "10 May"})),
+    *calling(
+        "run", {"command": "pytest -q"}, "collected 13 items\nFAILED tests/test_csv.py::test_large - assert 0 == 10000\n1 failed, 12 passed"
+    ),
+    *calling("orders", {}, "order_id,customer,total\nW-1,Falk,88.20\nW-2,Osei,412.75"),
+    {"role": "assistant", "content": "R-8812 faces the garden. I would take it; shall I book it for you?"},
+    {"role": "user", "content": "The workshop moved to 10 March (was planned for spring anyway). Please note it."},
+]
+
+
+def framed(body: str) -> list[Message]:
+    """Return a view with a gist in it."""
+    return [{"role": "user", "content": f"[Summary of earlier messages]\n{body}\n[End of summary]"}]
+
+
+def is_bound(value: str, body: str) -> bool:
+    """Tell whether a value is bound in a gist."""
+    sources = sources_of(SAID)
+    (wanted,) = needles_of(Probe("p", len(SAID), needles=(value,)), SAID)
+    return view_of(framed(body), sources).binds(wanted, sources)
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        ("garden", "search_rooms(city=Lindau, …) -> R-8812: hotel Seeblick, side garden, …"),
+        ("garden", "search_rooms(…) -> rooms R-9034: side street, …\n rooms R-8812: price 128, side garden, …"),
+        (
+            "garden",
+            'search_rooms({"city": "Lindau", …}) -> {"rooms": [{"id": "R-8812", "hotel": "Seeblick", "price": 128, "side": "garden", …',
+        ),
+        ("garden", "search_rooms -> rooms [{id R-9034, side street}, {id R-8812, side garden}]"),
+        ("twin", "search_rooms(…) -> R-8812: beds [twin, cot], …"),
+        ("Zur Post", 'search_rooms(…) -> R-9034: hotel "Zur Post" (was "Alte Post"), …'),
+        ("R-9034", "search_rooms(…) -> R-9034: price 99, …"),
+        ("412.75", "orders() -> W-2: total 412.75, …"),
+        ("10 May", "terms(room_id=R-8812) -> deposit 40, until 10 May"),
+        ("Lindau", 'search_rooms({"city": "Lindau", …})'),
+        ("3 March", "user: … The workshop is on 3 March, for 14 people."),
+        ("test_csv", "run(…) -> … FAILED tests/test_csv.py::test_large - assert 0 == 10000 …"),
+    ],
+)
+def test_a_value_with_its_key_and_record_is_bound(value: str, body: str) -> None:
+    """Notes, JSON, tables and prose, in any of the spellings."""
+    assert is_bound(value, body)
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        ("garden", 'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",'),
+        ("garden", "search_rooms(…) -> R-9034: hotel Seeblick, side garden, …"),
+        ("garden", "search_rooms(…) -> R-8812: price 128, …\n R-9034: side garden"),
+        ("garden", "search_rooms(…) -> R-8812: garden, …"),
+        ("garden", 'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick", … "side": "garden"}'),
+        ("garden", 'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick"}, {"id": "R-9034", "side": "garden"}'),
+        ("412.75", "orders() -> W-1: total 412.75"),
+        ("10 May", "terms(room_id=R-9034) -> until 10 May"),
+        ("10 May", "R-8812\nterms(…) -> until 10 May"),
+        ("3 March", "user: 3 March, R-8812, garden, 14"),
+        ("twin", "search_rooms(…) -> R-8812: hotel twin"),
+    ],
+)
+def test_a_value_torn_from_its_key_or_record_is_not(value: str, body: str) -> None:
+    """The value stands there, and nobody could say of what."""
+    assert value in body
+    assert not is_bound(value, body)
+
+
+def test_a_list_says_all_that_it_says_itself() -> None:
+    """Every value of the sources is bound in the sources."""
+    sources = sources_of(SAID)
+    view = view_of(SAID, sources)
+    pairs = [pair for told in sources.pairs.values() for pair in told]
+    assert len(pairs) > 20
+    assert all(map(view.says, pairs))
+    assert Pair("R-8812", "side", "garden") in sources.pairs["garden"]
+
+
+def honest(view: str) -> str:
+    """Return a summary as it is."""
+    return view
+
+
+def gluing(view: str) -> str:
+    """Break a summary: what follows a record's name is that of the one before."""
+    return view.replace("R-9034", "R-8812")
+
+
+def tearing(view: str) -> str:
+    """Break a summary: values lose their keys."""
+    return view.replace("side ", "").replace("price ", "").replace("until ", "")
+
+
+GOOD = """user: I need a quiet room near the lake. The workshop is on 3 March, for 14 people.
+search_rooms(city=Lindau, …) -> R-8812: price 128, side garden, …
+ R-9034: price 99, side street, …
+terms(room_id=R-8812) -> deposit 40, until 10 May"""
+
+
+@pytest.mark.parametrize(("broken", "kept"), [(honest, 5), (gluing, 3), (tearing, 0)])
+def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(broken: Callable[[str], str], kept: int) -> None:
+    """The old measure and a bag of values see no difference; the new one does, and the judge resolves nothing that is wrong."""
+    body = broken(GOOD)
+    values = ("128", "garden", "99", "street", "10 May")
+    assert all(value in body for value in values)
+    assert sum(is_bound(value, body) for value in values) == kept
+    verdict = Verdict()
+    Judge.of(SAID, verdict).body(body)
+    assert (verdict.faults["unresolved"] == 0) is (broken is honest)
+
+
+class Summariser:
+    """Say always the same, broken in one way."""
+
+    def __init__(self, broken: Callable[[str], str]) -> None:
+        self.said = broken(GOOD)
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return it."""
+        return self.said
+
+
+@pytest.mark.parametrize(("broken", "kept"), [(honest, 3), (gluing, 2), (tearing, 0)])
+def test_a_broken_summariser_is_found_out_in_a_projection(broken: Callable[[str], str], kept: int) -> None:
+    """The view that a model would be sent is read, whichever summariser is installed."""
+    task: Message = {"role": "user", "content": "Plan the workshop."}
+    long: list[Message] = [{"role": role, "content": f"Talk of {role} about nothing. " * 60} for role in ("assistant", "user", "assistant")]
+    messages = [task, *SAID, *long, {"role": "user", "content": "Well?"}]
+    view = list(project(messages, 320, provider="openai", summariser=Summariser(broken)).messages)
+    verdict = Verdict()
+    assert judge_view(view, messages, verdict) == 1
+    sources = sources_of(messages)
+    wanted = needles_of(Probe("p", len(messages), needles=("128", "garden", "street")), messages)
+    assert sum(view_of(view, sources).binds(each, sources) for each in wanted) == kept
+    assert (verdict.faults["unresolved"] == 0) is (broken is honest)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        GOOD,
+        "Conversation:\nuser: I need a quiet room near the lake. …",
+        "user: … The workshop is on 3 March, for 14 people.",
+        "user: I need a quiet room … The workshop is on 3 March …",
+        'search_rooms({"city": "Lindau", "guests": 2, "dates": {"from": "12 May", "to": "15 May"}}) -> R-8812: hotel Seeblick, …',
+        "search_rooms(city=Lindau, guests=2, dates={from 12 May, to 15 May}) -> R-8812: price 128, …",
+        'search_rooms({"city": "Lindau", …})',
+        'run(command="pytest -q") -> … FAILED tests/test_csv.py::test_large - assert 0 == 10000\n 1 failed, 12 passed',
+        "run(…) -> … 2 lines\n 1 failed, 12 passed",
+        "orders() -> W-1: customer Falk, total 88.20\n W-2: total 412.75 (was 88.20), …",
+        "search_rooms(…) -> R-8812: beds (2) [twin, …], …",
+        "search_rooms(…) -> rooms R-9034: hotel Zur Post, price 99, side street, beds [single, cot]",
+        "user: … The workshop is on 3 March (was 10 May), for 14 people.",
+        "user: The workshop moved to 10 March (was planned for spring anyway). …",
+        "assistant: … I would take it; shall I book it for you?",
+        "tool c1: [an instruction to the assistant was left out]",
+    ],
+)
+def test_what_is_true_and_marked_has_no_fault(body: str) -> None:
+    """Today's spellings and the coming ones."""
+    verdict = Verdict()
+    assert judge_view(framed(body), SAID, verdict) == 1
+    assert not verdict.faults, verdict.examples
+
+
+@pytest.mark.parametrize(
+    ("fault", "body"),
+    [
+        ("prose cut", "user: I need a quiet room"),
+        ("prose cut", "user: quiet room near the lake."),
+        ("prose cut", "assistant: take it; shall I book it for you?"),
+        ("unresolved", "user: I need a quiet room near the station."),
+        ("unresolved", "user: I need a quiet room near the lake. Please note it."),
+        ("unresolved", "user: … The workshop is on 3 March (was 4 April), for 14 people."),
+        ("calls cut", 'search_rooms({"city": "Lindau") -> R-8812: hotel Seeblick, …'),
+        ("calls cut", 'search_rooms({"city": "Lindau", "guests": 2})'),
+        ("calls cut", "search_rooms(city=Lindau, guests=2) -> R-8812: hotel Seeblick, …"),
+        ("unresolved", "search_rooms(city=Lindau, guests=3, …)"),
+        ("unresolved", 'run(command="pytest") -> … 1 failed, 12 passed'),
+        ("records cut", 'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",'),
+        ("records cut", "search_rooms(…) -> R-8812: price 128, side garden"),
+        ("unresolved", "search_rooms(…) -> R-8812: price 99, …"),
+        ("unresolved", "search_rooms(…) -> R-9034: price 128, …"),
+        ("unresolved", "search_rooms(…) -> R-8812: price 128, side street, …"),
+        ("unresolved", "orders() -> W-1: total 412.75, …"),
+        ("unresolved", "search_rooms(…) -> R-8812: beds (3), …"),
+        ("unresolved", "search_rooms(…) -> R-8812: price 128 (was 77), …"),
+        ("unresolved", 'search_rooms(…) -> … "price": 99, "side": "garden" …'),
+        ("prose cut", "run(…) -> FAILED tests/test_csv.py::test_large"),
+    ],
+)
+def test_each_fault_is_found(fault: str, body: str) -> None:
+    """One fault each, of the kind that it is."""
+    verdict = Verdict()
+    judge_view(framed(body), SAID, verdict)
+    assert verdict.faults[fault] > 0, verdict
+    assert set(verdict.as_data()["faults"]) == set(FAULTS)
+
+
+def test_what_is_no_summary_is_not_judged() -> None:
+    """Messages themselves are nobody's summary."""
+    verdict = Verdict()
+    assert judge_view(SAID, SAID, verdict) == 0
+    assert not verdict.said
+    assert "3 March" in whole_text(SAID)
+    assert content_of(SAID[0]).startswith("I need")
+
+
+@pytest.mark.parametrize("module", [bound, entries, extracts, judge, noted])
+def test_the_examples_hold(module: object) -> None:
+    """Doctests of what is measured with."""
+    tried = doctest.testmod(module)  # type: ignore[arg-type]
+    assert tried.failed == 0
+    assert tried.attempted > 0
