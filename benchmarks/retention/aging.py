@@ -59,6 +59,8 @@ class Aging:
     compressions: int = 0
     between: float | None = None
     """Which share of a request the next one begins with, on average."""
+    paid: float | None = None
+    """What a request costs on average, in characters that no cache holds."""
     refused: str | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -67,7 +69,13 @@ class Aging:
             str(age): {"session": self.session[age].share, "whole log": self.whole_log[age].share, "of": self.session[age].of}
             for age in AGES
         }
-        return {"after compressions": ages, "compressions": self.compressions, "prefix between": self.between, "ended by": self.refused}
+        return {
+            "after compressions": ages,
+            "compressions": self.compressions,
+            "prefix between": self.between,
+            "paid": self.paid,
+            "ended by": self.refused,
+        }
 
 
 def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None) -> Aging:
@@ -85,7 +93,8 @@ def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], 
             tell(f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions")
             _look(aging, chain, grown, seen_at)
     aging.compressions = grown.compressions
-    aging.between = fmean(grown.between) if grown.between else None
+    if grown.between:
+        aging.between, aging.paid = fmean(grown.between), fmean(grown.paid)
     aging.refused = str(grown.refused) if grown.refused else None
     return aging
 

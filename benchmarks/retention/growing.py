@@ -24,6 +24,9 @@ from polycontext.window.providers import get_format
 PAIRS = ((0.97, 0.8), (0.7, 0.4), (0.9, 0.7), (0.95, 0.5), (0.97, 0.9))
 """Thresholds, high and low, that are worth a look; the first is a session's own."""
 
+CACHED = 0.1
+"""What a token costs that a provider's cache holds, of what one costs that it does not."""
+
 
 @frozen
 class Way:
@@ -54,6 +57,8 @@ class Grown:
     prefixes: list[float] = field(factory=list)
     between: list[float] = field(factory=list)
     """Which share of each request the next one begins with."""
+    paid: list[float] = field(factory=list)
+    """What each request costs in characters, those that a cache still holds a tenth."""
     asked: str = ""
     seconds: float = 0.0
 
@@ -87,7 +92,9 @@ class Grown:
         """Note what the model was sent before it answered, beside the request before."""
         request = _rendered(self.session.window)
         if self.asked:
-            self.between.append(_shared(self.asked, request) / len(self.asked))
+            shared = _shared(self.asked, request)
+            self.between.append(shared / len(self.asked))
+            self.paid.append(len(request) - (1 - CACHED) * shared)
         self.asked = request
 
     def view(self) -> list[Message]:

@@ -121,11 +121,13 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
 
 def aging(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of identifiers in view."""
-    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "between requests", "ended by"])
+    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "between requests", "cost", "ended by"])
     for way, data in figures.items():
         ages = [data["after compressions"][str(age)] for age in AGES]
         cells = [f"{_share(age['session'])} / {_share(age['whole log'])} of {age['of']}" if age["of"] else "" for age in ages]
-        made.add_row(way, str(data["compressions"]), *cells, _percent(data["prefix between"]), data["ended by"] or "")
+        made.add_row(
+            way, str(data["compressions"]), *cells, _percent(data["prefix between"]), _number(data["paid"]), data["ended by"] or ""
+        )
     return made
 
 
