@@ -180,9 +180,7 @@ def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
     return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
 
 
-def planned(
-    window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0
-) -> Plan:
+def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
     """Plan `window` down to `target`; without one, as automatic compression does, to `low` at most. What speaks most of `query` stands whole."""
     if target is not None:
         return policy.projector.plan_to(window, target, query)
@@ -328,17 +326,20 @@ def _committed(draft: Draft, command: Commit) -> Draft:
 
 def _recalled(draft: Draft, command: Recall) -> Deciding:
     """Bring turns back; where they find no room and the session is automatic, compress before it."""
-    from polycontext.polynomial.session.recall import recall_edit  # noqa: PLC0415 - for those who recall
+    from polycontext.polynomial.session.recall import logged_ids, recall_edit  # noqa: PLC0415 - for those who recall
 
     draft.check_direction(InputKind.RECALL)
-    edit = recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)
+    log = draft.conversation.log
+    # A compression may take the gist that was named.
+    asked = logged_ids(draft.conversation.window, log, command.resource_ids)
+    edit = recall_edit(draft.conversation.window, log, asked)
     try:
         return draft.take(ContextInput.recall(edit)) if edit.splices else draft
     except ContextOverflowError:
         if not draft.policy.auto or InputKind.COMPRESS not in VALID_DIRECTIONS[draft.conversation.state]:
             raise
     draft = yield from _made_room(draft)
-    return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, draft.conversation.log, command.resource_ids)))
+    return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
 
 
 def _attached(draft: Draft, command: Attach) -> Deciding:

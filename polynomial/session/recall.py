@@ -31,13 +31,19 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
         UnknownResourceError: an id that is neither in the log nor a gist of the window.
     """
     view = _view(window, log)
-    atoms = {atom[0].resource_id: atom for atom in (log.atom(i) for i in _logged(view, log, resource_ids))}
+    atoms = {atom[0].resource_id: atom for atom in map(log.atom, logged_ids(window, log, resource_ids))}
     splices: dict[int, list[Splice]] = {}
     for atom in sorted(atoms.values(), key=lambda atom: log.place(atom[0].resource_id)):
         if not all(_stands(window, view, turn) for turn in atom):
             splice = _splice(view, log, atom)
             splices.setdefault(splice.start, []).append(splice)
     return Edit(tuple(_joined(same) for _, same in sorted(splices.items())))
+
+
+def logged_ids(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> list[str]:
+    """Return `resource_ids` with each gist of the window replaced by its sources: they are in the log whatever becomes of the gist."""
+    gists = {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources and not log.knows(turn.resource_id)}
+    return [each for resource_id in resource_ids for each in gists.get(resource_id, (resource_id,))]
 
 
 def _view(window: ContextWindow, log: Log) -> _View:
@@ -50,15 +56,6 @@ def _stands(window: ContextWindow, view: _View, logged: Turn) -> bool:
     """Tell whether a turn of the log is all there; what was bound to another prefix cannot come back."""
     index = view.standing.get(logged.resource_id)
     return index is not None and view.turns[index] in (logged, unbound(logged, window.counter))
-
-
-def _logged(view: _View, log: Log, resource_ids: Iterable[str]) -> Iterable[str]:
-    for resource_id in resource_ids:
-        index = view.standing.get(resource_id)
-        if index is not None and view.turns[index].sources and not log.knows(resource_id):
-            yield from view.turns[index].sources
-        else:
-            yield resource_id
 
 
 def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:

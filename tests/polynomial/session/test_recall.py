@@ -197,3 +197,18 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
             messages = session.messages(provider, allow_open=True)
             get_format(provider).check(messages, allow_open_tail=True)
             assert provider is Provider.ANTHROPIC or recount(messages, FAST, provider) <= 4000
+
+
+def test_an_automatic_session_makes_room_for_what_comes_back() -> None:
+    """Too much is refused as such, though the gist that was named went into another one on the way, and nothing has changed."""
+    session = ContextSession(400, counter=WORDS)
+    add_all(session, [Turn("user", "the task"), *chat(40, 30)])
+    session.add_assistant_turn(words(375 - session.window.tokens, "long"))
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    before, epoch = session.conversation, session.epoch.number
+    with pytest.raises(ContextOverflowError):
+        session.recall([gist.resource_id])
+    assert session.conversation == before
+    session.recall([gist.sources[-1]])
+    assert session.epoch.number > epoch
+    assert gist.sources[-1] in ids(session)

@@ -142,7 +142,12 @@ def main() -> None:
     with closing(store_at(said.store)) as store:
         access = Access(tuple(said.token), a_minute=100_000)
         # The marks of the machine alone: a window is pressured long before a message no longer fits.
-        options: dict[str, Any] = {"max_tokens": said.max_tokens, "system": said.system, "auto": not said.by_hand, "threshold": AdaptiveThreshold()}
+        options: dict[str, Any] = {
+            "max_tokens": said.max_tokens,
+            "system": said.system,
+            "auto": not said.by_hand,
+            "threshold": AdaptiveThreshold(),
+        }
         app = create_app(store, WrittenAnswering, access, **options)
         uvicorn.run(app, host="127.0.0.1", port=said.port, log_level="critical", timeout_graceful_shutdown=2)
 
