@@ -11,19 +11,19 @@ from tests.house import ROOT
 
 PAGE = ROOT / "docs" / "quickstart.md"
 ANSWER = "They are agents that look at files."
-STEPS = 12
+STEPS = 20
 """Calls until the model knows enough: more than the window of the programs has room for."""
 
 
 @define
 class Looking:
-    """Script a model that lists the files, reads one again and again, and then answers; it remembers how large the requests were."""
+    """Script a model that lists the files, reads one again and again, and then answers; it remembers how long the requests were, in characters."""
 
-    messages: list[int] = field(factory=list)
+    sizes: list[int] = field(factory=list)
 
     def _next(self, request: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
-        self.messages.append(len(request["messages"]))
-        steps = len(self.messages)
+        self.sizes.append(len(str(request["messages"])))
+        steps = len(self.sizes)
         return None if steps > STEPS else ("list_files", {}) if steps == 1 else ("read_file", {"name": "agent.py"})
 
     def chat(self, request: Mapping[str, Any]) -> str | dict[str, Any]:
@@ -39,7 +39,7 @@ class Looking:
         call = self._next(request)
         if call is None:
             return ANSWER
-        thought = {"type": "thinking", "thinking": f"I know what {len(self.messages)} looks told me."}
+        thought = {"type": "thinking", "thinking": f"I know what {len(self.sizes)} looks told me."}
         return [thought, {"type": "tool_use", "name": call[0], "input": call[1]}]
 
 

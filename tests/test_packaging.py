@@ -153,6 +153,6 @@ def test_the_quickstart_runs_where_nothing_but_the_wheel_is(with_sdks: Path, tmp
         printed = run([with_sdks, "-W", "error", "agent.py"], tmp_path, **environment).splitlines()
     assert printed[0] == quickstart.ANSWER
     assert printed[1].endswith(f" {2 * quickstart.STEPS + 3} in the log)")
-    asked, other = models[number].messages, models[1 - number].messages
+    asked, other = models[number].sizes, models[1 - number].sizes
     assert (len(asked), other) == (quickstart.STEPS + 1, [])
     assert any(later < earlier for earlier, later in pairwise(asked)), "the conversation never outgrew its window"
