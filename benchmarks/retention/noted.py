@@ -21,7 +21,7 @@ from benchmarks.retention.recall import flat, whole_text
 from benchmarks.retention.recordings import Conversation, Message, half_of, message_tokens, message_turn
 from benchmarks.retention.tally import Tally
 from polycontext.linearity import states_constraint
-from polycontext.pressure.extractive.summariser import ExtractiveSummariser
+from polycontext.pressure.notes.summariser import ExtractiveSummariser
 
 WRITTEN = Path(__file__).with_name("written")
 AGES = (1, 5, 20, 50)
