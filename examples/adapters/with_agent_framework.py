@@ -2,7 +2,7 @@
 
 Prints::
 
-    80 messages in the session, at most 51 in a request
+    80 messages in the session, at most 71 in a request
     the last request begins: user: 0: what is on this shelf? Never open a jar.
 """
 

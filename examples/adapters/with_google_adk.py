@@ -2,7 +2,7 @@
 
 Prints::
 
-    80 events in the session, at most 51 contents in a request
+    80 events in the session, at most 69 contents in a request
     the last request begins: user: 0: what is on this shelf? Never open a jar.
 """
 

@@ -2,7 +2,7 @@
 
 Prints::
 
-    80 messages of the agent, at most 47 in a request
+    80 messages of the agent, at most 65 in a request
     the last request begins: user: 0: what is on this shelf? Never open a jar.
 """
 

@@ -9,6 +9,7 @@ import pytest
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.adapters import Bridge
+from polycontext.pressure import AdaptiveThreshold
 from tests.nodes.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.nodes.adapters.frameworks.judge import Judge
 from tests.strict.script import png
@@ -289,7 +290,8 @@ def test_many_conversations_at_once_one_of_them_cancelled() -> None:
 
 def test_a_tool_that_fails_an_edit_and_an_empty_answer(judge: Judge) -> None:
     """Are sent as the framework has them, and what was taken back is not sent."""
-    agent = made(judge, ContextMiddleware(ROOM))
+    # With these marks what is edited has been compressed before: no thought is bound to it any more.
+    agent = made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
     agent.default_options["tools"] = []
     session = AgentSession(session_id="A")
 
