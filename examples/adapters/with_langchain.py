@@ -2,7 +2,7 @@
 
 Prints::
 
-    120 requests, the longest of 34 messages
+    120 requests, the longest of 46 messages
     in the thread: 240 messages
     still demanded: True
 """

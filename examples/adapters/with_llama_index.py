@@ -4,7 +4,7 @@ Prints::
 
     exchanges: 60
     the memory keeps: 120 messages
-    the LLM was asked at most: 33 messages
+    the LLM was asked at most: 41 messages
     what was demanded at first is in all requests: True
 """
 

@@ -31,6 +31,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 from polycontext.nodes.adapters.langchain import ContextMiddleware, LangChainDialect
+from polycontext.pressure import AdaptiveThreshold
 
 
 class Model(BaseChatModel):
@@ -278,7 +279,8 @@ def test_roles_of_other_kinds_of_messages() -> None:
 
 def test_a_message_that_is_edited_in_the_middle(judge: Judge, sent: list[list[own.BaseMessage]]) -> None:
     """What follows is said to the edited one; the thread is the framework's."""
-    agent = _made(judge, ContextMiddleware(ROOM))
+    # With these marks what is edited has been compressed before: no thought is bound to it any more.
+    agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
     for number in range(8):
         agent.invoke({"messages": [("user", f"{number}: look. " + "please " * 150)]}, _thread("A"))
     edited = next(message for message in agent.get_state(_thread("A")).values["messages"] if message.text.startswith("6: "))
