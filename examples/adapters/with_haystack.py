@@ -4,7 +4,7 @@ Prints::
 
     exchanges: 60
     the run returns: 120 messages
-    the model was asked at most: 33 messages
+    the model was asked at most: 45 messages
     what was demanded at first is in all requests: True
 """
 

@@ -2,7 +2,7 @@
 
 Prints::
 
-    60 requests, the longest of 37 messages
+    60 requests, the longest of 28 messages
     in the list: 121 messages
     still demanded: True
 """

@@ -252,4 +252,4 @@ def test_one_hook_serves_many_conversations_at_once() -> None:
     for name, messages in zip("ABCZ", kept, strict=True):
         assert all(message.text.startswith(name) for message in messages[::2])
         (last,) = [sent for sent in asked if sent[-1] is messages[-2]]
-        assert len(last) < 40
+        assert len(last) < len(messages) - 1
