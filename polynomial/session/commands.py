@@ -40,7 +40,7 @@ class Attach:
 
 @frozen
 class Compress:
-    """Compress to a target pressure, or as automatic compression does."""
+    """Compress to a target pressure, by default to 40 % of the free room at most."""
 
     target: float | None = None
     query: str | None = None

@@ -74,7 +74,7 @@ def _check(session: ContextSession) -> float:
 
 @_as(ContextSession.compress)
 def _compress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
-    """Compress to a target pressure, or as automatic compression does; the output reports what it did."""
+    """Compress to a target pressure, by default to 40 % of the free room at most; the output reports what it did."""
     return session.compress(*arguments, **options)
 
 
