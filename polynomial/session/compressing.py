@@ -23,7 +23,7 @@ class CompressingSession(TravellingSession):
     """Made when it is first looked at, or first has something to do."""
 
     def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
-        """Compress to a target pressure (default: the threshold's low mark); the output reports what it did.
+        """Compress to a target pressure (default: 40 % of the free room, or the low mark where that is lower); the output reports what it did.
 
         Raises:
             FloorError: the projector's fulfilment would take an atom below the floor of its class.
