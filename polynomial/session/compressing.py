@@ -6,7 +6,7 @@ from attrs import evolve
 
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.commands import Asked, Command, Commit, Compress
-from polycontext.polynomial.session.decide import planned
+from polycontext.polynomial.session.decide import BY_HAND, planned
 from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.travelling import TravellingSession
@@ -55,7 +55,7 @@ class CompressingSession(TravellingSession):
         (True, 'Noted.')
         """
         check_arguments(query=query)
-        plan = planned(self.conversation.window, self.policy, target, query)
+        plan = planned(self.conversation.window, self.policy, target, query, BY_HAND)
         if not native:
             return plan
         from polycontext.pressure.native import prefix_plan  # noqa: PLC0415 - for those who let a provider write

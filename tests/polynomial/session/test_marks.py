@@ -52,6 +52,7 @@ def test_a_compression_by_hand_makes_room_below_the_marks() -> None:
     assert session.epoch.number == 1
     before = session.window.tokens
     assert 0.5 < before / 2_000 < session.policy.threshold.low
+    assert session.plan().lowered
     assert session.compress().compressed
     floor = session.policy.projector.floor(session.window)
     assert session.window.tokens <= floor + 0.4 * (2_000 - floor) + (session.window.all_turns()[-1].tokens or 0)
