@@ -43,7 +43,7 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
 def logged_ids(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> list[str]:
     """Return `resource_ids` with each gist of the window replaced by its sources: they are in the log whatever becomes of the gist."""
     gists = {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources and not log.knows(turn.resource_id)}
-    return [each for resource_id in resource_ids for each in gists.get(resource_id, (resource_id,))]
+    return [each for named in resource_ids for each in gists.get(named, (named,))]
 
 
 def _view(window: ContextWindow, log: Log) -> _View:
