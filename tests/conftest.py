@@ -23,7 +23,7 @@ from tests.postgresql import postgresql, schema
 
 __all__ = ["postgresql", "schema"]
 
-settings.register_profile("dev", deadline=None, max_examples=25, stateful_step_count=30)
+settings.register_profile("dev", deadline=None, max_examples=20, stateful_step_count=30)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.register_profile("deep", deadline=None, max_examples=2000, stateful_step_count=100)
 settings.register_profile(
