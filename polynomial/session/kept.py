@@ -336,12 +336,6 @@ class KeptSession(ReadableSession):
         session._writer = self._writer.beside(session_id, session._opened)
         return session
 
-    def _keep_in(self, store: SessionStore, *, beside: bool) -> None:
-        """Go on in `store`: that of the session that this one is a copy of, if `beside`, which it then opens for itself as well."""
-        self._place = self._place if beside else None
-        self._opened = None if self._place is None else _store_at(*self._place)
-        self._writer.keep_in(self._opened or store)
-
     def _asked(self, command: Command, key: str | None = None) -> Asked:
         delivered = self._delivery.delivered
         return Asked(command, self._clock(), key, None if delivered is None else delivered.epoch)

@@ -1,4 +1,4 @@
-"""Go back in a conversation, look at how it once stood, let another one branch off, bring two together: a journal is only ever added to."""
+"""Go back in a conversation, look at how it once stood, let another one branch off: a journal is only ever added to."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,8 @@ from polycontext.polynomial.session.commands import Command
 from polycontext.polynomial.session.intake import Items
 from polycontext.polynomial.session.kept import KeptSession, When
 from polycontext.polynomial.session.options import check_arguments
-from polycontext.polynomial.stores.session_store import SessionStore
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.merging import Rule
     from polycontext.polynomial.session.time_travel import PastSession
 
 Moment = int | datetime | str
@@ -21,7 +19,7 @@ Moment = int | datetime | str
 
 
 class TravellingSession(KeptSession):
-    """Rewind, look back, fork and merge (docs/time-travel.md), and have children."""
+    """Rewind, look back and fork (docs/time-travel.md), and have children."""
 
     _parent: "TravellingSession | None" = None
     """Who has asked for this child."""
@@ -127,42 +125,6 @@ class TravellingSession(KeptSession):
     async def afork(self, new_id: str, moment: Moment | None = None) -> Self:
         """Return a new session in which all stands as it does here without blocking; see `fork`."""
         return await asyncio.to_thread(self.fork, new_id, moment)
-
-    def merge(
-        self,
-        other: "TravellingSession",
-        session_id: str,
-        *,
-        store: SessionStore | None = None,
-        interleave: bool = True,
-        companions: "Mapping[str, Rule] | None" = None,
-        max_tokens: int | None = None,
-    ) -> Self:
-        """Return a new session with what both conversations accepted, each turn once; both stay as they are (docs/session.md, "Two sessions become one").
-
-        No call is parted from its results. Without `interleave`, what only `other` has comes behind everything of this one. Settings, store
-        and clock are this session's; `max_tokens` is for a larger window. Of companions that differ the rule under their name decides, called with the data of
-        both, or the companion's own ``merged(data, data of the other)``.
-
-        Raises:
-            OrderError: calls are open in one of them.
-            ConflictError: companions differ and no rule is given for them, or the store has a session of this id.
-            ContextOverflowError: there is no room for what is PRESERVED in both; names a number of tokens that suffices.
-
-        >>> from polycontext import ContextSession
-        >>> one, two = ContextSession(session_id="one"), ContextSession(session_id="two")
-        >>> _ = one.add_user_turn("The night train leaves at 22:10."), two.add_user_turn("The hotel is booked.")
-        >>> [turn.text for turn in one.merge(two, "both").log()]
-        ['The night train leaves at 22:10.', 'The hotel is booked.']
-        """
-        from polycontext.polynomial.session.merging import merged  # noqa: PLC0415 - for those who merge
-
-        check_arguments(session_id=session_id)
-        return merged(self, other, session_id, store, interleave=interleave, rules=companions or {}, max_tokens=max_tokens)
-
-    async def amerge(self, other: "TravellingSession", session_id: str, **options: Any) -> Self:
-        """Return both conversations as a new session, without blocking the event loop; see `merge`."""
-        return await asyncio.to_thread(self.merge, other, session_id, **options)
 
     def child(
         self,
