@@ -9,7 +9,8 @@ from .splice import Splice
 from .store import Store, StoreComonad
 from .tokens.calibration import CalibratedCounter, calibrate
 from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
-from .tokens.tiktoken_counter import InexactCountWarning, TiktokenCounter, default_counter
+from .tokens.tiktoken_counter import TiktokenCounter, default_counter
+from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn
 
 __all__ = [
