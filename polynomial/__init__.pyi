@@ -1,7 +1,7 @@
 from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
 from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
-from .errors import ContextOverflowError, ContextPressureError, EngineError, IllegalDirectionError, SessionWriteError
+from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput
 from .journal.conversation import Conversation, evolve, replay
 from .journal.events import Event
@@ -26,7 +26,6 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "Conversation",
-    "EngineError",
     "Event",
     "IllegalDirectionError",
     "InputKind",

@@ -8,13 +8,14 @@ import orjson
 from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.linearity.json_data import freeze
+from polycontext.polynomial.state import InputKind, Kind, State, kind_of
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
 
-_ROLES = {
+_ROLES: Mapping[Kind, Role] = {
     InputKind.USER_TURN: Role.USER,
     InputKind.ASSISTANT_TURN: Role.ASSISTANT,
     InputKind.TOOL_TURN: Role.TOOL,
@@ -33,7 +34,23 @@ class Promotion:
     at: datetime = UNIX_EPOCH
 
 
-Payload = Turn | str | float | Fulfilment | Edit | Promotion | None
+@frozen
+class Standing:
+    """Hold a window that stands again, or what is left of one; `state` is the state that the machine was in then."""
+
+    window: ContextWindow
+    state: State | None = None
+
+
+@frozen
+class Arguments:
+    """Hold the JSON arguments that an event of a user's machine is sent with."""
+
+    args: tuple[Any, ...] = field(default=(), converter=freeze)
+    kwargs: Mapping[str, Any] = field(factory=dict, converter=freeze)
+
+
+Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | Arguments | None
 
 
 @frozen
@@ -42,7 +59,9 @@ class ContextInput:
 
     Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
     pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a
-    `Promotion`, ``clear`` nothing. `resource_class` overrules the classifier.
+    `Promotion`, ``clear`` nothing, ``resize`` the budget in tokens, ``rewind`` and ``forget`` the window that
+    stands from then on; an event that a subclass of the machine adds carries its `Arguments`.
+    `resource_class` overrides the classifier.
 
     Raises:
         InvalidOptionError: the payload does not fit the kind.
@@ -51,7 +70,7 @@ class ContextInput:
     <InputKind.USER_TURN: 'user_turn'>
     """
 
-    kind: InputKind = field(converter=InputKind)
+    kind: Kind = field(converter=kind_of)
     payload: Payload = None
     resource_class: ResourceClass | None = None
 
@@ -68,8 +87,14 @@ class ContextInput:
             self._require(isinstance(self.payload, Edit), "the edit that brings turns back")
         elif self.kind is InputKind.PROMOTE:
             self._require(isinstance(self.payload, Promotion), "a promotion")
-        else:
+        elif self.kind is InputKind.RESIZE:
+            self._require(type(self.payload) is int and self.payload > 0, "a whole number of tokens, at least 1")
+        elif self.kind in (InputKind.REWIND, InputKind.FORGET):
+            self._require(isinstance(self.payload, Standing), "the window that stands afterwards")
+        elif self.kind is InputKind.CLEAR:
             self._require(self.payload is None, "no payload")
+        else:
+            self._require(isinstance(self.payload, Arguments), "arguments that are JSON data")
 
     def _require(self, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
         if not fits:
@@ -131,6 +156,37 @@ class ContextInput:
         """Ask that the class of a turn is raised."""
         return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale, at))
 
+    @classmethod
+    def resize(cls, max_tokens: int) -> Self:
+        """Give the window another budget, in tokens."""
+        return cls(InputKind.RESIZE, max_tokens)
+
+    @classmethod
+    def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
+        """Put back a window that stood before; `state` is the state that the machine was in then."""
+        return cls(InputKind.REWIND, Standing(window, state))
+
+    @classmethod
+    def forget(cls, window: ContextWindow) -> Self:
+        """Put in what is left of the window once words were erased."""
+        return cls(InputKind.FORGET, Standing(window))
+
+    @classmethod
+    def named(cls, event: str, *args: Any, **kwargs: Any) -> Self:
+        """Make the input of an event by its name; an event that a subclass of the machine adds takes any JSON data.
+
+        Raises:
+            InvalidOptionError: the arguments are not those of the event.
+
+        >>> ContextInput.named("compress", 0.5) == ContextInput.compress(0.5)
+        True
+        """
+        kind = kind_of(event)
+        if not isinstance(kind, InputKind):
+            return cls(kind, Arguments(args, kwargs))
+        made: Self = getattr(cls, kind)(*args, **kwargs)
+        return made
+
 
 @frozen
 class ContextOutput:
@@ -141,7 +197,7 @@ class ContextOutput:
     """
 
     window: ContextWindow
-    state: ContextState
+    state: State
     compression: CompressionResult | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[Rejection, ...] = ()

@@ -172,7 +172,9 @@ def forks(draw: st.DrawFn, session: ContextSession) -> ContextSession:
     """Draw a session that has gone on from another by itself, calls answered; two forks may say something at one moment."""
     step, first = draw(st.integers(1, 2)), draw(st.integers(0, 5))
     ticking = count(first, step)
-    fork = ContextSession.from_json(session.to_json(), counter=FAST, clock=lambda: _FORKED + timedelta(seconds=next(ticking)))
+    fork = ContextSession.from_json(
+        session.to_json(), counter=FAST, threshold=session.policy.threshold, clock=lambda: _FORKED + timedelta(seconds=next(ticking))
+    )
     for turn, resource_class in draw(conversations(max_atoms=2)):
         with suppress(PolycontextError):
             fork.add(turn.stamped(UNIX_EPOCH), resource_class)

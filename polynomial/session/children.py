@@ -92,11 +92,11 @@ def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Ma
         raise ContextOverflowError(reserve + told_tools + 1, whole, "what the child's requests need besides (reserve and tool definitions)")
     child = copy(parent)
     child._opened = None
-    empty = Conversation(parent._writer.empty.window.with_room(room))
+    empty = Conversation(parent._writer.empty.window.with_room(room), machine=parent.conversation.machine)
     if parent._place is not None:
         child._opened = _store_at(*parent._place)
     policy = evolve(parent.policy, signals=NO_SIGNALS)
-    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id, ())
+    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
     child._given, child._taken, child._told_tools, child._reports = room, reserve + told_tools, told_tools, {}
     child._asking = parent._asking._replace(tools=tuple(tools))
     child._parent = parent  # type: ignore[attr-defined]  # that of a TravellingSession

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
+from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, Turn
@@ -44,6 +45,15 @@ class Compress:
 
     target: float | None = None
     query: str | None = None
+    at_once: bool = False
+    """Wait for no model."""
+
+
+@frozen
+class Take:
+    """Take an input as it is: the view is cleared, the window has another budget, or an event happens that a subclass of the machine adds."""
+
+    input: ContextInput
 
 
 @frozen
@@ -52,11 +62,6 @@ class Commit:
 
     fulfilment: Fulfilment
     fallback: bool = False
-
-
-@frozen
-class Clear:
-    """Forget the view."""
 
 
 @frozen
@@ -100,8 +105,16 @@ class Together:
     commands: tuple["Command", ...]
 
 
-Command = Add | Attach | Compress | Commit | Clear | Recall | Promote | Rewind | Patch | Together
+Command = Add | Attach | Compress | Take | Commit | Recall | Promote | Rewind | Patch | Together
 """What a session can be asked for."""
+
+
+class Companion(Protocol):
+    """Stand for whatever is saved with a session, in the same commit: a memory, a shared context."""
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return it as JSON data, in which `to_data` of two equal companions is equal."""
+        ...
 
 
 @frozen

@@ -5,20 +5,19 @@ Reading never changes anything and never waits.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-import orjson
 from attrs import evolve
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput, as_tool_calls
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Change, Clear, Oversize, Patch, Promote, Recall, Together
+from polycontext.polynomial.session.commands import Add, Oversize, Promote, Recall, Take, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
 from polycontext.polynomial.session.kept import Place, When
@@ -35,7 +34,7 @@ from polycontext.polynomial.session.options import (
     whole_number,
 )
 from polycontext.polynomial.session.syncing import SyncingSession
-from polycontext.polynomial.session.writer import Companion, Writer
+from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ContextProjector, Signals, Threshold
 from polycontext.pressure.threshold import session_threshold
@@ -82,7 +81,8 @@ class ContextSession(SyncingSession):
         prices: what tokens cost: room is then also made where that is cheaper than carrying on (docs/cache.md). It is not saved.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
-        listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
+        listeners: objects that the live machine (see `session.machine`) calls, in the way of python-statemachine.
+        machine: a subclass of `ContextMachine` that adds states, events or guards (docs/machine.md).
         store, session_id: where the session is kept, by default in memory; one that is there already goes on.
 
     Safe under threads, tasks and event loops: one writer at a time. A write that names the `expected_revision` gets a
@@ -123,6 +123,7 @@ class ContextSession(SyncingSession):
         session_id: str = "session",
         provider: Provider | str | None = None,
         prices: "Prices | None" = None,
+        machine: type[ContextMachine] = ContextMachine,
     ) -> None:
         room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
@@ -150,7 +151,11 @@ class ContextSession(SyncingSession):
         self._asking = Asking(room.model, tools, room.reserve)
         self._clock, self._delivery = clock, Delivery()
         with self._opening(store) as kept:
-            self._writer = Writer(Conversation(window), policy, kept, session_id, listeners)
+            self._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
+        if listeners:
+            from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who listen
+
+            machine_of(self, listeners)
 
     @classmethod
     def from_messages(
@@ -293,6 +298,32 @@ class ContextSession(SyncingSession):
         """
         return self._write(closing(self.conversation, reason), **when)
 
+    def send(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Send an event of the machine by its name, with what the verb of it takes, or an input (docs/machine.md).
+
+        An event that your own machine adds takes any JSON data.
+
+        Raises:
+            UnknownNameError: the machine has no such event. Whatever the verb raises.
+
+        >>> session = ContextSession(max_tokens=8000)
+        >>> session.send("user_turn", "Where is my parcel?").state
+        <ContextState.ACCUMULATING: 'ACCUMULATING'>
+        """
+        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - for those who drive the machine
+
+        call = call_of(event, args, kwargs)
+        output = getattr(self, call.verb)(*call.args, **call.kwargs)
+        return output if isinstance(output, ContextOutput) else self.output
+
+    async def asend(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Send an event without blocking; see `send`."""
+        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - for those who drive the machine
+
+        call = call_of(event, args, kwargs)
+        output = await getattr(self, f"_a{call.verb[1:]}" if call.verb[0] == "_" else f"a{call.verb}")(*call.args, **call.kwargs)
+        return output if isinstance(output, ContextOutput) else self.output
+
     def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
         """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
 
@@ -337,47 +368,7 @@ class ContextSession(SyncingSession):
     def signal(self, signals: Signals) -> None:
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
         require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
-        self._writer.policy = evolve(self.policy, signals=signals)
-
-    def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
-
-        Raises:
-            InvalidOptionError: under that name something is kept by `patch`.
-        """
-        require("name", name, name not in self.conversation.documents, "a name under which nothing is kept by `patch`")
-        self._writer.companions[name] = companion
-
-    def companion(self, name: str) -> Any:
-        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
-        conversation = self.conversation
-        if name in conversation.documents:
-            # Nobody changes what the conversation holds.
-            return deepcopy(conversation.documents[name])
-        saved = conversation.companions.get(name)
-        return None if saved is None else orjson.loads(saved)
-
-    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
-        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `companion` reads them.
-
-        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
-        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
-
-        Raises:
-            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
-            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
-
-        >>> session = ContextSession(max_tokens=8000)
-        >>> _ = session.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
-        >>> _ = session.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
-        >>> session.companion("order")
-        {'seats': 2}
-        """
-        return self._write(self._patching(name, change, turns), **when)
-
-    def save(self) -> None:
-        """Save the companions as they are now, without an input."""
-        self._write(Together(()))
+        self._writer.resize(policy=evolve(self.policy, signals=signals))
 
     # --- writing, for tasks ---------------------------------------------------------
 
@@ -469,14 +460,6 @@ class ContextSession(SyncingSession):
             return self.output
         return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
 
-    async def apatch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
-        """Change the data that are kept under `name`; see `patch`."""
-        return await self._awrite(self._patching(name, change, turns), **when)
-
-    async def asave(self) -> None:
-        """Save the companions as they are now; see `save`."""
-        await self._awrite(Together(()))
-
     # --- by name ---------------------------------------------------------------------
 
     @property
@@ -515,6 +498,7 @@ class ContextSession(SyncingSession):
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",
+        machine: type[ContextMachine] = ContextMachine,
     ) -> "ContextSession":
         """Restore a session by replaying its journal; no model is called.
 
@@ -542,6 +526,7 @@ class ContextSession(SyncingSession):
                 preserved_share=saved.preserved_share,
                 clock=clock,
                 listeners=listeners,
+                machine=machine,
                 store=memory,
                 session_id=session_id,
                 provider=saved.provider,
@@ -568,11 +553,12 @@ class ContextSession(SyncingSession):
         return Turn(role, content, timestamp=self._clock(), **fields)
 
     def _clearing(self, keep: bool) -> Together:  # noqa: FBT001 - as the caller said it
-        return Together((Clear(), *(Add(self._turn(t.role, t.text)) for t in self.window.all_turns() if keep and t.role is Role.SYSTEM)))
-
-    def _patching(self, name: str, change: Change, turns: Messages) -> Together:
-        check_arguments(name=name, change=change)
-        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO).commands))
+        return Together(
+            (
+                Take(ContextInput.clear()),
+                *(Add(self._turn(t.role, t.text)) for t in self.window.all_turns() if keep and t.role is Role.SYSTEM),
+            )
+        )
 
     def _message(self, content: str, items: Items) -> Together:
         return Together((*all_attached(items), Add(self._turn(Role.USER, content))))

@@ -5,6 +5,7 @@ that one piece of code serves drivers that wait and drivers that await. Nothing 
 did not work out is dropped, and the conversation it began from is still there.
 """
 
+import logging
 from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import assert_never
@@ -12,20 +13,17 @@ from typing import assert_never
 from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
-from polycontext.polynomial.errors import ContextOverflowError, illegal
+from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.session.commands import (
     Add,
     Asked,
     Attach,
-    Clear,
     Command,
     Commit,
     Compress,
@@ -33,10 +31,11 @@ from polycontext.polynomial.session.commands import (
     Promote,
     Recall,
     Rewind,
+    Take,
     Together,
 )
 from polycontext.polynomial.session.options import require, written
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState, InputKind, State
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
@@ -44,6 +43,8 @@ from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Rol
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
+
+_LOG = logging.getLogger("polycontext.session")
 
 
 @frozen
@@ -73,6 +74,7 @@ class Decision:
     events: tuple[Event, ...]
     made: tuple[Made, ...]
     after: Conversation
+    policy: ContextPolicy
     refused: tuple[Rejection, ...] = ()
 
     @property
@@ -88,21 +90,38 @@ class Decision:
         return (turn.resource_id for turn in came if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")))
 
 
+def told(output: ContextOutput) -> ContextOutput:
+    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
+    fell_back = output.compression.rejections if output.compression is not None else ()
+    for refused, instead in ((fell_back, "extracts stand instead"), (output.refused, "nothing was changed")):
+        if refused:
+            _LOG.warning("%d summaries were not taken, %s: %s", len(refused), instead, "; ".join(each.reason for each in refused))
+    return output
+
+
 Deciding = Generator[Wanted, Fulfilment, "Draft"]
 
 
-def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> Generator[Wanted, Fulfilment, Decision]:
+def decide(
+    conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False
+) -> Generator[Wanted, Fulfilment, Decision]:
     """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
+
+    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first.
 
     Raises whatever the machine refuses, and then nothing has happened.
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
     epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
-    draft = yield from _done(Draft(conversation, policy, asked.at, epoch, ready=asked.ready), asked.command)
-    taken = draft.taken()
+    begun = Draft(conversation, policy, asked.at, epoch, ready=asked.ready)
+    if unstored and not (isinstance(asked.command, Take) and asked.command.input.kind is InputKind.RESIZE):
+        begun = begun.take(ContextInput.resize(conversation.window.max_tokens))
+    draft = yield from _done(begun, asked.command)
+    # What comes to nothing stores nothing.
+    taken = [] if draft.last is begun.last else draft.taken()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
-    return Decision(conversation.revision, events, made, draft.conversation, draft.refused)
+    return Decision(conversation.revision, events, made, draft.conversation if taken else conversation, policy, draft.refused)
 
 
 @define
@@ -125,18 +144,31 @@ class Draft:
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft with one more input, taken through the table."""
         conversation = self.conversation
-        step = Step(context_input, conversation.window, self.policy)
-        state = run(TABLE, conversation.state, step)
+        step, state = self._decided(context_input)
         event = event_of(step, state, self.at)
-        assert step.result is not None
-        return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+        return Draft(conversation.after(event, step.after), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+
+    def taking(self, context_input: ContextInput) -> "Draft":
+        """Return the draft after an input; where a subclass of the machine leads to one of our states, the guards say to which."""
+        draft = self.take(context_input)
+        if isinstance(context_input.kind, InputKind) or not isinstance(draft.conversation.state, ContextState):
+            return draft
+        settled = draft.take(ContextInput.resize(draft.conversation.window.max_tokens))
+        return draft if settled.conversation.state == draft.conversation.state else settled
+
+    def _decided(self, context_input: ContextInput) -> tuple[Step, State]:
+        conversation = self.conversation
+        step = Step(context_input, conversation.window, self.policy, self.at)
+        return step, run(conversation.machine.table, conversation.state, step)
 
     def rewound(self, target: Conversation) -> "Draft":
         """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
-        if target.revision == self.conversation.revision:
+        conversation = self.conversation
+        if target.revision == conversation.revision:
             return self
-        event, stands = RewindEvent(target.state, target.revision, self.at), self.conversation.rewound(target)
-        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, stands))
+        step, state = self._decided(ContextInput.rewind(target.window.standing_again(conversation.window), target.state))
+        event, stands = RewindEvent(state, target.revision, self.at), conversation.rewound(target, state, step.after)
+        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
 
     def patched(self, command: Patch) -> "Draft":
         """Return the draft with a document changed; nothing happens where nothing is to be changed."""
@@ -160,9 +192,7 @@ class Draft:
 
     def check_direction(self, kind: InputKind) -> None:
         """Refuse what is illegal here before any work is done for it."""
-        legal = VALID_DIRECTIONS[self.conversation.state]
-        if kind not in legal:
-            raise illegal(self.conversation.state, kind, legal)
+        self.conversation.machine.table.rows(self.conversation.state, kind)
 
     def plan(self, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
         """Plan the view as it is; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
@@ -195,18 +225,22 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             return (yield from _attached(draft, command))
         case Compress():
             draft.check_direction(InputKind.COMPRESS)
+            if command.at_once:
+                return (yield from _made_room(draft))
             fulfilment = yield Wanted(draft.plan(command.target, command.query, low=BY_HAND), draft.conversation.reading)
             return draft.take(ContextInput.compress(fulfilment))
+        case Take():
+            return draft.taking(command.input)
         case Commit():
             return _committed(draft, command)
-        case Clear():
-            return draft.take(ContextInput.clear())
         case Recall():
             return (yield from _recalled(draft, command))
         case Promote():
             return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
         case Rewind():
-            return draft.rewound(command.target)
+            back = draft.rewound(command.target)
+            # What fitted once need not fit into the budget of today.
+            return (yield from _made_room(back)) if back is not draft and _lacks_room(back) else back
         case Patch():
             return draft.patched(command)
         case Together():
@@ -246,7 +280,7 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
         draft = evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
         auto = auto or turn.role in (Role.USER, Role.SYSTEM)
     draft = _without_foreign_thoughts(draft)
-    if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
+    if auto and _wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
         return (yield from _made_room(draft))
     return draft
 
@@ -255,13 +289,17 @@ def _pays(draft: Draft, turn: Turn) -> bool:
     """Tell whether room is made before `turn` because carrying what there is has cost as much; where prices are known, and no model is asked just now."""
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
-    if policy.prices is None or window.open_calls or InputKind.COMPRESS not in VALID_DIRECTIONS[conversation.state]:
+    if policy.prices is None or window.open_calls or not draft.conversation.takes(InputKind.COMPRESS):
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
     from polycontext.pressure.cache.schedule import pays  # noqa: PLC0415 - for those who say what tokens cost
 
     return pays(window, policy.threshold.low, policy.prices)
+
+
+def _lacks_room(draft: Draft) -> bool:
+    return draft.policy.auto and is_over_budget(draft.conversation.window) and draft.conversation.takes(InputKind.COMPRESS)
 
 
 def _wants_room(conversation: Conversation) -> bool:
@@ -336,7 +374,7 @@ def _recalled(draft: Draft, command: Recall) -> Deciding:
     try:
         return draft.take(ContextInput.recall(edit)) if edit.splices else draft
     except ContextOverflowError:
-        if not draft.policy.auto or InputKind.COMPRESS not in VALID_DIRECTIONS[draft.conversation.state]:
+        if not draft.policy.auto or not draft.conversation.takes(InputKind.COMPRESS):
             raise
     draft = yield from _made_room(draft)
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))

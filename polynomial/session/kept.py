@@ -3,21 +3,23 @@
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import orjson
 from attrs import asdict, frozen
 
-from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.commands import Asked, Command
-from polycontext.polynomial.session.options import check_arguments, require
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.session.commands import Asked, Change, Command, Companion, Patch, Take, Together
+from polycontext.polynomial.session.intake import Messages, all_added
+from polycontext.polynomial.session.options import check_arguments, require, whole_number
 from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.window.providers.recognising import AUTO
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.exchange import Lines
@@ -278,6 +280,18 @@ class KeptSession(ReadableSession):
         """Keep of the log what is young enough without blocking; see `retain`."""
         return await asyncio.to_thread(lambda: self.retain(days=days, max_bytes=max_bytes))
 
+    def _resize(self, max_tokens: int, **when: Unpack[When]) -> ContextOutput:
+        """Give the window another budget, in tokens."""
+        self._given = whole_number("max_tokens", max_tokens, 1)
+        self._writer.resize(max_tokens)
+        return self._write(Take(ContextInput.resize(max_tokens)), **when)
+
+    async def _aresize(self, max_tokens: int, **when: Unpack[When]) -> ContextOutput:
+        """Give the window another budget without blocking."""
+        self._given = whole_number("max_tokens", max_tokens, 1)
+        self._writer.resize(max_tokens)
+        return await self._awrite(Take(ContextInput.resize(max_tokens)), **when)
+
     def reported(self, usage: object, *, model: str | None = None) -> "Measured | None":
         """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
 
@@ -298,13 +312,66 @@ class KeptSession(ReadableSession):
         >>> session.reported({"prompt_tokens": 2012, "completion_tokens": 20}).besides  # tools that the session was not told of, say
         2000
         """
-        from polycontext.polynomial.session.measuring import Sizes, give_room, measured  # noqa: PLC0415 - for those who report
+        from polycontext.polynomial.session.measuring import Sizes, measured  # noqa: PLC0415 - for those who report
 
         sizes = Sizes(self._given, self._told_tools, self.window.max_tokens)
         told, self._reports = measured(self._reports, self._delivery.delivered, usage, model or self._asking.model or "", sizes)
         if told is not None:
-            give_room(self._writer, told.room)
+            self._writer.resize(told.room)
         return told
+
+    def accompany(self, name: str, companion: Companion) -> None:
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
+
+        Raises:
+            InvalidOptionError: under that name something is kept by `patch`.
+        """
+        require("name", name, name not in self.conversation.documents, "a name under which nothing is kept by `patch`")
+        self._writer.companions[name] = companion
+
+    def companion(self, name: str) -> Any:
+        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
+        conversation = self.conversation
+        if name in conversation.documents:
+            # Nobody changes what the conversation holds.
+            return deepcopy(conversation.documents[name])
+        saved = conversation.companions.get(name)
+        return None if saved is None else orjson.loads(saved)
+
+    def save(self) -> None:
+        """Save the companions as they are now, without an input."""
+        self._write(Together(()))
+
+    async def asave(self) -> None:
+        """Save the companions as they are now; see `save`."""
+        await self._awrite(Together(()))
+
+    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
+        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `companion` reads them.
+
+        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
+        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
+
+        Raises:
+            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
+            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
+        >>> _ = session.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
+        >>> session.companion("order")
+        {'seats': 2}
+        """
+        return self._write(self._patching(name, change, turns), **when)
+
+    async def apatch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
+        """Change the data that are kept under `name`; see `patch`."""
+        return await self._awrite(self._patching(name, change, turns), **when)
+
+    def _patching(self, name: str, change: Change, turns: Messages) -> Together:
+        check_arguments(name=name, change=change)
+        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO).commands))
 
     @contextmanager
     def _opening(self, place: Place | None) -> Generator[SessionStore]:

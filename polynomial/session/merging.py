@@ -64,7 +64,7 @@ def merged(
     require("other", second, isinstance(second, KeptSession), "another ContextSession")
     both = merge_accepted(first.conversation, second.conversation, interleave=interleave)
     companions, documents = _companions(first, second, rules)
-    empty = Conversation(first._writer.empty.window.resized(_room(first, max_tokens)))
+    empty = Conversation(first._writer.empty.window.resized(_room(first, max_tokens)), machine=first.conversation.machine)
     same_counter = first.window.counter == second.window.counter
     sides: tuple[KeptSession, KeptSession] = (first, second)
     lengths = [(both.begun_by(side), session.revision) for side, session in enumerate(sides)]
@@ -73,7 +73,7 @@ def merged(
     memory = InMemoryStore()
     memory.append(session_id, 0, begun.events, companions)
     session = copy(first)
-    session._writer = Writer(empty, first.policy, memory, session_id, ())
+    session._writer = Writer(empty, first.policy, memory, session_id)
     session._given, session._reports = empty.window.max_tokens, {}
     _take_in(session, begun, documents)
     kept_in = first._writer.store if store is None else store

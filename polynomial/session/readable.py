@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.errors import SessionWriteError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -16,7 +17,7 @@ from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.delivery import Delivery, options_for
 from polycontext.polynomial.session.options import Asking, check_arguments, require
 from polycontext.polynomial.session.writer import Writer
-from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import State
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextItem, ContextWindow, Epoch, ToolCall, Turn
@@ -54,7 +55,7 @@ class ReadableSession:
     def __repr__(self) -> str:
         conversation, window = self.conversation, self.window
         told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens, {len(conversation.log)} in the log"
-        return f"ContextSession({self._writer.session_id!r}, {conversation.state.name}, {told})"
+        return f"ContextSession({self._writer.session_id!r}, {conversation.state}, {told})"
 
     @property
     def conversation(self) -> Conversation:
@@ -62,7 +63,7 @@ class ReadableSession:
         return self._writer.conversation
 
     @property
-    def state(self) -> ContextState:
+    def state(self) -> State:
         """Return the machine's state."""
         return self.conversation.state
 
@@ -124,14 +125,21 @@ class ReadableSession:
 
     @property
     def machine(self) -> ContextMachine:
-        """Return the live machine, made when it is first looked at: it takes every step that is stored.
+        """Return the live machine: it is always where the session is, and an event sent to it is sent to the session (docs/machine.md).
 
         Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
-
-        Raises:
-            EngineError: it did something else than the table, by which the session goes.
         """
-        return self._writer.machine
+        from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who look at it
+
+        return machine_of(self)
+
+    def send(self, event: "str | ContextInput", /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Refuse to change what is only read."""
+        raise SessionWriteError("this session is read-only", "rewind or fork of the session itself")
+
+    async def asend(self, event: "str | ContextInput", /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Refuse to change what is only read."""
+        return self.send(event, *args, **kwargs)
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
@@ -291,7 +299,7 @@ class ReadableSession:
 
         Raises:
             InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
-            ContextOverflowError: the view is over its budget (``auto=False`` and not compressed).
+            ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
         """
         return self.request(provider, allow_open=allow_open).messages
 
@@ -320,7 +328,11 @@ class ReadableSession:
         from polycontext.polynomial.session.billing import as_plan  # noqa: PLC0415 - for those who ask what requests cost
 
         plan = as_plan(cache)
+        self._make_room()
         return self._billed().request(self.conversation, wire, plan, allow_open=allow_open)
+
+    def _make_room(self) -> None:
+        """Compress a view that is over its budget, where this session may."""
 
     def bill(self, prices: "Prices | None" = None, provider: Provider | str | None = None) -> "Bill":
         """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.
