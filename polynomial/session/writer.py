@@ -23,7 +23,7 @@ from polycontext.linearity import CallerError, InvalidOptionError
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, Standing
 from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
-from polycontext.polynomial.journal.events import Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
+from polycontext.polynomial.journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.machine.table import run
@@ -297,12 +297,13 @@ class Writer:
                 self.empty = self.empty.with_room(max_tokens)
             self._settle()
 
-    def _settle(self) -> None:
-        """Give the conversation the budget of today, and the state that the guards say."""
+    def _settle(self, last: Event | None = None) -> None:
+        """Give the conversation the budget of today, and the state that the guards say; `last` is the event that it was read up to."""
         stored, room = self.stored, self.empty.window.max_tokens
         window, same = stored.window, stored.window.max_tokens == room
         # A compression ends in COMPRESSED whatever its pressure.
-        if same and stored.state is ContextState.COMPRESSED and window.turns_since_compression == 0:
+        ends = stored.state == self.conversation.state == ContextState.COMPRESSED and window.turns_since_compression == 0
+        if same and ends and isinstance(last, CompressEvent | None):
             self.conversation = stored
             return
         step = Step(ContextInput.resize(room), window, self.policy)
@@ -323,9 +324,10 @@ class Writer:
         stored = self.store.load(self.session_id) if opened is None else opened.stored
         conversation = replay(stored.events, snapped)
         with self._publishing:
-            self.stored, self._snapped = evolve(conversation, companions=dict(stored.companions)), snapped
+            self.stored = self.conversation = evolve(conversation, companions=dict(stored.companions))
+            self._snapped = snapped
             self._near.clear()
-            self._settle()
+            self._settle(*stored.events[-1:])
         if opened is None:
             # As long as replaying all of it takes, and not at the first compression.
             self.conversation.read(self.policy)
@@ -354,7 +356,7 @@ class Writer:
             # What was loaded may be older than what another writer has published since.
             if stored.companions and self.stored.revision == after + len(stored.events):
                 self.stored = evolve(self.stored, companions=dict(stored.companions))
-            self._settle()
+            self._settle(*events[-1:])
         return None
 
     def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Made:

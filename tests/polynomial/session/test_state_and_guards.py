@@ -2,14 +2,19 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from random import Random
 
 import pytest
 
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextPressureError, ContextSession, ContextState
+from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
+from polycontext.polynomial.journal.events import CompressEvent
+from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD
 from tests.polynomial.conversations import session_of, words
+from tests.polynomial.session.faulty import seeded
 
 
 def usage(tokens: int) -> dict[str, int]:
@@ -183,3 +188,57 @@ def test_a_smaller_budget_compresses_what_is_opened(tmp_path: object) -> None:
         assert session.state == ContextState.PRESSURED
         assert session.messages()
         assert session.window.total_tokens + REQUEST_OVERHEAD <= 1_000
+
+
+# --- over random sessions ------------------------------------------------------------------
+
+
+def guards_say(session: ContextSession) -> str:
+    """Return the state that follows from the window and the policy alone."""
+    window, policy = session.window, session.policy
+    if not len(window):
+        return ContextState.EMPTY
+    if policy.is_above(window) or is_over_budget(window):
+        return ContextState.PRESSURED
+    since = window.turns_since_compression
+    return ContextState.COMPRESSED if since is not None and since < policy.cooldown else ContextState.ACCUMULATING
+
+
+def live(session: ContextSession, random: Random) -> None:
+    """Do something, legal or not."""
+    ids = [turn.resource_id for turn in session.log()] or ["t1"]
+    acts: list[Callable[[], object]] = [
+        *[lambda: session.add_user_turn(words(random.choice([3, 40, 150]), f"u{session.revision}_"))] * 3,
+        *[lambda: session.add_assistant_turn(words(random.choice([3, 40, 150]), f"a{session.revision}_"))] * 3,
+        lambda: report(session, random.choice([0.8, 1.3, 2.0])),
+        lambda: session.signal(Signals(error_rate=random.choice([0.0, 1.0]))),
+        lambda: session.rewind(random.randint(0, session.revision)),
+        session.regenerate,
+        lambda: session.forget(random.choice(ids)),
+        lambda: session.promote(random.choice(ids), ResourceClass.PRESERVED),
+        lambda: session.recall(random.choice(ids)),
+        lambda: session.compress(random.choice([0.3, 0.8, 1.0])),
+        lambda: session.send("resize", random.choice([300, 500, 800])),
+        session.clear,
+    ]
+    with suppress(PolycontextError):
+        random.choice(acts)()
+
+
+@pytest.mark.parametrize("chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))])
+def test_whatever_happens_the_state_is_what_the_guards_say(chunk: int) -> None:
+    """After every event of 200 sessions a chunk; where the session makes room by itself, its view can be handed out."""
+    for seed in range(200 * chunk, 200 * chunk + 200):
+        random = seeded(seed)
+        session = session_of(500, auto=seed % 2 == 0, cooldown=random.randrange(3))
+        for _ in range(15):
+            live(session, random)
+            last = session.events()[-1:]
+            compressed = bool(last) and isinstance(last[0], CompressEvent) and session.state == ContextState.COMPRESSED
+            assert compressed or session.state == guards_say(session), seed
+            if session.auto and len(session.window) and is_over_budget(session.window):
+                with suppress(ContextOverflowError):
+                    assert session.messages()
+                    assert not is_over_budget(session.window)
+                floor = session.policy.projector.floor(session.window)
+                assert not is_over_budget(session.window) or floor + REQUEST_OVERHEAD > session.window.max_tokens, seed
