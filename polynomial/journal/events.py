@@ -148,6 +148,11 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     payload, after, kind = step.input.payload, step.after, step.input.kind
     event: InputEvent
     match payload:
+        case Turn() | str():
+            turn = after.peek(len(after))
+            assert turn is not None
+            tag = after.linearity.tag_of(turn.resource_id)
+            event = TurnEvent(state, turn, tag.resource_class, tag.pinned)
         case Edit():
             event = RecallEvent(state, payload, at)
         case Promotion(resource_id, resource_class, rationale):
@@ -159,13 +164,8 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
             event = CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
         case _ if kind is InputKind.CLEAR:
             event = ClearEvent(state, at)
-        case _ if kind is InputKind.RESIZE:
-            event = ResizeEvent(state, after.max_tokens, at)
         case _:
-            turn = after.peek(len(after))
-            assert turn is not None
-            tag = after.linearity.tag_of(turn.resource_id)
-            event = TurnEvent(state, turn, tag.resource_class, tag.pinned)
+            event = ResizeEvent(state, after.max_tokens, at)
     return event
 
 

@@ -195,6 +195,9 @@ class Step:
     def _made(self) -> ContextWindow:
         window, payload = self.window, self.input.payload
         match payload:
+            case Turn() | str():
+                given = self.input.resource_class
+                window = window.append(self.input.turn, given, pinned=given is ResourceClass.PRESERVED)
             case Edit():
                 window = apply_edit(window, payload, compressed=False)
             case Promotion(resource_id, resource_class, rationale, at):
@@ -213,9 +216,6 @@ class Step:
                 window = self.compression.window
             case None:
                 window = window.cleared()
-            case Turn() | str():
-                given = self.input.resource_class
-                window = window.append(self.input.turn, given, pinned=given is ResourceClass.PRESERVED)
         return window
 
     def _check_compression(self) -> None:
