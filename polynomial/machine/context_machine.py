@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
 from inspect import isawaitable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from attrs import define
 from statemachine import State, StateChart
@@ -122,13 +122,6 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         self.policy = policy or default_policy()
         type(self).forget_new()
         super().__init__(model or ContextModel(window), start_value=None if model else state, **options)  # type: ignore[arg-type]  # one of both
-
-    @classmethod
-    def unstarted(cls, window: ContextWindow, policy: ContextPolicy, state: Any) -> Self:
-        """Return an instance to ask guards and validators of: it is in `state` and cannot move."""
-        asked = cls.__new__(cls)
-        vars(asked).update(model=ContextModel(window, state), policy=policy)
-        return asked
 
     # --- what the declaration names -------------------------------------------
 

@@ -13,10 +13,11 @@ from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.machine.table import Guard, Row, Table
-from polycontext.polynomial.state import ContextState, InputKind, Kind, kind_of, state_of
+from polycontext.polynomial.machine.table import Check, Row, Table
+from polycontext.polynomial.state import ContextState, InputKind, kind_of, state_of
 
 _RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
+_CALLED = ("validators", "before", "on", "after")
 
 
 class OwnStates(StateMachineMetaclass):
@@ -24,15 +25,14 @@ class OwnStates(StateMachineMetaclass):
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **options: Any) -> MutableMapping[str, object]:
-        for machine in _ancestors(bases):  # what a class body left there that failed half-way
+        for machine in _machines(bases):  # what a class body left there that failed half-way
             machine.forget_new()
         namespace: MutableMapping[str, object] = super().__prepare__(name, bases, **options)
         return namespace
 
     def __new__(cls, name: str, bases: tuple[type], attrs: dict[str, Any]) -> Any:
         """Declare the inherited states and transitions once more."""
-        machines = _ancestors(bases)
-        if machines:
+        if machines := _machines(bases):
             _redeclare(name, machines, attrs)
         return super().__new__(cls, name, bases, attrs)
 
@@ -50,81 +50,67 @@ class OwnStates(StateMachineMetaclass):
             state.transitions.transitions[:] = self.declared[state.id]
 
 
-def _ancestors(bases: Iterable[type]) -> list[Any]:
+def _machines(bases: Iterable[type]) -> list[Any]:
     """Return the machines that a class inherits from, nearest first."""
-    found = dict.fromkeys(each for base in bases for each in base.__mro__)
-    return [each for each in found if isinstance(each, OwnStates)]
+    return [each for each in dict.fromkeys(each for base in bases for each in base.__mro__) if isinstance(each, OwnStates)]
 
 
 def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
     """Put into `attrs` a copy of every state, with what was inherited and what the class body adds, which is tried first."""
     base, own = machines[0], {key: value for key, value in attrs.items() if isinstance(value, State)}
-    new = [*_new(own, machines)]
-    for key, state in own.items():
+    moves = [*(move for state in own.values() for move in state.transitions), *_added(machines)]
+    copies: dict[str, Any] = {}
+    for key, state in {**{state.id: state for state in base.states}, **own}.items():
         _require(isinstance(state.value, str | None) and not (state.states or state.parallel or state.final), name, key)
-    copies = {key: _copied(state) for key, state in {**{state.id: state for state in base.states}, **own}.items()}
-    after = {id(state): copies[key] for key, state in own.items()}
-    after |= {id(state): copies[state.id] for machine in machines for state in machine.states if state.id in copies}
-    for key, state in own.items():
+        copies[key] = State(state.name, value=state.value, initial=state.initial, **_functions(state, "enter", "exit"))
+    after = {id(state): copies[state.id] for machine in machines for state in machine.states if state.id in copies}
+    after |= {id(state): copies[key] for key, state in own.items()}
+    for key in own:
+        attrs[f"stood_in_{key}"] = _stood_in(copies[key])
         for source in copies.values():
             source.to(copies[key], event="rewind", validators="in_order", cond=f"stood_in_{key}", on="put_window")
-        attrs[f"stood_in_{key}"] = _standing_guard(state.value or key)
-    events = _named_in(attrs)
-    for move in [*new, *(move for state in base.states for move in state.transitions)]:
-        _declare(move, after[id(move.source)], after, events.get(id(move)) or [*map(str, move.events)], name)
-    back = [move for move in base.states_map[ContextState.EMPTY].transitions if str(move.event) == InputKind.REWIND]
+    named = [(key, move) for key, value in attrs.items() if isinstance(value, TransitionList) for move in value]
+    for move in [*moves, *(move for state in base.states for move in state.transitions)]:
+        events = [key for key, each in named if each is move] or [*map(str, move.events)]
+        sources = [after[id(move.source)]]
+        if move.source.value == ContextState.EMPTY and events == [InputKind.REWIND]:
+            sources += [copies[key] for key in own]  # going back leads from an added state to what the guards say, too
+        for event in events:
+            for source in sources:
+                _declare(name, source, event, move, after.get(id(move.target)))
     for key in own:
-        for kind in (InputKind.RESIZE, InputKind.FORGET):
-            copies[key].to.itself(event=str(kind), validators="in_order", on="put_window", internal=True)
-        for move in back:
-            _declare(move, copies[key], after, [str(move.event)], name)
-    for key in [key for key, value in attrs.items() if isinstance(value, TransitionList)]:
-        del attrs[key]
+        copies[key].to.itself(event="resize forget", validators="in_order", on="put_window", internal=True)
+    for key, _ in named:
+        attrs.pop(key, None)
     attrs.update(copies)
 
 
-def _new(own: Mapping[str, Any], machines: Iterable[Any]) -> Iterator[Any]:
-    """Iterate over what a class body has declared on its own states and on those of its ancestors, which forget it."""
-    for state in own.values():
-        yield from state.transitions
+def _added(machines: Iterable[Any]) -> Iterator[Any]:
+    """Iterate over what a class body has declared on the states of its ancestors, which forget it."""
     for machine in machines:
-        known = {id(move) for moves in machine.declared.values() for move in moves}
-        yield from [move for state in machine.states for move in state.transitions if id(move) not in known]
+        yield from [move for state in machine.states for move in state.transitions if move not in machine.declared[state.id]]
         machine.forget_new()
 
 
-def _named_in(attrs: Mapping[str, Any]) -> dict[int, list[str]]:
-    """Return under which names a class body has each transition: its events."""
-    events: dict[int, list[str]] = {}
-    for key, value in attrs.items():
-        for move in value if isinstance(value, TransitionList) else ():
-            events.setdefault(id(move), []).append(key)
-    return events
+def _stood_in(state: State) -> Any:
+    return lambda _, step: step.stood_in(state.value)
 
 
-def _standing_guard(value: str) -> Any:
-    return lambda _, step: step.stood_in(value)
+def _functions(declared: Any, *groups: str) -> dict[str, Any]:
+    """Return what is called by name or as a function in each of `groups`, without what python-statemachine adds by convention."""
+    return {group: [spec.func for spec in getattr(declared, group) if not spec.is_convention] for group in groups}
 
 
-def _copied(state: Any) -> Any:
-    groups: dict[str, Any] = {group: [spec.func for spec in getattr(state, group) if not spec.is_convention] for group in ("enter", "exit")}
-    return State(state.name, value=state.value, initial=state.initial, **groups)
-
-
-def _declare(move: Any, source: Any, after: Mapping[int, Any], events: Iterable[str], name: str) -> None:
-    """Declare a transition once more, from `source`, for each of its events; one for an event of ours is checked and puts the window."""
-    _require(len(move.targets) == 1 and events and id(move.target) in after, name, str(move))
-    for event in events:
-        ours = isinstance(kind_of(event), InputKind)
-        groups: dict[str, list[Any]] = {
-            group: [spec.func for spec in getattr(move, group) if not spec.is_convention]
-            for group in ("validators", "before", "on", "after")
-        }
-        for group, needed in (("validators", "in_order"), ("on", "put_window")):
-            groups[group] = [*(() if needed in groups[group] or not ours else [needed]), *groups[group]]
-        groups["cond"] = [spec.func for spec in move.cond if spec.expected_value is not False]
-        groups["unless"] = [spec.func for spec in move.cond if spec.expected_value is False]
-        source.to(after[id(move.target)], event=event, internal=move.internal, **groups)
+def _declare(name: str, source: Any, event: str, move: Any, target: Any) -> None:
+    """Declare a transition once more, from `source`; one for an event of ours is checked and puts the window."""
+    _require(len(move.targets) == 1 and event and target is not None, name, str(move))
+    called = _functions(move, *_CALLED)
+    for group, needed in (("validators", "in_order"), ("on", "put_window")):
+        if isinstance(kind_of(event), InputKind) and needed not in called[group]:
+            called[group].insert(0, needed)
+    for group, expected in (("cond", True), ("unless", False)):
+        called[group] = [spec.func for spec in move.cond if (spec.expected_value is not False) is expected]
+    source.to(target, event=event, internal=move.internal, **called)
 
 
 def _require(fits: object, name: str, what: str) -> None:
@@ -134,24 +120,23 @@ def _require(fits: object, name: str, what: str) -> None:
 
 def _compiled(machine: Any) -> Table:
     """Read states, events, guards and validators off a declared class, ours first."""
-    names = dict.fromkeys([*InputKind, *(kind_of(str(event)) for state in machine.states for event in state.transitions.unique_events)])
-    cells = {
-        state_of(state.value): {kind: rows for kind in names if (rows := tuple(_rows(machine, state, kind)))} for state in machine.states
-    }
-    return Table(machine, cells)
+    unstarted, seen = machine.__new__(machine), dict[object, Any]()
+    kinds = dict.fromkeys([*InputKind, *(kind_of(str(event)) for state in machine.states for event in state.transitions.unique_events)])
+    cells: dict[Any, Any] = {state_of(state.value): {kind: () for kind in kinds} for state in machine.states}
+    for state in machine.states:
+        cell = cells[state_of(state.value)]
+        for move in state.transitions:
+            validators, guards = (tuple(_check(unstarted, spec) for spec in group) for group in (move.validators, move.cond))
+            row = Row(state_of(move.target.value), seen.setdefault(validators, validators), guards)
+            for event in move.events:
+                cell[kind_of(str(event))] += (row,)
+    return Table(machine, {state: {kind: rows for kind, rows in cell.items() if rows} for state, cell in cells.items()})
 
 
-def _rows(machine: Any, state: Any, kind: Kind) -> Iterator[Row]:
-    for move in state.transitions:
-        if str(kind) in map(str, move.events):
-            guards = (Guard(_method(machine, spec), spec.expected_value is not False) for spec in move.cond)
-            yield Row(state_of(move.target.value), tuple(_method(machine, spec) for spec in move.validators), tuple(guards))
-
-
-def _method(machine: Any, spec: Any) -> str:
-    """Return the name of a guard or validator; raise `InvalidOptionError` unless it is a method that takes the step."""
-    found = getattr(machine, spec.attr_name, None)
-    if not callable(found) or iscoroutinefunction(found) or len(signature(found).parameters) != 2:  # noqa: PLR2004 - itself, and the step
-        raise InvalidOptionError(f"machine {machine.__name__}", spec.attr_name, "guards and validators that are plain methods(self, step)")
-    name: str = spec.attr_name
-    return name
+def _check(unstarted: Any, spec: Any) -> Check:
+    """Return a guard or validator; raise `InvalidOptionError` unless it is a method that takes the step."""
+    ask = getattr(unstarted, spec.attr_name, None)
+    if not callable(ask) or iscoroutinefunction(ask) or len(signature(ask).parameters) != 1:
+        name = f"machine {type(unstarted).__name__}"
+        raise InvalidOptionError(name, spec.attr_name, "guards and validators that are plain methods(self, step)")
+    return Check(spec.attr_name, ask, spec.expected_value is not False)

@@ -1,13 +1,13 @@
 """The pure engine: what a class of machine declares, as data, and the one function that looks a step up in it.
 
-The session decides with it. Guards and validators are the machine's own methods, asked of an instance that was never started, so
+The session decides with it. Guards and validators are the machine's own methods, bound once to an instance that is never started, so
 a subclass overrides them as it overrides any method.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.polynomial.errors import illegal
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Guard:
-    """Name a guard, and the answer that lets a step pass."""
+class Check:
+    """Name a method of the machine that is asked of a step, and, for a guard, the answer that lets the step pass."""
 
     name: str
+    ask: Callable[[Step], object] = field(default=lambda _: True, eq=False, repr=False)
     expected: bool = True
 
     def __str__(self) -> str:
@@ -34,8 +35,8 @@ class Row:
     """Hold one transition: where it leads, what may refuse it, and what must hold."""
 
     target: State
-    validators: tuple[str, ...] = ()
-    guards: tuple[Guard, ...] = ()
+    validators: tuple[Check, ...] = ()
+    guards: tuple[Check, ...] = ()
 
 
 @frozen(eq=False)
@@ -65,13 +66,13 @@ class Table:
         Raises:
             UnknownNameError: no state has such an event. IllegalDirectionError: another one has (ContextPressureError in PRESSURED).
         """
-        rows = self.legal(state).get(kind)
-        if rows is None:
-            events = {each for cell in self.cells.values() for each in cell}
-            if kind not in events:
-                raise UnknownNameError("event", str(kind), tuple(sorted(events)))
-            raise illegal(state, kind, self.cells[state])
-        return rows
+        legal = self.legal(state)
+        if kind in legal:
+            return legal[kind]
+        events = {each for cell in self.cells.values() for each in cell}
+        if kind not in events:
+            raise UnknownNameError("event", str(kind), tuple(sorted(events)))
+        raise illegal(state, kind, legal)
 
 
 def run(table: Table, state: State, step: Step) -> State:
@@ -81,16 +82,15 @@ def run(table: Table, state: State, step: Step) -> State:
         IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass (ContextPressureError in PRESSURED).
         UnknownNameError: no state has such an event. Whatever a validator raises.
     """
-    asked: Any = table.machine.unstarted(step.window, step.policy, state)
-    checked: tuple[str, ...] = ()
+    checked: tuple[Check, ...] = ()
     for row in table.rows(state, step.input.kind):
         # The rows of a cell mostly share their validators: what one row has let pass is not asked again.
-        if row.validators != checked:
-            for name in row.validators:
-                getattr(asked, name)(step)
+        if row.validators is not checked:
+            for validator in row.validators:
+                validator.ask(step)
             checked = row.validators
         for guard in row.guards:
-            if bool(getattr(asked, guard.name)(step)) is not guard.expected:
+            if bool(guard.ask(step)) is not guard.expected:
                 break
         else:
             return row.target

@@ -15,7 +15,7 @@ from polycontext.polynomial import (
     TableMachine,
 )
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.machine.table import Guard
+from polycontext.polynomial.machine.table import Check
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
@@ -165,10 +165,10 @@ def test_the_table_is_compiled_whole_from_the_declaration() -> None:
     """Every row is checked, and the last row of a cell has no guard left to fail."""
     for rows in ContextMachine.table.cells.values():
         for kind, cell in rows.items():
-            assert all(row.validators == ("in_order",) for row in cell)
+            assert all(row.validators == (Check("in_order"),) for row in cell)
             assert cell[-1].guards == ()
             first = "is_empty" if kind in (*SETTLING, "recall", "promote") else "is_pressured"
-            assert cell[0].guards == ((Guard(first),) if len(cell) > 1 else ())
+            assert cell[0].guards == ((Check(first),) if len(cell) > 1 else ())
 
 
 class Sinking(ContextProjector):
