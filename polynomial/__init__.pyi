@@ -9,6 +9,7 @@ from .machine.context_machine import ContextMachine
 from .machine.step import ContextPolicy
 from .machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from .projection import Projection, project
+from .session.answer import Answer
 from .session.context_session import ContextSession
 from .state import ContextState, InputKind
 from .verification import Verification, verify
@@ -17,6 +18,7 @@ __all__ = [
     "CONTEXT_OPERAD",
     "CONTEXT_POLYNOMIAL",
     "VALID_DIRECTIONS",
+    "Answer",
     "ContextInput",
     "ContextMachine",
     "ContextOutput",

@@ -1,14 +1,15 @@
 """What comes into the machine and what goes out."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Self
 
 import orjson
 from attrs import field, frozen
 
-from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import freeze
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.linearity.json_data import freeze, thawed
 from polycontext.polynomial.state import InputKind, Kind, State, kind_of
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.pressure.fulfilment import Rejection
@@ -49,6 +50,30 @@ class Arguments:
     args: tuple[Any, ...] = field(default=(), converter=freeze)
     kwargs: Mapping[str, Any] = field(factory=dict, converter=freeze)
 
+    @property
+    def text(self) -> str:
+        """Return them as JSON text."""
+        return orjson.dumps([self.args, self.kwargs], default=thawed).decode()
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Return what `text` was written from; raise `InvalidDataError` for another text."""
+        with suppress(ValueError):
+            args, kwargs = orjson.loads(text)
+            if isinstance(args, list) and isinstance(kwargs, dict):
+                return cls(args, kwargs)
+        raise InvalidDataError(".arguments", f"{text!r:.60} are no arguments", "[[by position], {by name}] as JSON text")
+
+
+_PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
+    InputKind.COMPRESS: ((int, float, Fulfilment), "a target pressure, or a fulfilled plan"),
+    InputKind.RECALL: (Edit, "the edit that brings turns back"),
+    InputKind.PROMOTE: (Promotion, "a promotion"),
+    InputKind.RESIZE: (int, "a whole number of tokens, at least 1"),
+    InputKind.REWIND: (Standing, "the window that stands afterwards"),
+    InputKind.FORGET: (Standing, "the window that stands afterwards"),
+    InputKind.CLEAR: (type(None), "no payload"),
+}
 
 Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | Arguments | None
 
@@ -75,30 +100,14 @@ class ContextInput:
     resource_class: ResourceClass | None = None
 
     def __attrs_post_init__(self) -> None:
-        role = _ROLES.get(self.kind)
+        payload, role = self.payload, _ROLES.get(self.kind)
         if role is not None:
-            text_will_do = role is not Role.TOOL and isinstance(self.payload, str)
-            is_turn = isinstance(self.payload, Turn) and self.payload.role is role
-            self._require(text_will_do or is_turn, f"a turn of role {role}")
-        elif self.kind is InputKind.COMPRESS:
-            is_number = isinstance(self.payload, int | float) and not isinstance(self.payload, bool)
-            self._require(is_number or isinstance(self.payload, Fulfilment), "a target pressure, or a fulfilled plan")
-        elif self.kind is InputKind.RECALL:
-            self._require(isinstance(self.payload, Edit), "the edit that brings turns back")
-        elif self.kind is InputKind.PROMOTE:
-            self._require(isinstance(self.payload, Promotion), "a promotion")
-        elif self.kind is InputKind.RESIZE:
-            self._require(type(self.payload) is int and self.payload > 0, "a whole number of tokens, at least 1")
-        elif self.kind in (InputKind.REWIND, InputKind.FORGET):
-            self._require(isinstance(self.payload, Standing), "the window that stands afterwards")
-        elif self.kind is InputKind.CLEAR:
-            self._require(self.payload is None, "no payload")
+            kinds, legal = Turn if role is Role.TOOL else (Turn, str), f"a turn of role {role}"
         else:
-            self._require(isinstance(self.payload, Arguments), "arguments that are JSON data")
-
-    def _require(self, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
-        if not fits:
-            raise InvalidOptionError(f"payload of input {self.kind}", self.payload, legal)
+            kinds, legal = _PAYLOADS.get(self.kind, (Arguments, "arguments that are JSON data"))
+        fits = isinstance(payload, kinds) and not isinstance(payload, bool)
+        if not fits or (isinstance(payload, Turn) and payload.role is not role) or (self.kind is InputKind.RESIZE and payload < 1):  # type: ignore[operator]
+            raise InvalidOptionError(f"payload of input {self.kind}", payload, legal)
 
     @property
     def turn(self) -> Turn:
@@ -172,7 +181,7 @@ class ContextInput:
         return cls(InputKind.FORGET, Standing(window))
 
     @classmethod
-    def named(cls, event: str, *args: Any, **kwargs: Any) -> Self:
+    def named(cls, event: str, /, *args: Any, **kwargs: Any) -> Self:
         """Make the input of an event by its name; an event that a subclass of the machine adds takes any JSON data.
 
         Raises:
@@ -193,7 +202,8 @@ class ContextOutput:
     """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
 
     `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first. `refused` says of a
-    fulfilment that was no good what was refused, and why; nothing has happened then.
+    fulfilment that was no good what was refused, and why; nothing has happened then. `answering` is what has been said of the answer that is
+    being streamed in, None where none is (`ContextSession.answer`).
     """
 
     window: ContextWindow
@@ -201,6 +211,7 @@ class ContextOutput:
     compression: CompressionResult | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[Rejection, ...] = ()
+    answering: str | None = None
 
     @property
     def pressure(self) -> float:

@@ -54,7 +54,7 @@ def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> N
 
 def _points(report: ReplayReport) -> list[tuple[float, float, str]]:
     """Return where the stairs go: a turn at its number, a compression halfway to the next turn, and the end."""
-    points: list[tuple[float, float, str]] = [(0.0, 0.0, ContextState.EMPTY)]
+    points = [(0.0, 0.0, str(ContextState.EMPTY))]
     for step in report.steps:
         x = points[-1][0] + 0.5 if isinstance(step, Compressed) else max(points[-1][0], float(step.number))
         points.append((x, step.pressure, step.state))

@@ -67,8 +67,8 @@ class ComponentRenderer:
 
     def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
         """Return the props of `session`, JSON-ready; see `render_output`."""
-        conversation = session.conversation
-        output, legal = ContextOutput(conversation.window, conversation.state), conversation.machine.table.directions[conversation.state]
+        output = session.output
+        legal = session.conversation.machine.table.legal(output.state)
         return dict(self.render_output(output, auto=session.auto, answering=answering, legal=legal))
 
     def render_output(
@@ -76,11 +76,11 @@ class ComponentRenderer:
     ) -> ChatProps:
         """Return the props of a machine's output.
 
-        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being
-        written; if it is not known, one is expected as long as the last word is not the assistant's. `legal` are the events that a
+        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being written; without
+        it, one is as long as it is open, and expected as long as the last word is not the assistant's. `legal` are the events that a
         machine of your own allows in this state.
         """
-        answering = _awaits_assistant(output.window) if answering is None else answering
+        answering = output.answering is not None or _awaits_assistant(output.window) if answering is None else answering
         # Asked of the table, so that a button cannot offer what the machine would refuse.
         legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
         waits = bool(output.window.open_calls)

@@ -92,8 +92,8 @@ def expiring(
 
 def _settled(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
     """Return `event` with the state that the guards say once the words are gone from `stands`."""
-    given = ContextInput.forget(stands.erased(event).window)
-    return evolve(event, state=run(stands.machine.table, stands.state, Step(given, stands.window, policy, event.at)))
+    step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
+    return evolve(event, state=run(stands.machine.table, stands.state, step))
 
 
 @define

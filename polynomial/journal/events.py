@@ -4,9 +4,9 @@ The effects stand beside the input (gists included), so replaying the journal gi
 conversation without asking a model, a clock or a classifier.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from attrs import evolve, frozen
 
@@ -107,12 +107,11 @@ class ResizeEvent:
 
 @frozen
 class MoveEvent:
-    """Record an event that a subclass of the machine adds, with its JSON arguments; it changes no view."""
+    """Record an event that a subclass of the machine adds, with its arguments as JSON text; it changes no view."""
 
     state: State
     name: str
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
+    arguments: str
     at: datetime
 
 
@@ -157,8 +156,8 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
             event = RecallEvent(state, payload, at)
         case Promotion(resource_id, resource_class, rationale):
             event = PromoteEvent(state, resource_id, resource_class, rationale, at)
-        case Arguments(args, kwargs):
-            event = MoveEvent(state, kind, args, kwargs, at)
+        case Arguments():
+            event = MoveEvent(state, kind, payload.text, at)
         case _ if kind is InputKind.COMPRESS:
             assert step.compression is not None
             event = CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
@@ -203,7 +202,7 @@ def input_of(event: InputEvent) -> ContextInput:
         case ResizeEvent():
             given = ContextInput.resize(event.max_tokens)
         case MoveEvent():
-            given = ContextInput(event.name, Arguments(event.args, event.kwargs))
+            given = ContextInput(event.name, Arguments.of_text(event.arguments))
         case _:
             assert_never(event)
     return given

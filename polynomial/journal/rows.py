@@ -13,7 +13,6 @@ import orjson
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
-from polycontext.linearity.json_data import FrozenDict, freeze, thawed
 from polycontext.polynomial.journal.events import (
     ClearEvent,
     CompressEvent,
@@ -37,8 +36,6 @@ CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, 
 CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
 CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
 CONVERTER.register_structure_hook_func(lambda kind: kind == State, lambda value, _: _state(value))
-CONVERTER.register_structure_hook_func(lambda kind: kind == tuple[Any, ...], lambda value, _: freeze(value))
-CONVERTER.register_unstructure_hook_func(lambda kind: kind == tuple[Any, ...], thawed)
 
 _MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = ("role", "content", "resource_id", "timestamp", "tokens")
@@ -91,12 +88,10 @@ def row_of(event: Event, numbers: Numbers) -> Row:  # noqa: PLR0911 - one return
             return Row("clear", str(state), microseconds(at))
         case RewindEvent(state, number, at) | ResizeEvent(state, number, at):
             return Row("rewind" if isinstance(event, RewindEvent) else "resize", str(state), microseconds(at), more=_json(number))
-        case PatchEvent(state, name, patch, at):
-            return Row("patch", str(state), microseconds(at), name, more=patch)
+        case PatchEvent(state, name, text, at) | MoveEvent(state, name, text, at):
+            return Row("patch" if isinstance(event, PatchEvent) else "move", str(state), microseconds(at), name, more=text)
         case EraseEvent(state, resource_ids, why, at):
             return Row("erase", str(state), microseconds(at), more=_json([why, *resource_ids]))
-        case MoveEvent(state, name, args, kwargs, at):
-            return Row("move", str(state), microseconds(at), name, more=_json([thawed(args), thawed(kwargs)]))
 
 
 def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return a kind
@@ -122,13 +117,12 @@ def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return
         case "rewind" | "resize":
             kind = RewindEvent if row.kind == "rewind" else ResizeEvent
             return kind(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
-        case "patch":
-            return PatchEvent(state, _text(row.resource_id), _patch(row.more), at)
+        case "patch" | "move":
+            made = PatchEvent if row.kind == "patch" else MoveEvent
+            return made(state, _text(row.resource_id), _patch(row.more), at)
         case "erase":
             why, *resource_ids = structured(CONVERTER, _loaded(row.more), list[str], path="more", legal=_LEGAL) or ("",)
             return EraseEvent(state, tuple(resource_ids), _why(why), at)
-        case "move":
-            return MoveEvent(state, _text(row.resource_id), *_arguments(row.more), at)
         case _:
             legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch, resize, move"
             raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
@@ -210,14 +204,6 @@ def _why(value: str) -> ErasedWhy:
     if value not in _WHY:
         raise InvalidDataError("more", f"{value!r:.60} is no reason to erase", ", ".join(_WHY))
     return _WHY[value]
-
-
-def _arguments(more: object) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    match freeze(_loaded(more)):
-        case (tuple() as args, FrozenDict() as kwargs):
-            return args, kwargs
-        case _:
-            raise InvalidDataError("more", "no arguments", _LEGAL)
 
 
 def _text(value: object) -> str:

@@ -92,9 +92,7 @@ def the_state_is_what_the_guards_say(machine: MachineClass, window: ContextWindo
 def _expected(kind: Kind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
     if kind is InputKind.COMPRESS:
         return ContextState.COMPRESSED
-    if kind is InputKind.CLEAR:
-        return ContextState.EMPTY
-    if not len(window):
+    if kind is InputKind.CLEAR or not len(window):
         return ContextState.EMPTY
     high = policy.threshold.high(policy.signals)
     if policy.auto:

@@ -41,12 +41,14 @@ class ContextModel:
     state: Any = None
 
 
-def _turn(source: State, pressured: State, settled: State) -> TransitionList:
-    """Declare what a turn does in `source`: too much of it presses; a compressed context cools down first."""
-    moves: TransitionList = source.to(pressured, validators="in_order", cond="is_pressured", on="put_window")
-    if source.value is ContextState.COMPRESSED:
-        moves |= source.to(source, validators="in_order", cond="is_cooling", on="put_window")
-    moves |= source.to(settled, validators="in_order", on="put_window")
+def _turn(pressured: State, accumulating: State, *sources: State) -> TransitionList:
+    """Declare what a turn does: too much of it presses; a compressed context cools down first."""
+    moves = TransitionList()
+    for source in sources:
+        moves |= source.to(pressured, validators="in_order", cond="is_pressured", on="put_window")
+        if source.value is ContextState.COMPRESSED:
+            moves |= source.to(source, validators="in_order", cond="is_cooling", on="put_window")
+        moves |= source.to(accumulating, validators="in_order", on="put_window")
     return moves
 
 
@@ -94,14 +96,10 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
     pressured = State("PRESSURED", value=ContextState.PRESSURED)
     compressed = State("COMPRESSED", value=ContextState.COMPRESSED)
 
-    user_turn = (
-        _turn(empty, pressured, accumulating) | _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
-    )
-    system = (
-        _turn(empty, pressured, accumulating) | _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
-    )
-    assistant_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
-    tool_turn = _turn(accumulating, pressured, accumulating) | _turn(compressed, pressured, accumulating)
+    user_turn = _turn(pressured, accumulating, empty, accumulating, compressed)
+    system = _turn(pressured, accumulating, empty, accumulating, compressed)
+    assistant_turn = _turn(pressured, accumulating, accumulating, compressed)
+    tool_turn = _turn(pressured, accumulating, accumulating, compressed)
     compress = compressed.from_(accumulating, pressured, compressed, validators="in_order", on="put_window")
     clear = empty.from_(accumulating, pressured, compressed, validators="in_order", on="put_window")
     recall = _settling(empty, pressured, compressed, accumulating, accumulating, compressed)
@@ -189,7 +187,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
         """Decide an event before the library takes it: the one place that both ``machine.send`` and ``machine.user_turn`` pass."""
-        if "step" not in trigger_data.kwargs and self.context_state is not None:
+        if not isinstance(trigger_data.kwargs.get("step"), Step) and self.context_state is not None:
             name, args, kwargs = str(trigger_data.event), trigger_data.args, trigger_data.kwargs
             if delay := getattr(trigger_data.event, "delay", 0):
                 raise InvalidOptionError("delay", delay, "None: send the event when it is to happen")

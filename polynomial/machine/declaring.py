@@ -4,7 +4,7 @@ python-statemachine shares `State` objects between a class and its subclasses, s
 `ContextMachine.accumulating` would change every other machine in the process.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable
 from inspect import iscoroutinefunction, signature
 from typing import Any
 
@@ -17,18 +17,10 @@ from polycontext.polynomial.machine.table import Check, Row, Table
 from polycontext.polynomial.state import ContextState, InputKind, kind_of, state_of
 
 _RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
-_CALLED = ("validators", "before", "on", "after")
 
 
 class OwnStates(StateMachineMetaclass):
     """Give each class of machine states of its own and a compiled table."""
-
-    @classmethod
-    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **options: Any) -> MutableMapping[str, object]:
-        for machine in _machines(bases):  # what a class body left there that failed half-way
-            machine.forget_new()
-        namespace: MutableMapping[str, object] = super().__prepare__(name, bases, **options)
-        return namespace
 
     def __new__(cls, name: str, bases: tuple[type], attrs: dict[str, Any]) -> Any:
         """Declare the inherited states and transitions once more."""
@@ -58,25 +50,23 @@ def _machines(bases: Iterable[type]) -> list[Any]:
 def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
     """Put into `attrs` a copy of every state, with what was inherited and what the class body adds, which is tried first."""
     base, own = machines[0], {key: value for key, value in attrs.items() if isinstance(value, State)}
-    moves = [*(move for state in own.values() for move in state.transitions), *_added(machines)]
-    copies: dict[str, Any] = {}
-    for key, state in {**{state.id: state for state in base.states}, **own}.items():
-        _require(isinstance(state.value, str | None) and not (state.states or state.parallel or state.final), name, key)
-        copies[key] = State(state.name, value=state.value, initial=state.initial, **_functions(state, "enter", "exit"))
+    named = [(key, move) for key, value in attrs.items() if isinstance(value, TransitionList) for move in value]
+    for machine in machines:
+        machine.forget_new()
+    copies = {key: _copied(name, state) for key, state in {**{state.id: state for state in base.states}, **own}.items()}
     after = {id(state): copies[state.id] for machine in machines for state in machine.states if state.id in copies}
     after |= {id(state): copies[key] for key, state in own.items()}
     for key in own:
         attrs[f"stood_in_{key}"] = _stood_in(copies[key])
         for source in copies.values():
             source.to(copies[key], event="rewind", validators="in_order", cond=f"stood_in_{key}", on="put_window")
-    named = [(key, move) for key, value in attrs.items() if isinstance(value, TransitionList) for move in value]
-    for move in [*moves, *(move for state in base.states for move in state.transitions)]:
+    stated = (move for state in (*own.values(), *base.states) for move in state.transitions)
+    for move in dict.fromkeys([*(move for _, move in named), *stated]):
         events = [key for key, each in named if each is move] or [*map(str, move.events)]
-        sources = [after[id(move.source)]]
-        if move.source.value == ContextState.EMPTY and events == [InputKind.REWIND]:
-            sources += [copies[key] for key in own]  # going back leads from an added state to what the guards say, too
-        for event in events:
-            for source in sources:
+        # Going back leads from an added state to what the guards say, too.
+        goes_back = move.source.value == ContextState.EMPTY and events == [InputKind.REWIND]
+        for source in (after.get(id(move.source)), *(copies[key] for key in own if goes_back)):
+            for event in events:
                 _declare(name, source, event, move, after.get(id(move.target)))
     for key in own:
         copies[key].to.itself(event="resize forget", validators="in_order", on="put_window", internal=True)
@@ -85,11 +75,9 @@ def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
     attrs.update(copies)
 
 
-def _added(machines: Iterable[Any]) -> Iterator[Any]:
-    """Iterate over what a class body has declared on the states of its ancestors, which forget it."""
-    for machine in machines:
-        yield from [move for state in machine.states for move in state.transitions if move not in machine.declared[state.id]]
-        machine.forget_new()
+def _copied(name: str, state: Any) -> Any:
+    _require(isinstance(state.value, str | None) and not (state.states or state.parallel or state.final), name, state.name)
+    return State(state.name, value=state.value, initial=state.initial, **_functions(state, "enter", "exit"))
 
 
 def _stood_in(state: State) -> Any:
@@ -103,8 +91,8 @@ def _functions(declared: Any, *groups: str) -> dict[str, Any]:
 
 def _declare(name: str, source: Any, event: str, move: Any, target: Any) -> None:
     """Declare a transition once more, from `source`; one for an event of ours is checked and puts the window."""
-    _require(len(move.targets) == 1 and event and target is not None, name, str(move))
-    called = _functions(move, *_CALLED)
+    _require(len(move.targets) == 1 and event and None not in (source, target), name, str(move))
+    called = _functions(move, "validators", "before", "on", "after")
     for group, needed in (("validators", "in_order"), ("on", "put_window")):
         if isinstance(kind_of(event), InputKind) and needed not in called[group]:
             called[group].insert(0, needed)
@@ -122,7 +110,7 @@ def _compiled(machine: Any) -> Table:
     """Read states, events, guards and validators off a declared class, ours first."""
     unstarted, seen = machine.__new__(machine), dict[object, Any]()
     kinds = dict.fromkeys([*InputKind, *(kind_of(str(event)) for state in machine.states for event in state.transitions.unique_events)])
-    cells: dict[Any, Any] = {state_of(state.value): {kind: () for kind in kinds} for state in machine.states}
+    cells: dict[Any, Any] = {state_of(state.value): dict.fromkeys(kinds, ()) for state in machine.states}
     for state in machine.states:
         cell = cells[state_of(state.value)]
         for move in state.transitions:

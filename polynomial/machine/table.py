@@ -23,7 +23,7 @@ class Check:
     """Name a method of the machine that is asked of a step, and, for a guard, the answer that lets the step pass."""
 
     name: str
-    ask: Callable[[Step], object] = field(default=lambda _: True, eq=False, repr=False)
+    ask: Callable[[Step], object] = field(eq=False, repr=False)
     expected: bool = True
 
     def __str__(self) -> str:

@@ -45,13 +45,11 @@ class Compress:
 
     target: float | None = None
     query: str | None = None
-    at_once: bool = False
-    """Wait for no model."""
 
 
 @frozen
 class Take:
-    """Take an input as it is: the view is cleared, the window has another budget, or an event happens that a subclass of the machine adds."""
+    """Take an input as it is: what clears, resizes or promotes, or an event that a subclass of the machine adds."""
 
     input: ContextInput
 
@@ -69,15 +67,6 @@ class Recall:
     """Bring atoms back from the log."""
 
     resource_ids: tuple[str, ...]
-
-
-@frozen
-class Promote:
-    """Raise the class of a turn."""
-
-    resource_id: str
-    resource_class: ResourceClass
-    rationale: str = ""
 
 
 @frozen
@@ -105,7 +94,7 @@ class Together:
     commands: tuple["Command", ...]
 
 
-Command = Add | Attach | Compress | Take | Commit | Recall | Promote | Rewind | Patch | Together
+Command = Add | Attach | Compress | Take | Commit | Recall | Rewind | Patch | Together
 """What a session can be asked for."""
 
 

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 from attrs import evolve
 
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.commands import Asked, Command, Commit, Compress
 from polycontext.polynomial.session.decide import BY_HAND, planned
 from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.travelling import TravellingSession
-from polycontext.polynomial.state import InputKind
+from polycontext.polynomial.session.twins import awaiting
 from polycontext.pressure import Fulfilment, Plan
 
 if TYPE_CHECKING:
@@ -34,16 +33,7 @@ class CompressingSession(TravellingSession):
         check_arguments(query=query)
         return self._write(Compress(target, query), **when)
 
-    async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
-        """Compress without blocking on the summariser; see `compress`."""
-        check_arguments(query=query)
-        return await self._awrite(Compress(target, query), **when)
-
-    def _make_room(self) -> None:
-        """Compress a view that is over its budget since a provider counted more, or it was opened with less; no model is waited for."""
-        window = self.window
-        if self.auto and is_over_budget(window) and self.conversation.takes(InputKind.COMPRESS):
-            self._write(Compress(at_once=True))
+    acompress = awaiting(compress)
 
     def plan(self, target: float | None = None, *, query: str | None = None, native: bool = False) -> Plan:
         """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
@@ -99,9 +89,7 @@ class CompressingSession(TravellingSession):
         """
         return self._write(_commit(fulfilment, fallback), **when)
 
-    async def acommit(self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[When]) -> ContextOutput:
-        """Put in what was made of a plan without blocking; see `commit`."""
-        return await self._awrite(_commit(fulfilment, fallback), **when)
+    acommit = awaiting(commit)
 
     @property
     def background(self) -> "Background":

@@ -14,7 +14,7 @@ from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
@@ -28,7 +28,6 @@ from polycontext.polynomial.session.commands import (
     Commit,
     Compress,
     Patch,
-    Promote,
     Recall,
     Rewind,
     Take,
@@ -102,12 +101,22 @@ def told(output: ContextOutput) -> ContextOutput:
 Deciding = Generator[Wanted, Fulfilment, "Draft"]
 
 
-def decide(
-    conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False
-) -> Generator[Wanted, Fulfilment, Decision]:
+def go_on(deciding: "Decided", fulfilment: Fulfilment | None = None) -> Wanted | Decision:
+    """Go on with a decision: return what is wanted from a summariser, or what it has come to."""
+    try:
+        return next(deciding) if fulfilment is None else deciding.send(fulfilment)
+    except StopIteration as decided:
+        return decided.value  # type: ignore[no-any-return]  # it has no type
+
+
+Decided = Generator[Wanted, Fulfilment, Decision]
+
+
+def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False) -> Decided:
     """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
 
-    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first.
+    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the session is automatic and the view is over
+    its budget in the end, a compression comes last: every commit leaves a view that can be handed out.
 
     Raises whatever the machine refuses, and then nothing has happened.
 
@@ -115,9 +124,12 @@ def decide(
     """
     epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
     begun = Draft(conversation, policy, asked.at, epoch, ready=asked.ready)
-    if unstored and not (isinstance(asked.command, Take) and asked.command.input.kind is InputKind.RESIZE):
-        begun = begun.take(ContextInput.resize(conversation.window.max_tokens))
+    if unstored:
+        begun = begun.settled()
     draft = yield from _done(begun, asked.command)
+    stands = draft.conversation
+    if policy.auto and is_over_budget(stands.window) and stands.takes(InputKind.COMPRESS) and not draft.plan().is_empty:
+        draft = yield from _made_room(draft)
     # What comes to nothing stores nothing.
     taken = [] if draft.last is begun.last else draft.taken()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
@@ -150,11 +162,18 @@ class Draft:
 
     def taking(self, context_input: ContextInput) -> "Draft":
         """Return the draft after an input; where a subclass of the machine leads to one of our states, the guards say to which."""
+        promotion = context_input.payload
+        if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
+            context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
         draft = self.take(context_input)
         if isinstance(context_input.kind, InputKind) or not isinstance(draft.conversation.state, ContextState):
             return draft
-        settled = draft.take(ContextInput.resize(draft.conversation.window.max_tokens))
+        settled = draft.settled()
         return draft if settled.conversation.state == draft.conversation.state else settled
+
+    def settled(self) -> "Draft":
+        """Return the draft once the guards were asked again."""
+        return self.take(ContextInput.resize(self.conversation.window.max_tokens))
 
     def _decided(self, context_input: ContextInput) -> tuple[Step, State]:
         conversation = self.conversation
@@ -225,8 +244,6 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             return (yield from _attached(draft, command))
         case Compress():
             draft.check_direction(InputKind.COMPRESS)
-            if command.at_once:
-                return (yield from _made_room(draft))
             fulfilment = yield Wanted(draft.plan(command.target, command.query, low=BY_HAND), draft.conversation.reading)
             return draft.take(ContextInput.compress(fulfilment))
         case Take():
@@ -235,12 +252,8 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             return _committed(draft, command)
         case Recall():
             return (yield from _recalled(draft, command))
-        case Promote():
-            return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
         case Rewind():
-            back = draft.rewound(command.target)
-            # What fitted once need not fit into the budget of today.
-            return (yield from _made_room(back)) if back is not draft and _lacks_room(back) else back
+            return draft.rewound(command.target)
         case Patch():
             return draft.patched(command)
         case Together():
@@ -296,10 +309,6 @@ def _pays(draft: Draft, turn: Turn) -> bool:
     from polycontext.pressure.cache.schedule import pays  # noqa: PLC0415 - for those who say what tokens cost
 
     return pays(window, policy.threshold.low, policy.prices)
-
-
-def _lacks_room(draft: Draft) -> bool:
-    return draft.policy.auto and is_over_budget(draft.conversation.window) and draft.conversation.takes(InputKind.COMPRESS)
 
 
 def _wants_room(conversation: Conversation) -> bool:

@@ -18,10 +18,11 @@ from attrs import evolve, frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial.algebra.merge import Accepted, Merged, merge_accepted, with_free_ids
 from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation, replayed
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.step import is_over_budget, overflow
-from polycontext.polynomial.session.commands import Add, Asked, Command, Compress, Patch, Promote, Together
+from polycontext.polynomial.session.commands import Add, Asked, Command, Compress, Patch, Take, Together
 from polycontext.polynomial.session.kept import KeptSession
 from polycontext.polynomial.session.options import require, whole_number, written
 from polycontext.polynomial.session.writer import Writer
@@ -74,7 +75,7 @@ def merged(
     memory.append(session_id, 0, begun.events, companions)
     session = copy(first)
     session._writer = Writer(empty, first.policy, memory, session_id)
-    session._given, session._reports = empty.window.max_tokens, {}
+    session._reports = {}
     _take_in(session, begun, documents)
     kept_in = first._writer.store if store is None else store
     kept_in.append(session_id, 0, session.events(), companions)
@@ -85,7 +86,7 @@ def merged(
 def _room(session: KeptSession, max_tokens: int | None) -> int:
     """Return the tokens of the new window: what `max_tokens` leaves, or as many as the session's."""
     taken = session._taken
-    return session._given if max_tokens is None else whole_number("max_tokens", max_tokens, taken + 1) - taken
+    return session._writer.given if max_tokens is None else whole_number("max_tokens", max_tokens, taken + 1) - taken
 
 
 # --- the beginning ----------------------------------------------------------------
@@ -126,7 +127,7 @@ def _goes_on(begun: _Begun) -> bool:
 
 def _take_in(session: KeptSession, begun: _Begun, documents: Mapping[str, Any]) -> None:
     """Raise classes, and add what comes behind, as one commit; a session that leaves compressing to its caller compresses for this as well."""
-    commands: list[Command] = [Promote(each.turn.resource_id, each.resource_class, _WHY) for each in begun.raised]
+    commands: list[Command] = [Take(ContextInput.promote(each.turn.resource_id, each.resource_class, _WHY)) for each in begun.raised]
     commands += [Add(each.turn, each.resource_class, pins=each.pinned) for each in begun.rest]
     commands += [Patch(name, partial(_becoming, data)) for name, data in documents.items()]
     writer, policy = session._writer, session.policy

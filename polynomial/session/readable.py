@@ -1,14 +1,12 @@
 """What anybody may ask of a session: reading never changes anything and never waits."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from polycontext.polynomial.errors import SessionWriteError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -16,6 +14,7 @@ from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.delivery import Delivery, options_for
 from polycontext.polynomial.session.options import Asking, check_arguments, require
+from polycontext.polynomial.session.twins import threaded
 from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.state import State
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
@@ -25,6 +24,7 @@ from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.answer import Answer
     from polycontext.polynomial.session.billing import Billing
     from polycontext.polynomial.session.looking import Explained
     from polycontext.polynomial.session.paths import ContextPath
@@ -49,6 +49,8 @@ class ReadableSession:
     """Tokens of the tool definitions among them."""
     _billing: "Billing | None" = None
     """Made for whoever asks what requests cost."""
+    _answer: "Answer | None" = None
+    """What is being streamed in."""
     _log_index: "LogIndex | None" = None
     """Made at the first search of what no store searches; without it the next search makes another."""
 
@@ -111,7 +113,7 @@ class ReadableSession:
     def output(self) -> ContextOutput:
         """Return what readers consume: window and state now."""
         conversation = self.conversation
-        return ContextOutput(conversation.window, conversation.state)
+        return ContextOutput(conversation.window, conversation.state, answering=None if self._answer is None else self._answer.text)
 
     @property
     def policy(self) -> ContextPolicy:
@@ -132,14 +134,6 @@ class ReadableSession:
         from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who look at it
 
         return machine_of(self)
-
-    def send(self, event: "str | ContextInput", /, *args: Any, **kwargs: Any) -> ContextOutput:
-        """Refuse to change what is only read."""
-        raise SessionWriteError("this session is read-only", "rewind or fork of the session itself")
-
-    async def asend(self, event: "str | ContextInput", /, *args: Any, **kwargs: Any) -> ContextOutput:
-        """Refuse to change what is only read."""
-        return self.send(event, *args, **kwargs)
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
@@ -179,9 +173,7 @@ class ReadableSession:
             self._log_index = LogIndex()
         return self._log_index.search(conversation.log, text, limit)
 
-    async def asearch(self, text: str, limit: int = 10) -> tuple[Found, ...]:
-        """Search the log without blocking the event loop; see `search`."""
-        return await asyncio.to_thread(self.search, text, limit)
+    asearch = threaded(search)
 
     def tools(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
         """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
@@ -216,11 +208,7 @@ class ReadableSession:
 
         return answered(self.conversation, self.search, name, arguments, max_tokens)
 
-    async def acall_tool(
-        self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None
-    ) -> str:
-        """Return what a call answers without blocking the event loop; see `call_tool`."""
-        return await asyncio.to_thread(self.call_tool, name, arguments, max_tokens=max_tokens)
+    acall_tool = threaded(call_tool)
 
     def export_lines(self) -> Iterator[str]:
         """Iterate over the whole session as lines of JSON: what it is, then an event a line; `import_lines` reads them, into any store.

@@ -9,6 +9,7 @@ from attrs import define, evolve
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, goes_behind
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.session.commands import Add, Rewind, Together
 from polycontext.polynomial.session.delivery import Delivery
@@ -34,6 +35,12 @@ class PastSession(ReadableSession):
         self._delivery, self._provider, self._clock = Delivery(), session.provider, session._clock  # noqa: SLF001 - as above
         self._taken, self._told_tools = session._taken, session._told_tools  # noqa: SLF001 - as above
 
+    @property
+    def machine(self) -> ContextMachine:
+        """Return a machine that is where the conversation was; what it is sent moves itself alone."""
+        conversation = self.conversation
+        return conversation.machine(conversation.window, self.policy, conversation.state)
+
     def __repr__(self) -> str:
         return super().__repr__().replace("ContextSession(", f"PastSession(revision {self.revision} of ", 1)
 
@@ -46,11 +53,6 @@ class _Reader:
     policy: ContextPolicy
     store: SessionStore
     session_id: str
-    live: Any = None
-
-    def is_inside(self) -> bool:
-        """Return that nothing is written."""
-        return False
 
 
 def past_session(session: KeptSession, revision: int) -> PastSession:

@@ -28,12 +28,12 @@ from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.session.commands import Asked, Companion
-from polycontext.polynomial.session.decide import Decision, Made, Wanted, decide, told
+from polycontext.polynomial.session.decide import Decided, Decision, Made, Wanted, decide, go_on, told
 from polycontext.polynomial.session.options import written
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
+from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.pressure.fulfilment import default_summariser
 
 TRIES = 64
@@ -45,11 +45,9 @@ _NEAR = 32
 _LONGEST_PAUSE = 0.05
 """Seconds: of writers that are too late together, one gets through meanwhile."""
 
-_TRAVELS = ("conversation", "stored", "policy", "session_id", "companions", "store", "_snapped", "empty")
+_TRAVELS = ("conversation", "stored", "policy", "given", "session_id", "companions", "store", "_snapped", "empty")
 _LOG = logging.getLogger("polycontext.session")
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", default=())
-
-Deciding = Generator[Wanted, Fulfilment, Decision]
 
 
 class Writer:
@@ -58,6 +56,7 @@ class Writer:
     def __init__(self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str) -> None:
         self.conversation = self.stored = self._snapped = self.empty = conversation
         self.policy = policy
+        self.given = conversation.window.max_tokens  # tokens that were asked for, whatever was measured since
         self.keep_in(store)
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
@@ -91,7 +90,9 @@ class Writer:
 
     def beside(self, session_id: str, store: SessionStore | None = None) -> "Writer":
         """Return the writer of another session of the same rules, in `store` or where this one is kept."""
-        return Writer(self.empty, self.policy, store or self.store, session_id)
+        beside = Writer(self.empty, self.policy, store or self.store, session_id)
+        beside.given = self.given
+        return beside
 
     def keep_in(self, store: SessionStore) -> None:
         """Write to `store` from now on, which has all that is stored so far."""
@@ -108,11 +109,11 @@ class Writer:
         Raises:
             ConflictError: `expected_revision` is not the current one, or other writers were first too often.
             InvalidOptionError: there is a key, and a store that keeps none.
-            SessionWriteError: the call comes from inside another write of this session.
+            SessionWriteError: the call comes from inside another write of this session, or a listener has to be awaited and an event loop runs.
         """
         live = self.live
-        if live is not None:
-            live.check_blocking()
+        if live is not None and not live.may_block():
+            raise SessionWriteError("a listener of the machine is a coroutine function", "awaiting the twin of this method")
         with self._entered(), self._turnstile:
             try:
                 output = self._write(asked, expected_revision)
@@ -173,32 +174,29 @@ class Writer:
             raise ConflictError("session revision", expected_revision, base.revision)
         return base
 
-    def _decided(self, deciding: Deciding, base: Conversation) -> Decision | None:
+    def _decided(self, deciding: Decided, base: Conversation) -> Decision | None:
         """Drive a decision; None where another writer was first while words were made."""
-        try:
-            wanted = next(deciding)
-            while True:
-                self._turnstile.release()
-                try:
-                    fulfilment = self._projector(wanted).fulfil(wanted.plan, reading=wanted.reading)
-                finally:
-                    self._turnstile.acquire()
-                if self.conversation is not base:
-                    return None
-                wanted = deciding.send(fulfilment)
-        except StopIteration as decided:
-            return decided.value  # type: ignore[no-any-return]  # it has no type
+        made = go_on(deciding)
+        while isinstance(made, Wanted):
+            self._turnstile.release()
+            try:
+                fulfilment = self._projector(made).fulfil(made.plan, reading=made.reading)
+            finally:
+                self._turnstile.acquire()
+            if self.conversation is not base:
+                return None
+            made = go_on(deciding, fulfilment)
+        return made
 
-    async def _adecided(self, deciding: Deciding, base: Conversation) -> Decision | None:
-        try:
-            wanted = next(deciding)
-            while True:
-                fulfilment = await self._projector(wanted).afulfil(wanted.plan, reading=wanted.reading)
-                if self.conversation is not base:
-                    return None
-                wanted = deciding.send(fulfilment)
-        except StopIteration as decided:
-            return decided.value  # type: ignore[no-any-return]  # it has no type
+    async def _adecided(self, deciding: Decided, base: Conversation) -> Decision | None:
+        """Drive a decision in a thread: counting, classifying and planning take as long as the texts are."""
+        made = await asyncio.to_thread(go_on, deciding)
+        while isinstance(made, Wanted):
+            fulfilment = await self._projector(made).afulfil(made.plan, reading=made.reading)
+            if self.conversation is not base:
+                return None
+            made = await asyncio.to_thread(go_on, deciding, fulfilment)
+        return made
 
     def _projector(self, wanted: Wanted) -> ContextProjector:
         """Return who is asked for words: where they are needed at once, what needs no model."""
@@ -222,14 +220,15 @@ class Writer:
 
     async def _astored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
         if self._async is None:
-            return self._stored(base, decision, key)
+            return await asyncio.to_thread(self._stored, base, decision, key)
         companions = self._changed_companions(base)
         if decision.events or companions:
-            options = self._options(decision, key)
+            options = await asyncio.to_thread(self._options, decision, key)
             try:
                 await self._async.aappend(self.session_id, decision.base, decision.events, companions, **options)
             except ConflictError as refused:
-                self._catch_up(await self._async.aload(self.session_id, base.revision), base.revision, refused)
+                stored = await self._async.aload(self.session_id, base.revision)
+                await asyncio.to_thread(self._catch_up, stored, base.revision, refused)
                 return False
             self._become(base, decision, companions, snapped="snapshot" in options)
         return True
@@ -275,10 +274,12 @@ class Writer:
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
             if self.conversation.revision != base.revision:
                 return
-            state = self.stored.state
+            state, room = self.stored.state, after.window.max_tokens
+            if room != base.window.max_tokens:
+                self.given, self.empty = room, self.empty.with_room(room)
             # Decided by the guards; they are asked again only where budget or policy have changed since.
             self._publish(after)
-            if self.empty.window.max_tokens != after.window.max_tokens or self.policy is not decision.policy:
+            if self.empty.window.max_tokens != room or self.policy is not decision.policy:
                 self._settle()
             for made, event in zip(decision.made, decision.events, strict=True):
                 if self.live is not None:

@@ -96,6 +96,6 @@ def test_a_diagram_is_the_same_every_time() -> None:
 
 def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
     """A table with several guards on one arrow keeps them apart."""
-    rows = (Row(ContextState.EMPTY, (), (Check("is_late"),)), Row(ContextState.EMPTY, (), (Check("is_late", expected=False),)))
+    rows = (Row(ContextState.EMPTY, (), (Check("is_late", bool),)), Row(ContextState.EMPTY, (), (Check("is_late", bool, expected=False),)))
     (arrow,) = arrows(Table(ContextMachine, {ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}}))
     assert arrow.labels == ("compress, clear [is_late]", "clear [not is_late]")

@@ -165,10 +165,10 @@ def test_the_table_is_compiled_whole_from_the_declaration() -> None:
     """Every row is checked, and the last row of a cell has no guard left to fail."""
     for rows in ContextMachine.table.cells.values():
         for kind, cell in rows.items():
-            assert all(row.validators == (Check("in_order"),) for row in cell)
+            assert all(row.validators == (Check("in_order", bool),) for row in cell)
             assert cell[-1].guards == ()
             first = "is_empty" if kind in (*SETTLING, "recall", "promote") else "is_pressured"
-            assert cell[0].guards == ((Check(first),) if len(cell) > 1 else ())
+            assert cell[0].guards == ((Check(first, bool),) if len(cell) > 1 else ())
 
 
 class Sinking(ContextProjector):

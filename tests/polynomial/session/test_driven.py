@@ -154,12 +154,15 @@ def test_the_live_machine_is_where_the_session_is() -> None:
     assert [str(state.value) for state in machine.configuration] == ["EMPTY"]
 
 
-def test_a_past_session_refuses_to_be_driven() -> None:
-    """Its machine is where the session once was, and writes nothing."""
-    past = begun().at(1)
-    assert past.machine.context_state == past.state
-    with pytest.raises(SessionWriteError, match="read-only"):
-        past.machine.user_turn("x")
+def test_the_machine_of_a_past_session_moves_itself_alone() -> None:
+    """It is where the conversation was; the session hears nothing of it."""
+    session = begun()
+    past = session.at(1)
+    machine = past.machine
+    assert (machine.context_state, len(machine.window)) == (past.state, 1)
+    machine.user_turn("x")
+    assert len(machine.window) == 2
+    assert (len(past.window), told(session)) == (1, ["hello", "hi"])
 
 
 # --- listen to it --------------------------------------------------------------------
@@ -316,7 +319,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
     with ContextSession.open(place, "one", max_tokens=600, machine=Approval, clock=lambda: NOW) as session:
         assert (session.state, session.machine.context_state) == ("APPROVAL", "APPROVAL")
         session.machine.send("approve", by="ana")
-        assert session.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", (), {"by": "ana"}, NOW)
+        assert session.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
         session.add_tool_turn("paid", tool_call_id="c1")
         twin = ContextSession.from_json(session.to_json(), machine=Approval)
         assert twin.events() == session.events()
