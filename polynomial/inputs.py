@@ -191,6 +191,8 @@ class ContextInput:
         True
         """
         kind = kind_of(event)
+        if "step" in kwargs:
+            raise InvalidOptionError("step", kwargs["step"], "another name")
         if not isinstance(kind, InputKind):
             return cls(kind, Arguments(args, kwargs))
         made: Self = getattr(cls, kind)(*args, **kwargs)

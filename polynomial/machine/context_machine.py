@@ -119,7 +119,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
     ) -> None:
         self.policy = policy or default_policy()
         type(self).forget_new()
-        super().__init__(model or ContextModel(window), start_value=None if model else state, **options)  # type: ignore[arg-type]  # one of both
+        super().__init__(model or ContextModel(window), start_value=None if model else state, **options)  # type: ignore[arg-type]
 
     # --- what the declaration names -------------------------------------------
 

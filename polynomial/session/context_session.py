@@ -342,7 +342,7 @@ class ContextSession(SyncingSession):
 
     async def asend(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
         """Send an event without blocking; see `send`."""
-        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - for those who drive the machine
+        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - as above
 
         call = call_of(event, args, kwargs)
         output = await getattr(self, "_awrite" if call.verb == "_write" else f"a{call.verb}")(*call.args, **call.kwargs)

@@ -124,7 +124,7 @@ class LiveMachine:
 
 def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine:
     """Return the live machine of a session, made when it is first looked at."""
-    writer = session._writer  # noqa: SLF001 - a part of it, loaded when it is wanted
+    writer = session._writer  # noqa: SLF001 - as above
     with writer._publishing:  # noqa: SLF001 - as above
         writer.live = writer.live or LiveMachine(session, listeners)
         machine: ContextMachine = writer.live.machine

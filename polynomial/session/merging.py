@@ -22,7 +22,7 @@ from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation, replayed
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.machine.step import is_over_budget, overflow
-from polycontext.polynomial.session.commands import Add, Asked, Command, Compress, Patch, Take, Together
+from polycontext.polynomial.session.commands import Add, Asked, Command, Patch, Take, Together
 from polycontext.polynomial.session.kept import KeptSession
 from polycontext.polynomial.session.options import require, whole_number, written
 from polycontext.polynomial.session.writer import Writer
@@ -133,10 +133,9 @@ def _take_in(session: KeptSession, begun: _Begun, documents: Mapping[str, Any]) 
     writer, policy = session._writer, session.policy
     writer.policy = evolve(policy, auto=True)
     try:
-        writer.write(Asked(Together(tuple(commands)), session._clock()))
-        if policy.auto and is_over_budget(session.window):
-            # The journal it begins with was one of a larger window.
-            writer.write(Asked(Compress(), session._clock()))
+        # The journal it begins with may be one of a larger window: where compressing is left to the caller, that is as it was.
+        if commands or policy.auto:
+            writer.write(Asked(Together(tuple(commands)), session._clock()))
     except ContextOverflowError:
         raise _overflow(session, begun) from None
     writer.policy = policy

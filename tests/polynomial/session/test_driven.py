@@ -28,7 +28,7 @@ from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.machine.declaring import OwnStates
 from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
-from polycontext.window import ToolCall, Turn
+from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.house import ROOT
 from tests.polynomial.conversations import session_of
 
@@ -490,6 +490,15 @@ def test_a_final_state_is_refused() -> None:
             end = ContextMachine.accumulating.to(over)
 
 
+def begun_alone() -> Approval:
+    """Return a machine without a session that waits for a person."""
+    machine = Approval(ContextWindow(600))
+    machine.user_turn("Pay the bill.")
+    machine.assistant_turn(None, tool_calls=PAY)
+    assert machine.context_state == "APPROVAL"
+    return machine
+
+
 def test_arguments_that_are_no_json_are_refused() -> None:
     """Nothing is stored that could not be read again."""
     session = session_of(600, machine=Approval)
@@ -498,5 +507,8 @@ def test_arguments_that_are_no_json_are_refused() -> None:
     before = session.revision
     with pytest.raises(InvalidDataError):
         session.send("approve", by=object())
+    for send in (session.send, session.machine.send, begun_alone().send):
+        with pytest.raises(InvalidOptionError, match="another name"):
+            send("approve", step=1)
     assert session.revision == before
     assert logging.getLogger("statemachine").level == logging.INFO

@@ -9,7 +9,7 @@ import pytest
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
-from polycontext.polynomial.journal.events import CompressEvent
+from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEvent
 from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.decide import truncating
 from polycontext.pressure import FixedThreshold, Signals
@@ -194,6 +194,10 @@ def test_a_smaller_budget_compresses_what_is_opened(tmp_path: object) -> None:
 # --- over random sessions ------------------------------------------------------------------
 
 
+ROOM = 500
+"""Tokens of a random session."""
+
+
 def guards_say(session: ContextSession) -> str:
     """Return the state that follows from the window and the policy alone."""
     window, policy = session.window, session.policy
@@ -238,14 +242,15 @@ def live_through(seeds: Iterable[int]) -> None:
     """
     for seed in seeds:
         random, listener = seeded(seed), Counting()
-        session = session_of(500, auto=seed % 2 == 0, cooldown=random.randrange(3), listeners=[listener])
+        session = session_of(ROOM, auto=seed % 2 == 0, cooldown=random.randrange(3), listeners=[listener])
         for _ in range(15):
             before = session.revision
             commits = live(session, random)
             last = session.events()[-1:]
             compressed = bool(last) and isinstance(last[0], CompressEvent) and session.state == ContextState.COMPRESSED
             assert compressed or session.state == guards_say(session), seed
-            if commits and session.revision != before:
+            # Words are erased in the journal, which has the budget that it has: one that was reported since is stored by the next commit.
+            if commits and session.revision != before and room_in(session.events()) == session.window.max_tokens:
                 assert last[0].state == session.state, seed
             if session.auto and session.revision != before:
                 assert not is_over_budget(session.window) or is_tight(session), seed
@@ -255,6 +260,11 @@ def live_through(seeds: Iterable[int]) -> None:
                 assert not is_over_budget(session.window) or is_tight(session), seed
             assert listener.heard == heard_of(session.events()), seed
             assert (session.machine.context_state, session.machine.window) == (session.state, session.window), seed
+
+
+def room_in(events: Iterable[Event]) -> int:
+    """Return the budget that a journal of `live_through` has come to."""
+    return next((event.max_tokens for event in reversed([*events]) if isinstance(event, ResizeEvent)), ROOM)
 
 
 def is_tight(session: ContextSession) -> bool:
