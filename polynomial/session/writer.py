@@ -7,7 +7,7 @@ lock that a reader needs; while a summary is made other writers go on, and whoev
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from random import uniform
@@ -56,7 +56,8 @@ class Writer:
     def __init__(self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str) -> None:
         self.conversation = self.stored = self._snapped = self.empty = conversation
         self.policy = policy
-        self.given = conversation.window.max_tokens  # tokens that were asked for, whatever was measured since
+        # Tokens that were asked for, whatever was measured since.
+        self.given = conversation.window.max_tokens
         self.keep_in(store)
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
@@ -293,18 +294,18 @@ class Writer:
     def resize(self, max_tokens: int | None = None, policy: ContextPolicy | None = None) -> None:
         """Go on with another budget or policy: the state is what the guards say by it. The next commit stores it."""
         with self._publishing:
-            self.policy = policy or self.policy
-            if max_tokens is not None:
-                self.empty = self.empty.with_room(max_tokens)
-            self._settle()
+            now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
+            if room != now or policy not in (None, self.policy):
+                self.policy, self.empty = policy or self.policy, self.empty.with_room(room)
+                self._settle()
 
-    def _settle(self, last: Event | None = None) -> None:
-        """Give the conversation the budget of today, and the state that the guards say; `last` is the event that it was read up to."""
+    def _settle(self, read: Sequence[object] = (None,)) -> None:
+        """Give the conversation the budget of today, and the state that the guards say; `read` are the events that it was read from just now."""
         stored, room = self.stored, self.empty.window.max_tokens
         window, same = stored.window, stored.window.max_tokens == room
         # A compression ends in COMPRESSED whatever its pressure.
         ends = stored.state == self.conversation.state == ContextState.COMPRESSED and window.turns_since_compression == 0
-        if same and ends and isinstance(last, CompressEvent | None):
+        if same and ends and all(isinstance(last, CompressEvent) for last in read[-1:]):
             self.conversation = stored
             return
         step = Step(ContextInput.resize(room), window, self.policy)
@@ -328,7 +329,7 @@ class Writer:
             self.stored = self.conversation = evolve(conversation, companions=dict(stored.companions))
             self._snapped = snapped
             self._near.clear()
-            self._settle(*stored.events[-1:])
+            self._settle(stored.events)
         if opened is None:
             # As long as replaying all of it takes, and not at the first compression.
             self.conversation.read(self.policy)
@@ -357,7 +358,7 @@ class Writer:
             # What was loaded may be older than what another writer has published since.
             if stored.companions and self.stored.revision == after + len(stored.events):
                 self.stored = evolve(self.stored, companions=dict(stored.companions))
-            self._settle(*events[-1:])
+            self._settle(events)
         return None
 
     def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Made:

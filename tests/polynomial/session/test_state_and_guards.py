@@ -296,3 +296,8 @@ def test_the_laws_are_broken_by(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(*BROKEN[name])
     with pytest.raises(AssertionError):
         live_through(range(200))
+
+
+def test_the_laws_hold_where_they_once_did_not() -> None:
+    """Words erased after a report, and a signal after the event that followed a compression."""
+    live_through([269, 3269])
