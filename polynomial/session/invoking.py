@@ -17,6 +17,7 @@ from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.options import check_arguments
 from polycontext.polynomial.session.paths import ContextPath, found, renamed
+from polycontext.polynomial.session.twins import Awaiting, awaited
 from polycontext.window import ContextWindow, Store, Turn
 
 B = TypeVar("B")
@@ -114,10 +115,7 @@ class AsyncInvoke:
         return self._done(path, arguments, options)
 
     async def _done(self, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        what = checked(found(path), arguments, options)
-        if what.later is None:
-            return what.does(self.session, *arguments, **options)
-        return await what.later(self.session, *arguments, **options)
+        return await awaited(checked(found(path), arguments, options).does(Awaiting(self.session), *arguments, **options))
 
 
 def _tell_of_former(path: object) -> None:

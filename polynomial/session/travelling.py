@@ -1,15 +1,14 @@
 """Go back in a conversation, look at how it once stood, let another one branch off: a journal is only ever added to."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.commands import Command
 from polycontext.polynomial.session.intake import Items
 from polycontext.polynomial.session.kept import KeptSession, When
 from polycontext.polynomial.session.options import check_arguments
+from polycontext.polynomial.session.twins import awaiting, threaded
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.time_travel import PastSession
@@ -44,9 +43,7 @@ class TravellingSession(KeptSession):
 
         return past_session(self, revision_at(self, moment))
 
-    async def aat(self, moment: Moment) -> "PastSession":
-        """Return the session as it stood then without blocking; see `at`."""
-        return await asyncio.to_thread(self.at, moment)
+    aat = threaded(at)
 
     def rewind(self, to: Moment, **when: Unpack[When]) -> ContextOutput:
         """Go back to where the conversation stood at a moment (see `at`): log, view, classes and state are what they were.
@@ -67,11 +64,11 @@ class TravellingSession(KeptSession):
         >>> len(session.log())
         2
         """
-        return self._write(self._rewinding(to), **when)
+        from polycontext.polynomial.session.time_travel import rewinding  # noqa: PLC0415 - for those who go back
 
-    async def arewind(self, to: Moment, **when: Unpack[When]) -> ContextOutput:
-        """Go back without blocking; see `rewind`."""
-        return await self._awrite(await asyncio.to_thread(self._rewinding, to), **when)
+        return self._write(rewinding(self, to), **when)
+
+    arewind = awaiting(rewind, reads=True)
 
     def edit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Say something else in the place of a user turn: go back to before it, attach `items`, and add `content` instead, as one commit.
@@ -82,11 +79,12 @@ class TravellingSession(KeptSession):
             UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of the user.
             Whatever `add` raises.
         """
-        return self._write(self._editing(resource_id, content, items), **when)
+        from polycontext.polynomial.session.time_travel import editing  # noqa: PLC0415 - for those who go back
 
-    async def aedit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
-        """Say something else in the place of a user turn without blocking; see `edit`."""
-        return await self._awrite(await asyncio.to_thread(self._editing, resource_id, content, items), **when)
+        check_arguments(resource_id=resource_id, content=content)
+        return self._write(editing(self, resource_id, content, items, self._clock()), **when)
+
+    aedit = awaiting(edit, reads=True)
 
     def regenerate(self, **when: Unpack[When]) -> ContextOutput:
         """Go back to the last thing that the user said, so that the model can be asked for another answer; nothing happens where it is the last turn.
@@ -94,11 +92,11 @@ class TravellingSession(KeptSession):
         Raises:
             InvalidOptionError: the user has said nothing.
         """
-        return self._write(self._regenerating(), **when)
+        from polycontext.polynomial.session.time_travel import regenerating  # noqa: PLC0415 - for those who go back
 
-    async def aregenerate(self, **when: Unpack[When]) -> ContextOutput:
-        """Go back to the last thing that the user said without blocking; see `regenerate`."""
-        return await self._awrite(await asyncio.to_thread(self._regenerating), **when)
+        return self._write(regenerating(self), **when)
+
+    aregenerate = awaiting(regenerate, reads=True)
 
     def fork(self, new_id: str, moment: Moment | None = None) -> Self:
         """Return a new session of the same store and options, in which all stands as it does here, or did at a moment (see `at`); texts are shared.
@@ -122,9 +120,7 @@ class TravellingSession(KeptSession):
         fork(self, new_id, moment)
         return self._beside(new_id)
 
-    async def afork(self, new_id: str, moment: Moment | None = None) -> Self:
-        """Return a new session in which all stands as it does here without blocking; see `fork`."""
-        return await asyncio.to_thread(self.fork, new_id, moment)
+    afork = threaded(fork)
 
     def child(
         self,
@@ -163,9 +159,7 @@ class TravellingSession(KeptSession):
 
         return child_of(self, task, child_id, max_tokens=max_tokens, tells=tells, call=call, system=system, tools=tools)
 
-    async def achild(self, task: str, child_id: str, **options: Any) -> Self:
-        """Return a session for a sub-agent without blocking; see `child`."""
-        return await asyncio.to_thread(lambda: self.child(task, child_id, **options))
+    achild = threaded(child)
 
     def hand_back(self, text: str | None = None) -> ContextOutput:
         """Give the result of this child to its parent, as one turn, and return the parent's output; without a text, what the model said last.
@@ -180,24 +174,4 @@ class TravellingSession(KeptSession):
 
         return handed_back(self, text)
 
-    async def ahand_back(self, text: str | None = None) -> ContextOutput:
-        """Give the result of this child to its parent without blocking; see `hand_back`."""
-        from polycontext.polynomial.session.children import ahanded_back  # noqa: PLC0415 - for those who have sub-agents
-
-        return await ahanded_back(self, text)
-
-    def _rewinding(self, to: Moment) -> Command:
-        from polycontext.polynomial.session.time_travel import rewinding  # noqa: PLC0415 - for those who go back
-
-        return rewinding(self, to)
-
-    def _editing(self, resource_id: str, content: str, items: Items) -> Command:
-        from polycontext.polynomial.session.time_travel import editing  # noqa: PLC0415 - for those who go back
-
-        check_arguments(resource_id=resource_id, content=content)
-        return editing(self, resource_id, content, items, self._clock())
-
-    def _regenerating(self) -> Command:
-        from polycontext.polynomial.session.time_travel import regenerating  # noqa: PLC0415 - for those who go back
-
-        return regenerating(self)
+    ahand_back = awaiting(hand_back)

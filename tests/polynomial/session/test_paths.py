@@ -230,13 +230,12 @@ def test_the_paths_below_a_path_are_itself() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_a_path_says_what_it_takes_in_words_that_can_be_typed(path: ContextPath) -> None:
-    """Its line is its name and a signature without a module in it; what it does is one line; its twin takes no less."""
+    """Its line is its name and a signature without a module in it; what it does is one line."""
     written = str(path).removeprefix(path.name)
     assert re.fullmatch(r"\(.*\) -> .+", written)
     assert not re.search(r"\w\.\w|~|<", written)
     assert path.summary.endswith(".")
     assert "\n" not in path.summary
-    assert (path.later is not None) == (path.signature.return_annotation is ContextOutput)
 
 
 def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
