@@ -33,7 +33,7 @@ from polycontext.pressure import (
 from polycontext.pressure.threshold import NO_SIGNALS, marked, tokens_at
 from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
-from polycontext.window.splice import spliced
+from polycontext.window.atoms import spliced
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache.prices import Prices

@@ -4,7 +4,7 @@ Every write is a command: it is decided over the machine's table, stored, and on
 Reading never changes anything and never waits.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -47,7 +47,6 @@ from polycontext.window.providers.recognising import AUTO
 if TYPE_CHECKING:
     from polycontext.polynomial.session.answer import Answer
     from polycontext.polynomial.session.exchange import Lines
-    from polycontext.polynomial.session.invoking import AsyncInvoke, Invoke
     from polycontext.pressure.cache.prices import Prices
     from polycontext.window.model_profiles import ModelProfile
 
@@ -429,19 +428,33 @@ class ContextSession(SyncingSession):
 
     # --- by name ---------------------------------------------------------------------
 
-    @property
-    def invoke(self) -> "Invoke":
-        """Do what stands at a path, ``session.invoke("self.context.window.seek", 3)``, and return what it gives (docs/paths.md)."""
-        from polycontext.polynomial.session.invoking import Invoke  # noqa: PLC0415 - for those who ask by name
+    def invoke(self, path: str, /, *arguments: Any, **options: Any) -> Any:
+        """Do what stands at a path of a session, and return what it gives (docs/paths.md).
 
-        return Invoke(self)
+        Raises:
+            UnknownPathError: nothing stands there; names paths like it.
+            InvalidDataError: an argument is missing, unknown, given twice or one too many; names it.
+            InvalidOptionError: an argument cannot be what it has to be; names it and what is legal.
+            Whatever the session raises for what it is asked.
 
-    @property
-    def ainvoke(self) -> "AsyncInvoke":
+        Warns:
+            DeprecationWarning: the path is a former one; names where it stands today.
+
+        >>> from polycontext.polynomial import ContextSession
+        >>> session = ContextSession(max_tokens=100)
+        >>> _ = session.add_user_turn("Paint the house.")
+        >>> session.invoke("self.context.window.focus").text
+        'Paint the house.'
+        """
+        from polycontext.polynomial.session.invoking import invoked  # noqa: PLC0415 - for those who ask by name
+
+        return invoked(self, path, arguments, options)
+
+    def ainvoke(self, path: str, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, Any]:
         """Do what stands at a path without blocking; see `invoke`."""
-        from polycontext.polynomial.session.invoking import AsyncInvoke  # noqa: PLC0415 - for those who ask by name
+        from polycontext.polynomial.session.invoking import ainvoked  # noqa: PLC0415 - for those who ask by name
 
-        return AsyncInvoke(self)
+        return ainvoked(self, path, arguments, options)
 
     # --- keeping ------------------------------------------------------------------------
 

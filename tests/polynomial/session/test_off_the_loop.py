@@ -15,7 +15,7 @@ from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import EstimatingCounter, TiktokenCounter
-from polycontext.window.tokens import tiktoken_counter
+from polycontext.window.tokens import vocabulary
 from tests.polynomial.conversations import words
 
 TEXT = words(300, "plum")
@@ -136,7 +136,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any turn comes, and by no turn that comes."""
-    watched, loads, reads = Watched(), tiktoken_counter.load_encoding, phrase_table.own_tables
+    watched, loads, reads = Watched(), vocabulary.load_encoding, phrase_table.own_tables
     loaded = threading.Event()
 
     def seen(*args: Any, **options: Any) -> Any:
@@ -148,7 +148,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
         watched.saw("phrases")
         return reads()
 
-    monkeypatch.setattr(tiktoken_counter, "load_encoding", seen)
+    monkeypatch.setattr(vocabulary, "load_encoding", seen)
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     monkeypatch.setattr(phrase_table, "own_tables", read)
     constraints.default_rule.cache_clear()
@@ -167,7 +167,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
 def test_without_a_loop_nothing_is_loaded_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that only reads a session does not pay for it."""
     watched = Watched()
-    monkeypatch.setattr(tiktoken_counter, "load_encoding", lambda *_, **__: watched.saw("vocabulary"))
+    monkeypatch.setattr(vocabulary, "load_encoding", lambda *_, **__: watched.saw("vocabulary"))
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     assert ContextSession(max_tokens=8_000).state == "EMPTY"
     assert watched.threads == {}
