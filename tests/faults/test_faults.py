@@ -19,7 +19,7 @@ FEW = 0.08
 FEWER = 0.02
 """On a server, which takes longer to be stopped and started again."""
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
+pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")]
 
 
 @pytest.mark.parametrize(("act", "rounds"), FAULTS, ids=[act.__name__ for act, _ in FAULTS])
