@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer.main
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner
@@ -19,6 +20,8 @@ from polycontext.polynomial import laws as of_polynomial
 from polycontext.pressure import laws as of_pressure
 from polycontext.window import laws as of_window
 from tests.house import ROOT, modules, shipped_files
+
+pytestmark = pytest.mark.no_cover  # it reads texts
 
 ABSENT = re.compile(r"design ?§|\bseed[ _-]?0\d*", re.IGNORECASE)
 """Papers that polycontext was built from, and that its readers have not."""

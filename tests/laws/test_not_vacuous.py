@@ -26,6 +26,8 @@ from polycontext.window.providers import Provider, WireFormat, get_format
 from polycontext.window.tokens.counting import TURN_OVERHEAD
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 
+pytestmark = pytest.mark.no_cover  # what is looked at is what is drawn
+
 Inputs = Mapping[str, Any]
 EXAMPLES = 50
 LAWS = {law.name: law for law in all_laws()}

@@ -4,9 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from polycontext import ContextSession
 from polycontext.nodes.memory import ConversationContext
 from tests.house import ROOT
+
+pytestmark = pytest.mark.no_cover  # the example has its tests by parts
 
 KITCHEN = ROOT / "examples" / "kitchen.py"
 

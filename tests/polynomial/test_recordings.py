@@ -23,7 +23,7 @@ from tests.polynomial.conversations import (
     with_engine,
 )
 
-pytestmark = needs_recordings
+pytestmark = [pytest.mark.no_cover, needs_recordings]
 
 COUNTER = Remembering(TiktokenCounter())
 OPENAI = get_format(Provider.OPENAI)

@@ -306,6 +306,7 @@ def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(caplog: 
 # --- lockstep --------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 def test_table_and_machine_keep_in_step() -> None:
     """Over 10,000 random inputs, legal and not, both engines are in one state with one window, and refuse in the same words."""
     random = seeded(5)

@@ -273,6 +273,7 @@ def is_tight(session: ContextSession) -> bool:
     return policy.projector.floor(window) + REQUEST_OVERHEAD > window.max_tokens
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))])
 def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
     """Over 200 sessions a chunk."""

@@ -24,7 +24,10 @@ from tests.window.providers.wire_conversations import digested, named, words
 
 KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC, "openai_responses": Provider.RESPONSES}
 CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"),
+]
 
 
 def rows(name: str) -> Iterator[dict[str, Any]]:

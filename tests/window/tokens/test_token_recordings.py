@@ -16,7 +16,7 @@ WIRE = DATA / "wire_pydantic_ai_tools.jsonl"
 TALKS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "qmsum.jsonl")
 REPORTED = re.compile(r'\\*"prompt_tokens\\*": ?(\d+)')
 
-pytestmark = pytest.mark.skipif(not WIRE.exists(), reason="the recorded conversations are not beside the project")
+pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(not WIRE.exists(), reason="the recorded conversations are not beside the project")]
 
 
 def turn(message: dict[str, Any]) -> Turn:

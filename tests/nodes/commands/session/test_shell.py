@@ -17,6 +17,8 @@ from polycontext.nodes.models.strict import RequestRefusedError, StrictChat, Str
 from tests.house import ROOT, examples
 from tests.nodes.command import Command, saved
 
+pytestmark = pytest.mark.no_cover  # the commands run in other processes
+
 PAGE = ROOT / "docs" / "command-line.md"
 
 
