@@ -8,8 +8,8 @@ which every other run leaves out. No profile has a deadline: a busy machine is
 not a defect.
 `mutation` runs thousands of times over broken code: few examples, always the
 same, and none made smaller, because nobody reads them. `just lowest` takes it
-too: it asks whether old versions of libraries will do. `coverage` is a few of
-them: tracing doubles the time, and what a property reaches it reaches at once;
+too: it asks whether old versions of libraries will do. `coverage` is half of
+that: tracing doubles the time, and what a property reaches it reaches at once;
 `just coverage` leaves out what is marked `no_cover` or `wheel`, too.
 """
 
@@ -35,7 +35,7 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("coverage", settings.get_profile("mutation"), max_examples=3, stateful_step_count=10)
+settings.register_profile("coverage", settings.get_profile("mutation"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 if os.environ.get("PYTHONDONTWRITEBYTECODE") and not os.environ.get("MUTANT_UNDER_TEST"):

@@ -284,14 +284,15 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
         draft = draft.take(context_input)
     except ContextOverflowError:
         turn, given = context_input.turn, context_input.resource_class
-        if turn.role is Role.USER and not truncate:
+        asks = turn.role in (Role.USER, Role.SYSTEM)
+        if asks and not truncate:
             raise
         # Of what is taken in all the same only what is pinned and the task keep their class: another one that is kept whole would be a dead end.
         is_task = given is None and not conversation.window.has_task
         if turn.role is not Role.SYSTEM and not (turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)):
             context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
         draft = evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
-        auto = auto or turn.role in (Role.USER, Role.SYSTEM)
+        auto = auto or asks
     draft = _without_foreign_thoughts(draft)
     if auto and _wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
         return (yield from _made_room(draft))

@@ -105,7 +105,10 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(provider: Provider, m
 
 @given(session_moves())
 def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
-    """At the end all PRESERVED turns of the log stand in the view in order, with all their words; without parts they leave as they were."""
+    """At the end all PRESERVED turns of the log stand in the view in order, with all their words; without parts they leave as they were.
+
+    A user turn for which there is no room may be truncated instead, and says so.
+    """
     session = ContextSession(400, counter=FAST)
     for turn, resource_class in moves:
         try:
@@ -114,9 +117,12 @@ def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -
             continue
     kept = preserved(session)
     names = [turn.resource_id for turn in kept]
-    view = [turn for turn in session.window.all_turns() if turn.resource_id in names]
-    assert [turn.resource_id for turn in view] == names
-    assert all(map(says_all_of, view, kept))
+    view = {(turn.sources or [turn.resource_id])[0]: turn for turn in session.window.all_turns()}
+    assert [name for name in view if name in names] == names
+    truncated = [turn for turn in kept if view[turn.resource_id].text.startswith(f"[Cut; the whole is {turn.resource_id} ")]
+    assert {turn.role for turn in truncated} <= {"user"}
+    kept = [turn for turn in kept if turn not in truncated]
+    assert all(says_all_of(view[turn.resource_id], turn) for turn in kept)
     if leaves_no_gist(session):
         return
     messages = session.messages(allow_open=True)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, FloorError, Threshold, check_floors
@@ -133,3 +134,15 @@ def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) ->
         check_floors(ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (left,)),)))
         with pytest.raises(FloorError):
             check_floors(ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (evolve(left, sources=("t1", "t2")),)),)))
+
+
+def test_where_truncating_is_an_error_what_the_system_says_truncates_no_task() -> None:
+    """It is refused, and the task stands as it was."""
+    session = ContextSession(400, counter=FAST)
+    session.add_user_turn("Fix the failing test in src/app.py, and never touch main.py.")
+    before = session.conversation
+    with pytest.raises(ContextOverflowError):
+        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize="error")
+    assert session.conversation is before
+    session.add(Turn("system", "Keep this rule in mind. " * 60))
+    assert session.window.all_turns()[0].text.startswith("[Cut; the whole is t1 ")
