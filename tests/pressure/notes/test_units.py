@@ -213,7 +213,7 @@ def test_what_the_query_asks_about_goes_first_at_any_length(place: int) -> None:
     lines = [f"2031-04-05 INFO worker {n % 7} handled job {n * 7919} in {n % 97} ms" for n in range(10_000)]
     lines[place] = "2031-04-05 WARN pump in hall Q lost pressure"
     call = {"id": "c1", "type": "function", "function": {"name": "log", "arguments": "{}"}}
-    messages = [
+    messages: list[dict[str, object]] = [
         {"role": "user", "content": "Read the log."},
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "\n".join(lines)},

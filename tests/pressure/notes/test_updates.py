@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.retention import noted
+from benchmarks.retention import noted, recall
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.summariser import Candidates
 from polycontext.window import Turn
@@ -129,6 +129,6 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
         found.add("seen", item, not noted._stands_as_current(item["stale"], text))
     for item in noted.written("lookalikes", "tuning"):
         text = noted._noted_of([*noted._put(item, "one"), *noted._put(item, "other")])
-        found.add("apart", item, all(noted.flat(each) in text for each in item["both"]))
+        found.add("apart", item, all(recall.flat(each) in text for each in item["both"]))
     assert (found.tallies["seen"].share or 0) >= 0.75
     assert (found.tallies["apart"].share or 0) >= 0.98
