@@ -110,11 +110,12 @@ class Candidates:
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
         """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
-        later = [turn for turn, behind in standing if not behind]
-        if not later:
-            return self
-        entries, units = read(later, self.read, self.turns, NoCount())
-        return self.of(tuple(unit for unit in newest({**self.entries, **entries}, (*self.units, *units)) if unit.entry < self.read))
+        entries, units = read([turn for turn, _ in standing], self.read, 0, NoCount())
+        # A turn that stands comes before the first of those read behind it.
+        placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
+        together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
+        kept = newest({**self.entries, **entries}, [unit for _, unit in together])
+        return self.of(tuple(unit for unit in kept if unit.entry < self.read))
 
     def behind(self, kept: str) -> "Candidates":
         """Return those of the entries behind the last one that `kept` says something of."""

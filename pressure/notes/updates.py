@@ -77,7 +77,7 @@ class Telling(NamedTuple):
 
 def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
     """Return `units`, which are in order, without those that a later one makes out of date; that one says what it replaces."""
-    last = {entry.key: number for number, entry in entries.items() if entry.key}
+    last = {entries[unit.entry].key: unit.entry for unit in units}
     gone = {index for index, unit in enumerate(units) if _is_answered_anew(unit, entries[unit.entry], last)}
     was: dict[int, str] = {}
     known: dict[str, Telling] = {}

@@ -132,3 +132,14 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
         found.add("apart", item, all(recall.flat(each) in text for each in item["both"]))
     assert (found.tallies["seen"].share or 0) >= 0.75
     assert (found.tallies["apart"].share or 0) >= 0.98
+
+
+@pytest.mark.parametrize(("behind", "stays"), [(0, False), (2, False), (3, True)])
+def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(behind: int, stays: bool) -> None:  # noqa: FBT001 - parametrised
+    """A turn that stands as it is comes before so many of those that were read: it is newer than the ones before it alone."""
+    read = [BETWEEN, user("The ferry leaves at 17:30 on Saturday."), BETWEEN, assistant("Noted, all of it.")]
+    candidates = ExtractiveSummariser().read(read, counter=EXACT)
+    left = candidates.beside([(user("The ferry leaves at 19:15 on Saturday."), behind)], EXACT)
+    text = ExtractiveSummariser().write(left, 1_000, counter=EXACT)
+    assert ("17:30 on Saturday" in text) is stays
+    assert ("(was 19:15)" in text) is stays
