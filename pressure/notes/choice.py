@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import groupby
+from itertools import chain, groupby
 
 from attrs import frozen
 
@@ -18,7 +18,7 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer units (Lin and Bilmes 2011)."""
 
-STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
+STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.1, 0.7
 """The shares of the tokens in which standing instructions, what comes next, and what the query asks about go before all else."""
 
 USER_SHARE, USER_FROM = 0.3, 1_000
@@ -27,7 +27,7 @@ USER_SHARE, USER_FROM = 0.3, 1_000
 WHOLE_RECORD = 130
 """A record up to this many characters is told whole or not at all."""
 
-_NEARLY, _TRIES, _LEAST_LEFT, _LEAST_BEGUN, _LEAST_LETTERS = 1.05, 12, 3, 12, 6
+_NEARLY, _TRIES, _LEAST_LETTERS = 1.05, 12, 6
 _SPECK = 1e-6
 
 Bundle = tuple[int, ...]
@@ -123,7 +123,7 @@ class Chooser:
 
 @frozen
 class Fitter:
-    """Print as many bundles as fit, counted; the rest of the room goes to the marked start of one more unit."""
+    """Print as many bundles as fit, counted."""
 
     entries: Mapping[int, Entry]
     units: Sequence[Unit]
@@ -133,57 +133,28 @@ class Fitter:
     def fitted(self, order: Sequence[Bundle]) -> str:
         """Return what comes first in `order` and fits; where not even one unit does, a marked start of the first."""
         count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
-        kept, rest = [*order[:count]], order[count:]
-        if not kept:
-            return self._begun(order[:_TRIES])
+        kept = [*order[:count]]
         left = self.max_tokens - self._tokens(kept)
-        small = [each for each in rest if sum(self.units[index].cost for index in each) <= left]
+        small = [each for each in order[count:] if sum(self.units[index].cost for index in each) <= left]
         for bundle in small[:_TRIES]:
-            if left > _LEAST_LEFT and (tokens := self._tokens([*kept, bundle])) <= self.max_tokens:
+            if self._tokens([*kept, bundle]) <= self.max_tokens:
                 kept.append(bundle)
-                left = self.max_tokens - tokens
-        return (self._lengthened(kept, rest, left) if left >= _LEAST_BEGUN else "") or self._text(kept)
-
-    def _lengthened(self, kept: Sequence[Bundle], rest: Sequence[Bundle], left: int) -> str:
-        """Return what is kept with the start of the next sentence or line; empty where none fits."""
-        taken = {index for bundle in kept for index in bundle}
-        single = (bundle[0] for bundle in rest if len(bundle) == 1 and bundle[0] not in taken)
-        begun = next((index for index in single if not self.units[index].header and not self.units[index].hidden), None)
-        if begun is None:
-            return ""
-        unit = self.units[begun]
-        for spare in (4, 12):
-            start = clip(unit.text, left - spare - self.entries[unit.entry].cost, self.counter)
-            if start and start != unit.text:
-                units = sorted([*self._units_of(kept), unit._replace(text=start, ends=False, was="")], key=_place)
-                longer = printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
-                if self.counter.count(longer) <= self.max_tokens:
-                    return longer
-        return ""
+        return self._text(kept) if kept else self._begun(order[:_TRIES])
 
     def _tokens(self, bundles: Sequence[Bundle]) -> int:
-        return self.counter.count(self._text(bundles))
+        return self.counter.count(self._text(bundles)) if bundles else 0
 
     def _text(self, bundles: Sequence[Bundle]) -> str:
-        return printed(self.entries, self._units_of(bundles), headed=self.max_tokens >= HEADED_FROM)
-
-    def _units_of(self, bundles: Sequence[Bundle]) -> list[Unit]:
-        return [self.units[index] for index in sorted({index for bundle in bundles for index in bundle})]
+        units = [self.units[index] for index in sorted({*chain.from_iterable(bundles)})]
+        return printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
 
     def _begun(self, order: Sequence[Bundle]) -> str:
-        for bundle in order:
-            unit = self.units[bundle[-1]]
-            if unit.hidden:
-                continue
-            labelled = clip(self._text([bundle[-1:]]), self.max_tokens, self.counter, f" {GAP}")
-            if len(labelled) > len(self.entries[unit.entry].opening) + _LEAST_LETTERS:
-                return labelled
-            # In a token or two there may be no room for a mark.
-            bare = (clip(unit.text, self.max_tokens, self.counter, mark) for mark in (f" {GAP}", GAP, ""))
-            if text := next(filter(None, bare), ""):
-                return text
+        """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
+        for unit in (self.units[bundle[-1]] for bundle in order):
+            opening = self.entries[unit.entry].opening
+            starts = ((printed(self.entries, [unit]), f" {GAP}"), (unit.text, f" {GAP}"), (unit.text, GAP), (unit.text, ""))
+            for text, mark in () if unit.hidden else starts:
+                start = clip(text, self.max_tokens, self.counter, mark)
+                if len(start) > (len(opening) + _LEAST_LETTERS if text is not unit.text else 0):
+                    return start
         return ""
-
-
-def _place(unit: Unit) -> tuple[int, int, int, int]:
-    return unit.entry, unit.record, unit.item, unit.place

@@ -1,17 +1,14 @@
 """Cut one text to a number of tokens in whole units, as where a tool's result is too long to be read whole."""
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from math import log
 
 from polycontext.pressure.notes.choice import Chooser, Fitter
 from polycontext.pressure.notes.cues import says_failure
 from polycontext.pressure.notes.pieces import clip
 from polycontext.pressure.notes.printing import left_out
 from polycontext.pressure.notes.summariser import Candidates
-from polycontext.pressure.notes.terms import plain_terms
+from polycontext.pressure.notes.terms import relevance
 from polycontext.pressure.notes.units import MOST_CHARS, read
 from polycontext.window import Role, TokenCounter, Turn
 
@@ -21,7 +18,7 @@ MOST_CHARS_A_TOKEN = 16
 ENDS, EDGE_BOOST = 4, 2.0
 """How many units at the beginning and at the end of a text are worth more, and how much more."""
 
-_LONG_LINE, _CHOSEN_CHARS = 2_000, MOST_CHARS // 2
+_EDGE, _LONG_LINE, _CHOSEN_CHARS = 40, 2_000, MOST_CHARS // 2
 
 
 class _Estimate:
@@ -82,16 +79,10 @@ def focused(text: str, wanted: str) -> str:
     if len(text) <= MOST_CHARS or not wanted:
         return text
     lines = text.splitlines()
-    asked = sorted(set(plain_terms(wanted)), key=lambda term: (-len(term), term))
-    if not asked or len(lines) < len(("start", "middle", "end")):
+    if len(lines) <= 2 * _EDGE:
         return text
-    of_term = re.compile("|".join(map(re.escape, asked)))
-    found = [{*of_term.findall(line.lower())} for line in lines]
-    holding = Counter(term for terms in found for term in terms)
-    worth = {term: log(1 + len(lines) / times) for term, times in holding.items()}
-    scores = [sum(worth[term] for term in sorted(terms)) + says_failure(line.lstrip()) for terms, line in zip(found, lines, strict=True)]
-    edge = 40
-    order = [*range(edge), *range(len(lines) - edge, len(lines)), *sorted(range(len(lines)), key=lambda place: -scores[place])]
+    scores = [score + says_failure(line.lstrip()) for score, line in zip(relevance(lines, wanted), lines, strict=True)]
+    order = [*range(_EDGE), *range(len(lines) - _EDGE, len(lines)), *sorted(range(len(lines)), key=lambda place: -scores[place])]
     kept, size = set[int](), 0
     for place in order:
         if size > _CHOSEN_CHARS:

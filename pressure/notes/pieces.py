@@ -46,8 +46,8 @@ class Piece(NamedTuple):
     hidden: bool = False
 
 
-def split(text: str, hides: Callable[[str, bool], bool] | None = None) -> Iterator[Piece]:
-    r"""Yield the sentences and lines of `text` with white space normalised; `hides` is asked of each sentence, and told of the one before.
+def split(text: str, hides: Callable[[str], bool] | None = None) -> Iterator[Piece]:
+    r"""Yield the sentences and lines of `text` with white space normalised; `hides` is asked of each sentence.
 
     >>> [piece.text for piece in split("I need it today, Mr. Bell. Can you do that?\n  ok = 1")]
     ['I need it today, Mr. Bell.', 'Can you do that?', 'ok = 1']
@@ -58,9 +58,8 @@ def split(text: str, hides: Callable[[str, bool], bool] | None = None) -> Iterat
         while heads and heads[-1][0] >= indent:
             heads.pop()
         under = heads[-1][1] if heads else -1
-        hidden = False
         for sentence in _sentences(line):
-            hidden = hides is not None and hides(sentence, hidden)
+            hidden = hides is not None and hides(sentence)
             for piece in (Piece(sentence, glue),) if hidden else _parted(sentence, glue):
                 yield piece._replace(under=under, hidden=hidden) if hidden or under >= 0 else piece
                 number += 1

@@ -68,7 +68,7 @@ def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
         # What the records are in is said once.
         parent = "" if first.parent in named else first.parent
         named.update((first.parent, f"{first.parent}{first.header}".replace(": ", " ")))
-        told += bool(first.header or first.record)
+        told += 1
         yield f"{parent}{first.header}{', '.join(pairs.values())}{rest}"
     if 0 < told < entry.records:
         yield left_out(entry.records - told, "record")

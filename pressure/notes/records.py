@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from polycontext.pressure.notes.pieces import Piece, split
 
-INLINE = 110
+INLINE = 80
 """A value up to this many characters is one piece with its key."""
 
 TOGETHER, MOST_DEPTH = 8, 200
 """How many elements of a list are one piece, and how deep records are read."""
 
-_ID_KEY = re.compile(r"(?i:(?:.*[_-])?(?:id|number|code|uuid|sku|key|slug|ref))|.*[a-z]Id")
-_NAME_KEY = re.compile(r"(?:.*[_-])?(?:name|title|path|file|subject)", re.IGNORECASE)
+_ID_KEY = re.compile(r"(?i:(?:.*[_-])?(?:id|number|code|uuid|sku|key))|.*[a-z]Id")
+_NAME_KEY = re.compile(r"(?:.*[_-])?(?:name|title|path|file|subject|slug|ref)", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\s,\"'{}\[\]()=…]+(?: [^\s,\"'{}\[\]()=…]+)*")
 _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
 _ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
@@ -23,7 +23,7 @@ _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS = 60, 3, 3
 
-Hides = Callable[[str, bool], bool]
+Hides = Callable[[str], bool]
 
 
 class Literal(str):
@@ -43,11 +43,12 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Hold the pairs of one record: `parent` says what it is in, `header` which it is."""
+    """Hold the pairs of one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
 
     parent: str
     header: str
     items: tuple[Item, ...]
+    about: str
 
 
 def parsed(text: str) -> tuple[str, Any]:
@@ -109,58 +110,44 @@ def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
-    yield from _walk(value, "", "", hides, 0)
+    yield from _walk(value, "", "", "", hides, 0)
 
 
-def _walk(value: Any, parent: str, name: str, hides: Hides | None, depth: int) -> Iterator[Record]:
-    if depth > MOST_DEPTH:
-        yield Record(parent, _header(name), (Item("", (Piece(plain("nested too deep")),)),))
+def _walk(value: Any, parent: str, name: str, place: str, hides: Hides | None, depth: int) -> Iterator[Record]:
+    """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
+    numbered = f"{name} {place}".strip()
+    if not isinstance(value, dict | list) or depth > MOST_DEPTH:
+        text = value if depth <= MOST_DEPTH else "nested too deep"
+        yield Record(parent, f"{name}: " if name else "", (item_of(place, text, hides=hides),), "")
     elif isinstance(value, list):
-        yield from _walk_list(value, parent, name, hides, depth)
+        for number, each in enumerate(value, 1):
+            yield from _walk(each, parent, numbered, f"#{number}", hides, depth + 1)
     else:
-        yield from _walk_object(value, parent, name, hides, depth)
-
-
-def _walk_list(value: list[Any], parent: str, name: str, hides: Hides | None, depth: int) -> Iterator[Record]:
-    for number, each in enumerate(value, 1):
-        if isinstance(each, dict) and identifier(each):
-            yield from _walk(each, parent, name, hides, depth + 1)
-        elif isinstance(each, dict | list):
-            yield from _walk(each, parent, f"{name} #{number}".strip(), hides, depth + 1)
-        else:
-            yield Record(parent, _header(name), (item_of(f"#{number}", each, hides=hides),))
-
-
-def _walk_object(value: Mapping[str, Any], parent: str, name: str, hides: Hides | None, depth: int) -> Iterator[Record]:
-    key = identifier(value)
-    named = plain(value[key]) if key else ""
-    own = f"{name} {named}".strip()
-    inner = [(each, told) for each, told in value.items() if each != key and _is_nested(told)]
-    items = tuple(item_of(each, told, hides=hides) for each, told in value.items() if each != key and not _is_nested(told))
-    if items or (key and not inner):
-        yield Record(parent, _header(own), items or (Item("", (Piece(f"{key} {named}", ""),), key=key or ""),))
-    for each, told in inner:
-        yield from _walk(told, f"{parent}{own} " if own else parent, plain(each), hides, depth + 1)
+        key, heads = identifier(value)
+        named = f"{name} {plain(value[key])}".strip() if key else numbered
+        own = named if heads else numbered
+        inner = [(each, told) for each, told in value.items() if not (heads and each == key) and _is_nested(told)]
+        items = [item_of(each, told, hides=hides) for each, told in value.items() if not (heads and each == key) and not _is_nested(told)]
+        if items or not inner:
+            yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
+        for each, told in inner:
+            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides, depth + 1)
 
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, dict | list) and bool(value) and not _all_plain(value) and len(inline(value, INLINE)) > INLINE
 
 
-def _header(name: str) -> str:
-    return f"{name}: " if name else ""
-
-
-def identifier(value: Mapping[str, Any]) -> str | None:
-    """Return the key that says which thing a record is about: the first id, else the first name, else the first key of a few."""
+def identifier(value: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the key that says which thing a record is about, and whether it is an id: the first id, else the first name, else the first key of a few."""
     short = [key for key, told in value.items() if isinstance(told, str) and 0 < len(told) <= _LONGEST_ID]
     for pattern in (_ID_KEY, _NAME_KEY):
         for key in short:
             if pattern.fullmatch(key):
-                return key
-    first = next(iter(short), None)
-    is_name = first is not None and first == next(iter(value)) and not isinstance(value[first], Literal)
-    return first if is_name and len(value) >= _LEAST_PAIRS and _PLAIN.fullmatch(value[first or ""]) else None
+                return key, pattern is _ID_KEY
+    first = next(iter(value), "")
+    is_name = first in short and len(value) >= _LEAST_PAIRS and not isinstance(value[first], Literal) and _PLAIN.fullmatch(value[first])
+    return (first if is_name else ""), False
 
 
 def _all_plain(value: Any) -> bool:
@@ -175,7 +162,7 @@ def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) 
         lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
         return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
     text = inline(value)
-    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and hides(value, not value))):
+    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and hides(value))):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
     if isinstance(value, list) and len(text) > INLINE:
         return Item(

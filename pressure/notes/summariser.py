@@ -7,7 +7,6 @@ same bytes, and it fits whatever the text. It is the default, and what a model's
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import log
 from typing import Any
 
 import orjson
@@ -16,7 +15,7 @@ from attrs import evolve, field, frozen, validators
 from polycontext.pressure.gist import unframed
 from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
 from polycontext.pressure.notes.printing import HEADED_FROM, printed
-from polycontext.pressure.notes.terms import STRONG, kind_of, plain_terms, weights_of
+from polycontext.pressure.notes.terms import relevance, weights_of
 from polycontext.pressure.notes.units import Bonuses, Entry, Unit, read
 from polycontext.pressure.notes.updates import newest
 from polycontext.window import Role, TokenCounter, Turn
@@ -74,21 +73,9 @@ class Candidates:
 
     def asked(self, query: str) -> list[float]:
         """Return how much of what `query` asks about each unit has: 0 where it is less than half of what another has."""
-        wanted = set(plain_terms(query))
-        any_of = re.compile("|".join(map(re.escape, sorted(wanted, key=len, reverse=True))) or r"(?!)")
-
-        def terms_in(text: str) -> set[str]:
-            return wanted.intersection(plain_terms(text)) if any_of.search(text.lower()) else set()
-
-        held = [terms_in(f"{unit.parent}{unit.header}{unit.label}{unit.text}") for unit in self.units]
-        opened = {number: terms_in(entry.opening + " ".join(entry.arguments or ())) for number, entry in self.entries.items()}
-        held = [terms | opened[unit.entry] if terms else terms for terms, unit in zip(held, self.units, strict=True)]
-        holding: dict[str, int] = {}
-        for terms in held:
-            for term in terms:
-                holding[term] = holding.get(term, 0) + 1
-        worth = {term: log(1 + len(held) / times) * (2 if kind_of(term) in STRONG else 1) for term, times in holding.items()}
-        scores = [sum(worth[term] for term in sorted(terms)) for terms in held]
+        told = (f"{unit.parent}{unit.header}{unit.label}{unit.text}" for unit in self.units)
+        opened = {number: entry.opening + " ".join(entry.arguments or ()) for number, entry in self.entries.items()}
+        scores = relevance([f"{text} {opened[unit.entry]}" for text, unit in zip(told, self.units, strict=True)], query)
         least = max(scores, default=0.0) / 2
         return [score if score > least else 0.0 for score in scores]
 

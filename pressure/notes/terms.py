@@ -166,28 +166,27 @@ def _weight(kind: Kind, seen: int, last: int, said: bool, turns: int) -> float: 
     return kind.value * weight / faded
 
 
-_SATURATION, _LENGTH = 1.2, 0.75
-"""How soon saying a term again counts no more (k1), and how far a long text must say it more often (b)."""
+def relevance(texts: Sequence[str], query: str) -> list[float]:
+    """Return how much each of `texts` speaks of `query`: the worth of the terms that they share, more for what few have and nobody can guess back.
+
+    >>> [score > 0 for score in relevance(["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?")]
+    [True, False]
+    """
+    asked = {*plain_terms(query)}
+    held = [asked.intersection(plain_terms(low)) if any(term in low for term in asked) else _NONE for low in map(str.lower, texts)]
+    holding = Counter(term for terms in held for term in terms)
+    worth = {term: log(1 + len(held) / times) * (2 if kind_of(term) in STRONG else 1) for term, times in holding.items()}
+    return [sum(worth[term] for term in sorted(terms)) for terms in held]
+
+
+_NONE = frozenset[str]()
 
 
 def by_relevance(texts: Sequence[str], query: str) -> list[int]:
-    """Return the indices of the texts that share a term with `query`, best first; of equals the later one.
-
-    Ranked by BM25 (Robertson and Zaragoza 2009).
-
-    >>> by_relevance(["The flight is UA100.", "It rains in Vienna.", "Which one?"], "When does UA100 leave?")
-    [0]
-    """
-    asked = set(plain_terms(query))
-    counts = [Counter(term for term in plain_terms(text) if term in asked) for text in texts]
-    holding = Counter(term for count in counts for term in count)
-    weights = {term: log(1 + (len(texts) - holds + 0.5) / (holds + 0.5)) for term, holds in holding.items()}
-    average = sum(map(len, texts)) / max(1, len(texts)) or 1.0
-    scores = [
-        sum(
-            weights[term] * times * (_SATURATION + 1) / (times + _SATURATION * (1 - _LENGTH + _LENGTH * len(text) / average))
-            for term, times in count.items()
-        )
-        for text, count in zip(texts, counts, strict=True)
-    ]
+    """Return the indices of the texts that share a term with `query`, best first: those that need fewest words for it; of equals the later one."""
+    scores = [score / (20 + len(text)) ** _LENGTH for score, text in zip(relevance(texts, query), texts, strict=True)]
     return sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: (-scores[index], -index))
+
+
+_LENGTH = 0.3
+"""The power of its length by which a text's relevance falls: a long one has many words by chance."""

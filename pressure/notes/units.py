@@ -31,13 +31,13 @@ ATTACHED = "attached "
 EARLIER = "earlier: "
 """Stands before what a gist that came in says in another's name."""
 
-SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 90, 400, 40
+SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
 """How many characters an argument, and all of a call, may have to be shown whenever the call is; how many arguments are."""
 
 MOST_CHARS, MOST_ALIKE, MOST_BETWEEN = 200_000, 1_000, 400
 """How many characters of one text are read in detail, half at either end; how often one line of it, and how many failures between."""
 
-LIST_BOOST, CHANGE_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5, 1.5
+LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
 COMMANDING = 0.1
 """What is left of the worth of a sentence in which a tool's text tells somebody what to do."""
 
@@ -150,7 +150,7 @@ class _Reading:
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
         number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
         self._keys[number] = _file_key(call.name, value or {}) or f"{call.name}({shown})"
-        units = [*self._of_records(number, index, [Record("", "", items)], said=True, record=-1)]
+        units = [*self._of_records(number, index, [Record("", "", items, "")], said=True, record=-1)]
         coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][: cues.MOST_STEPS]
         self.units += [unit._replace(step=True) if unit in coming else unit for unit in units]
         return number
@@ -189,7 +189,8 @@ class _Reading:
         """Add the units of what was said or answered: records as notes, all else by sentences and lines."""
         is_tool = role is Role.TOOL
         # What a user pasted is as little the user's words as what a tool said.
-        hides = cues.addresses_model if is_tool or (role is Role.USER and not is_prose(text)) else None
+        written = is_prose(text)
+        hides = (cues.orders if written else cues.addresses_model) if is_tool or (role is Role.USER and not written) else None
         lead, value = parsed(text) if parse else ("", None)
         record = 0
         if value is None or lead:
@@ -203,7 +204,7 @@ class _Reading:
                 self.units.append(unit._replace(boost=unit.boost * COMMANDING) if is_tool and cues.commands(unit.text) else unit)
 
     def _of_records(self, number: int, index: int, records: Iterable[Record], *, said: bool, record: int) -> Iterator[Unit]:
-        for nth, (parent, header, items) in enumerate(records, record):
+        for nth, (parent, header, items, about) in enumerate(records, record):
             for place, item in enumerate(items):
                 boost = (LIST_BOOST if item.lists_ids else 1.0) * (CHANGING if record < 0 and _CHANGING_ARGUMENT.match(item.key) else 1.0)
                 for at, piece in enumerate(item.pieces):
@@ -211,7 +212,7 @@ class _Reading:
                         number, nth, place, at, index, piece.text, terms_of(_value_of(item, piece)), 0, boost, piece.glue, piece.opens,
                         piece.ends, piece.under, item.label, item.close, parent, header, len(items),
                         len(item.pieces) if item.label or record < 0 else 0, said, hidden=piece.hidden,
-                        subject="" if record < 0 or item.label else f"{parent}{header}\t{item.key}",
+                        subject="" if record < 0 or item.label else f"{about}\t{item.key}",
                     )  # fmt: skip
 
     def _of_prose(
@@ -235,7 +236,7 @@ class _Reading:
             if said and cues.says_decision(words):
                 boost *= self._bonuses.decision
             if said and role is Role.USER:
-                boost *= USER_BOOST * (CHANGE_BOOST if cues.says_change(words) else 1.0)
+                boost *= USER_BOOST
             yield Unit(
                 number, 0, 0, place, index, words, terms, 0, boost, piece.glue, piece.opens, piece.ends, piece.under, said=said, standing=_is_in(words, wanted), step=_is_in(words, steps), hidden=piece.hidden,
             )  # fmt: skip

@@ -14,40 +14,26 @@ from polycontext.pressure.notes.terms import STRONG, kind_of, plain_terms, terms
 from polycontext.pressure.notes.units import Entry, Unit
 from polycontext.window import Role
 
-LONGEST_WAS, MOST_CHANGED, LEAST_SHARED = 40, 2, 12
-"""How long a value is that is shown as what was, how many values of a sentence may differ, how many letters it shares at least."""
+LONGEST_WAS, LEAST_SHARED = 40, 12
+"""How long a value is that is shown as what was, and how many letters two sentences about one thing share at least."""
 
 NEWER_BOOST = 3.0
 """How much more is worth what has replaced something."""
 
-_SCOPE = re.compile(
-    r"(?:.*[_-])?(?:date|day|hour|month|year|week|quarter|period|season|host|node|region|zone|env|environment|type|kind|metric|measure|user|role|disk|mount|dc"
-    r"|lang|language|locale|branch|side|direction|leg|currency|unit|labels|tags|category|channel|scope|stage|tier|plan|level|column|table|from|to)|datum|tag|fecha",
-    re.IGNORECASE,
-)
-_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
-_MONTHS = r"january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|märz|mai|juni|juli|oktober|dezember"
-_STATES = (
-    r"on|off|up|down|true|false|yes|no|none|null|open(?:ed)?|closed|running|stopped|started|finished|pending|queued|active|inactive|enabled|disabled|ok|failed|passed|passing"
-    r"|failing|done|ready|approved|rejected|merged|blocked|healthy|unhealthy|degraded|online|offline|full|empty|draft|published|paid|unpaid|shipped|delivered|cancell?ed"
-)
 _VALUE = re.compile(
     r"(?<=\w=)[\w./-]+|(?<![\w/])[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
-    rf"|(?<!\w)(?i:{_DAYS}|{_MONTHS}|{_STATES})(?!\w)|(?<![\w/])(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{{3,}}(?!\w)"
+    r"|(?<!\w)(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
+    r"|(?<![\w/])(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w)"
 )
-_STATE = re.compile(rf"{_DAYS}|{_MONTHS}|{_STATES}", re.IGNORECASE)
+"""What may change in a sentence or line that tells of the same thing: numbers and codes, days, states."""
+
 _TIME = re.compile(r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+")
-_NAMED_BEFORE = re.compile(r"([A-Za-zÀ-ÿ]{2,})[ \t#]{1,2}$")
-_CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
-_LINKS = frozenset(
-    re.findall(
-        r"\w+",
-        "is are was were be at to of for on in by from about than reached costs until till from into with only now ist sind war am um der die das auf bis für von"
-        " à est sont es son a las los el la de para hasta leaves takes made has have had needs allows since after before within over under per plus und and y et",
-    )
+_NOUN = re.compile(
+    r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
 )
+_COUNTED = re.compile(r" [a-z]{3,}s\b")
+_CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
 _SETTING = re.compile(r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)|\s->)\s?(\S.*)$")
-_KEY_VALUE = re.compile(r"^([A-Za-z_][\w.-]*) (\S+)$")
 _FILE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b|^[\w-]+(?:\.d)?/[\w-]+$")
 _PREFIX = re.compile(r"(.{3,80}?)(?:: | -> | = )(?=\S)")
 _REPLACED = re.compile(
@@ -56,12 +42,13 @@ _REPLACED = re.compile(
     r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)|(?:换成|改成|改为)()",
     re.IGNORECASE,
 )
+"""Words that name the old value, which follows them."""
+
 _MOVED = re.compile(
-    r"\b(?:(?:moved|changed|switched|renamed|shifted|postponed|rescheduled|raised|lowered|converted?|increased|reduced) to|no longer|update:|correction:|scratch that|change of plan"
-    r"|verschoben|geändert|déplacée?|changée?|movid[oa]|cambi(?:ó|ado|ada))\b|换成|改成|改为|変更",
+    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|update:|correction:|scratch that|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更",
     re.IGNORECASE,
 )
-_MOST_BEFORE, _LONGEST = 200, 300
+_MOST_BEFORE, _LONGEST, _STEM = 200, 300, 5
 _QUESTION = re.compile(r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE)
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
@@ -116,25 +103,10 @@ def _rank(entries: Mapping[int, Entry], telling: Telling) -> int:
 
 def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
     """Tell whether two tellings of one subject are of one thing at two times."""
-    if new.frame != old.frame:
-        # What a setting or a pair says may be anything; a text behind an identifier goes on in the same way.
-        return not new.frame.startswith("~")
-    changed = [place for place, (one, other) in enumerate(zip(old.values, new.values, strict=False)) if one != other]
-    if len(old.values) != len(new.values) or not new.frame.startswith("~"):
+    if not new.frame or len(old.values) != len(new.values):
         return True
-    if not changed:
-        return False
-    names = _naming_places(unit.text)
-    if changed[0] in names:
-        return False
-    if len(changed) > 1 and any(not _is_plain(each.values[place]) for place in changed for each in (new, old)):
-        return False
-    return len(changed) <= MOST_CHANGED or not unit.said
-
-
-def _is_plain(value: str) -> bool:
-    """Tell whether a value says nothing of what it is the value of: a number, a date, a state."""
-    return any(map(str.isdigit, value)) or value.isupper() or _STATE.fullmatch(value) is not None
+    changed = [place for place, (one, other) in enumerate(zip(old.values, new.values, strict=True)) if one != other]
+    return bool(changed) and not _names(unit.text, changed[0])
 
 
 def _alike(tellings: Sequence[tuple[str, Telling]]) -> set[tuple[int, int]]:
@@ -178,9 +150,6 @@ def _put_right(text: str) -> tuple[frozenset[str], int]:
     return named, 2 if named else 3 if _MOVED.search(text) else 0
 
 
-_STEM = 5
-
-
 @lru_cache(20_000)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(term[:_STEM] for term in plain_terms(text))
@@ -207,23 +176,17 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
 
 
 def _records(indices: Sequence[int], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
+    """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair."""
     pairs = [index for index in indices if units[index].subject]
-    if not pairs:
-        return
     for _, group in groupby(pairs, key=lambda index: units[index].record):
         record = [*group]
-        keys = {index: units[index].subject.partition("\t")[2] for index in record}
-        scope_of = [index for index in record if _SCOPE.fullmatch(keys[index])]
         for index in record:
             unit = units[index]
-            text = unit.text
-            # A record without an identifier is known by all that it says beside this pair, and so is which of several it is.
-            named = unit.header or unit.parent
-            others = [units[each].text for each in (scope_of if named and index not in scope_of else record) if each != index]
-            if not named and not others:
-                continue
-            value = text[len(keys[index]) :].strip() if text.startswith(keys[index]) else text
-            yield f"{unit.subject}|{others}", Telling(index, unit.entry, "", (value,))
+            about, _, key = unit.subject.partition("\t")
+            others = [] if about else [units[each].text for each in record if each != index]
+            if about or others:
+                value = unit.text.removeprefix(key).strip()
+                yield f"{unit.subject}|{others}", Telling(index, unit.entry, "", (value,))
 
 
 def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry) -> Iterator[tuple[str, Telling]]:
@@ -249,7 +212,7 @@ def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tupl
     if _QUESTION.search(text):
         return None
     text = _TIME.sub("", text)
-    if file and (setting := _SETTING.match(text) or _KEY_VALUE.match(text)):
+    if file and (setting := _SETTING.match(text)):
         return f"={file}|{_file_of(section) or section}|{setting[1]}", "", (setting[2].rstrip(";,"),)
     prefix = _PREFIX.match(text)
     if not is_prose and prefix and any(kind_of(term) in STRONG for term in terms_of(prefix[1])):
@@ -258,7 +221,7 @@ def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tupl
         return f":{prefix[1]}|{named}", "", (rest,)
     frame, values = _frame(text)
     letters = sum(map(str.isalpha, frame)) + 3 * sum(char > "\u2e80" for char in frame)
-    return (f"~{_frame(head)[0]}|{frame}", f"~{frame}", values) if values and letters >= LEAST_SHARED else None
+    return (f"~{_frame(head)[0]}|{frame}", frame, values) if values and letters >= LEAST_SHARED else None
 
 
 @lru_cache(1_000)
@@ -277,18 +240,12 @@ def _frame(text: str) -> tuple[str, tuple[str, ...]]:
     return "#".join((*parts, text[at:])), tuple(match[0] for match in spans)
 
 
-@lru_cache(1_000)
-def _naming_places(text: str) -> set[int]:
-    """Return which of the values of `text` name what it is about: a number behind its noun, such as step 1 or gate B7."""
+def _names(text: str, place: int) -> bool:
+    """Tell whether a value of `text` names what it is about: a code that begins it or stands behind its noun, such as gate B7."""
     text = _TIME.sub("", text)
-    found = set[int]()
-    for place, match in enumerate(_VALUE.finditer(text)):
-        before = _NAMED_BEFORE.search(text, max(0, match.start() - 40), match.start())
-        behind = re.match(r" ([a-z]{3,})s\b", text[match.end() :])
-        is_code = _CODE.fullmatch(match[0]) is not None and any(map(str.isdigit, match[0]))
-        if is_code and (
-            (before and before[1].lower() not in _LINKS and not behind)
-            or (not before and re.match(r"\W*$", text[: match.start()]) and match[0][0].isalpha())
-        ):
-            found.add(place)
-    return found
+    match = [*_VALUE.finditer(text)][place]
+    if not _CODE.fullmatch(match[0]) or match[0].isalpha():
+        return False
+    if _NOUN.search(text, max(0, match.start() - 40), match.start()):
+        return not _COUNTED.match(text, match.end())
+    return match[0][0].isalpha() and not re.search(r"\w", text[: match.start()])
