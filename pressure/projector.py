@@ -272,9 +272,9 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
     """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
     if query is None:
         return turns
-    from polycontext.pressure.notes.cutting import focused  # noqa: PLC0415 - for those who ask
+    from polycontext.pressure.notes.excerpt import excerpt  # noqa: PLC0415 - for those who ask
 
-    return [turn if (text := focused(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
+    return [turn if (text := excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
 
 
 def _tokens(window: ContextWindow, target: float) -> int:

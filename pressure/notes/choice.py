@@ -18,7 +18,7 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer units (Lin and Bilmes 2011)."""
 
-STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.1, 0.7
+STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
 """The shares of the tokens in which standing instructions, what comes next, and what the query asks about go before all else."""
 
 USER_SHARE, USER_FROM = 0.3, 1_000

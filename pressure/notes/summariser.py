@@ -16,7 +16,7 @@ from polycontext.pressure.gist import unframed
 from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
 from polycontext.pressure.notes.printing import HEADED_FROM, printed
 from polycontext.pressure.notes.terms import relevance, weights_of
-from polycontext.pressure.notes.units import Bonuses, Entry, Unit, read
+from polycontext.pressure.notes.units import Entry, Unit, read
 from polycontext.pressure.notes.updates import newest
 from polycontext.window import Role, TokenCounter, Turn
 
@@ -32,14 +32,14 @@ _MORE, _MORE_TOKENS = 1.4, 64
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
 
-class NoCount:
-    """Count nothing: what is only looked at has no budget."""
+class Estimate:
+    """Estimate tokens by characters, where counting would cost more than it brings."""
 
     exact = False
 
     def count(self, text: str) -> int:
-        """Return 0."""
-        return 0
+        """Return about as many as there are."""
+        return len(text) // 4 + 1
 
 
 @frozen(eq=False)
@@ -97,7 +97,7 @@ class Candidates:
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
         """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
-        entries, units = read([turn for turn, _ in standing], self.read, 0, NoCount())
+        entries, units = read([turn for turn, _ in standing], self.read, 0, Estimate())
         # A turn that stands comes before the first of those read behind it.
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
         together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
@@ -147,9 +147,8 @@ class ExtractiveSummariser:
     a log, a key with its value, a call; where one is shortened or something between two is left out, "…" says so. JSON becomes
     notes under the identifiers of its records. The order of the conversation is kept. Gists among the turns are read back.
 
-    `answer_bonus` multiplies the worth of a turn that follows a question, `failure_bonus` that of an error line and its nearest
-    frame, `decision_bonus` that of words that settle a matter. Unless `query_bonus` is 0, what speaks of the query goes first. For
-    `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
+    `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless `query_bonus` is 0, what speaks of the query
+    goes first. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
     is chosen anew. With `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five tokens a
     line. Time is close to linear in the text.
 
@@ -159,9 +158,7 @@ class ExtractiveSummariser:
     'user: It is ZFA04Y, for two persons.'
     """
 
-    answer_bonus: float = field(default=1.3, validator=validators.ge(0))
     failure_bonus: float = field(default=3.0, validator=validators.ge(0))
-    decision_bonus: float = field(default=1.5, validator=validators.ge(0))
     query_bonus: float = field(default=5.0, validator=validators.ge(0))
     frozen: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
     ids: bool = field(default=False, validator=validators.instance_of(bool))
@@ -178,8 +175,7 @@ class ExtractiveSummariser:
     def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
         """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
         known = known or Candidates()
-        bonuses = Bonuses(self.answer_bonus, self.failure_bonus, self.decision_bonus)
-        entries, units = read(turns, known.read, known.turns, counter, bonuses, ids=self.ids)
+        entries, units = read(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
         found = Candidates({**known.entries, **entries}, (*known.units, *units), known.turns + len(turns), known.read + len(entries))
         found = found.of(tuple(newest(found.entries, found.units)))
         return found if most is None or found.cost <= SLACK * most else found.within(most)

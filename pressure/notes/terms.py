@@ -29,10 +29,7 @@ _FILE = re.compile(
     r"|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|gz|tar|db|sqlite|parquet)$",
     re.IGNORECASE,
 )
-_PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _SHORT_TEXT, _LOOKED_AT = 400, 4_000
-_PROSE_SHARE = 0.15
-"""The share of words that every English text has, from which on a text is prose."""
 _LETTERS_SHARE, _LONG_LINE = 0.85, 40
 """The share of letters and spaces, and the characters of a line, from which on a text in whatever language is prose."""
 _SHORTEST_STRONG = 4
@@ -131,20 +128,14 @@ def _split(raw: str) -> list[str]:
 
 
 def is_prose(text: str) -> bool:
-    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, full of common words, or long lines of letters.
+    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, or long lines of letters.
 
     >>> is_prose("ls\\n" * 200), is_prose("Please do not change the file in which they are kept. " * 20)
     (False, True)
     """
-    if len(text) < _SHORT_TEXT:
-        return True
-    words = _PLAIN_WORD.findall(text, 0, _LOOKED_AT)
-    return sum(word in _STOP for word in words) >= _PROSE_SHARE * len(words) or _runs_on(text[:_LOOKED_AT])
-
-
-def _runs_on(text: str) -> bool:
-    letters = sum(map(str.isalpha, text)) + text.count(" ")
-    return letters >= _LETTERS_SHARE * len(text) and len(text) >= _LONG_LINE * (1 + text.count("\n"))
+    start = text[:_LOOKED_AT]
+    letters = sum(map(str.isalpha, start)) + start.count(" ")
+    return len(start) < _SHORT_TEXT or (letters >= _LETTERS_SHARE * len(start) and len(start) >= _LONG_LINE * (1 + start.count("\n")))
 
 
 def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from polycontext.pressure.notes.printing import GAP, NOTICE, printed
-from polycontext.pressure.notes.summariser import NoCount
+from polycontext.pressure.notes.summariser import Estimate
 from polycontext.pressure.notes.units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
 from polycontext.window import Role, Turn
 
@@ -67,4 +67,4 @@ def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range
         atom = turns[places.start : places.stop]
         raw = "\n".join(text for turn in atom for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)))
         if any(word in raw for word in words):
-            yield places, _flat(f"{printed(*read(atom, 0, 0, NoCount()))} {raw}".replace('"', " "))
+            yield places, _flat(f"{printed(*read(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))

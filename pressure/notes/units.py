@@ -6,16 +6,14 @@ is read back into the entries that it was printed as.
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any, NamedTuple
 
-from attrs import frozen
-
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from polycontext.pressure.notes import cues
+from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
 from polycontext.pressure.notes.pieces import Piece, split
 from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
 from polycontext.pressure.notes.records import Item, Literal, Record, item_of, parsed, records_of
@@ -34,9 +32,6 @@ EARLIER = "earlier: "
 SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
 """How many characters an argument, and all of a call, may have to be shown whenever the call is; how many arguments are."""
 
-MOST_CHARS, MOST_ALIKE, MOST_BETWEEN = 200_000, 1_000, 400
-"""How many characters of one text are read in detail, half at either end; how often one line of it, and how many failures between."""
-
 LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
 COMMANDING = 0.1
 """What is left of the worth of a sentence in which a tool's text tells somebody what to do."""
@@ -51,19 +46,9 @@ _FAILED = re.compile(
     r"[\W\d]*(?:[\w.]*error\b|failed|failure|could not|cannot|can't|permission denied|access denied|no such|not found|unable|traceback|[\"{\s]*(?:ok|success)\"\s?:\s?false)|cat: ",
     re.IGNORECASE,
 )
-_SHELL = re.compile(r"cat (/[^\s|&;<>*$]+)")
 SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.*?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _NEW_LINE = re.compile(r"\n(?=\S)")
-
-
-@frozen
-class Bonuses:
-    """Hold the factors that raise the worth of what answers a question, of errors and of decisions."""
-
-    answer: float = 1.3
-    failure: float = 3.0
-    decision: float = 1.5
 
 
 class Entry(NamedTuple):
@@ -131,11 +116,11 @@ class Told(NamedTuple):
 class _Reading:
     """Collect the entries and units of turns."""
 
-    def __init__(self, first_entry: int, bonuses: Bonuses, *, ids: bool) -> None:
+    def __init__(self, first_entry: int, failure_bonus: float, *, ids: bool) -> None:
         self.entries: dict[int, Entry] = {}
         self.units: list[Unit] = []
         self._keys: dict[int, str] = {}
-        self._next, self._bonuses, self._ids = first_entry, bonuses, ids
+        self._next, self._failure_bonus, self._ids = first_entry, failure_bonus, ids
 
     def add(self, turn: Turn, index: int, opening: str, role: Role, *, arguments: tuple[str, ...] | None = None, key: str = "") -> int:
         number, self._next = self._next, self._next + 1
@@ -163,12 +148,12 @@ class _Reading:
         self.entries[number] = self.entries[number]._replace(turn=index, id=turn.resource_id, key=key)
         self._text(number, index, text, Role.TOOL)
 
-    def spoken(self, turn: Turn, index: int, *, answers: bool) -> None:
+    def spoken(self, turn: Turn, index: int) -> None:
         label = attached_label(turn)
         role = Role.TOOL if label else turn.role
         opening = label or (f"{turn.role} {one_line(turn.name)}" if turn.name else str(turn.role))
         number = self.add(turn, index, f"{opening}: ", role, key=label)
-        self._text(number, index, _attached(turn) if label else turn.text, role, answers=answers)
+        self._text(number, index, _attached(turn) if label else turn.text, role)
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in told_in(turn):
@@ -182,7 +167,6 @@ class _Reading:
         text: str,
         role: Role,
         *,
-        answers: bool = False,
         demands: Sequence[str] | None = None,
         parse: bool = True,
     ) -> None:
@@ -194,8 +178,8 @@ class _Reading:
         lead, value = parsed(text) if parse else ("", None)
         record = 0
         if value is None or lead:
-            prose = bounded(lead if value is not None else text, demands=role in LAWGIVERS)
-            self.units += self._of_prose(number, index, prose, role, answers=answers, demands=demands, hides=hides)
+            prose = excerpt(lead if value is not None else text, demands=role in LAWGIVERS)
+            self.units += self._of_prose(number, index, prose, role, demands=demands, hides=hides)
             record = 1
         if value is not None:
             records = [*records_of(value, hides)]
@@ -216,25 +200,23 @@ class _Reading:
                     )  # fmt: skip
 
     def _of_prose(
-        self, number: int, index: int, text: str, role: Role, *, answers: bool, demands: Sequence[str] | None, hides: Any
+        self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Any
     ) -> Iterator[Unit]:
         said = role is not Role.TOOL and hides is None
         demanded = constraint_sentences(text) if demands is None and role in LAWGIVERS else demands or ()
         wanted = [one_line(sentence) for sentence in demanded]
         steps = [one_line(step) for step in _steps(text)] if role is Role.ASSISTANT else []
-        pieces = [*_few_alike(split(text, hides))]
+        pieces = [*split(text, hides)]
         frames = {*_frames(pieces)}
-        for place, piece in pieces:
+        for place, piece in enumerate(pieces):
             words = piece.text
             terms = () if piece.hidden else terms_of(words)
-            boost = self._bonuses.answer if answers else 1.0
+            boost = 1.0
             if place in frames or cues.says_failure(words):
-                boost *= self._bonuses.failure
+                boost *= self._failure_bonus
                 terms = (*terms, f"{FAILED}{words}")
             elif not said and role is not Role.USER and cues.commands(words):
                 boost *= COMMANDING
-            if said and cues.says_decision(words):
-                boost *= self._bonuses.decision
             if said and role is Role.USER:
                 boost *= USER_BOOST
             yield Unit(
@@ -243,12 +225,11 @@ class _Reading:
 
 
 def read(
-    turns: Sequence[Turn], first_entry: int, first_turn: int, counter: TokenCounter, bonuses: Bonuses | None = None, *, ids: bool = False
+    turns: Sequence[Turn], first_entry: int, first_turn: int, counter: TokenCounter, failure_bonus: float = 3.0, *, ids: bool = False
 ) -> tuple[dict[int, Entry], list[Unit]]:
     """Return the entries of `turns` by number and their units, in order, counted; each result stands on the line of its call."""
-    reading = _Reading(first_entry, bonuses or Bonuses(), ids=ids)
+    reading = _Reading(first_entry, failure_bonus, ids=ids)
     calls: dict[str, int] = {}
-    asked = False
     for index, turn in enumerate(turns, first_turn):
         if turn.role is Role.TOOL:
             number = calls.pop(turn.tool_call_id or "", None)
@@ -260,9 +241,8 @@ def read(
         if turn.is_gist:
             reading.gist(turn, index)
         elif turn.text.strip():
-            reading.spoken(turn, index, answers=asked)
+            reading.spoken(turn, index)
         calls = {call.id: reading.call(turn, index, call) for call in turn.tool_calls}
-        asked = turn.text.rstrip().endswith(("?", "\uff1f"))
     costs: dict[str, int] = {}
     for number, entry in reading.entries.items():
         opening = opening_of(entry, {})
@@ -298,7 +278,7 @@ def told_in(gist: Turn) -> Iterator[Told]:
     """
     trusted, under = bool(gist.sources), ""
     text = unframed(gist.text.strip())
-    for block in _NEW_LINE.split(text if trusted else bounded(text, demands=True)):
+    for block in _NEW_LINE.split(text if trusted else excerpt(text, demands=True)):
         line = "\n".join(filter(None, map(one_line, block.splitlines())))
         if line in TITLES:
             under = line
@@ -322,24 +302,6 @@ def _demands(text: str, role: Role) -> tuple[str, ...]:
     return tuple(constraint_sentences(text)) if role in LAWGIVERS else ()
 
 
-def bounded(text: str, *, demands: bool = False) -> str:
-    """Return as much of a long `text` as is read in detail: its ends, and between them what failed, or what is demanded."""
-    if len(text) <= MOST_CHARS:
-        return text
-    start, stop = text.rfind("\n", 0, MOST_CHARS // 2) + 1 or MOST_CHARS // 2, len(text) - MOST_CHARS // 2
-    stop = text.find("\n", stop) + 1 or stop
-    between = text[start:stop]
-    wanted = (
-        constraint_sentences(between)
-        if demands
-        else [line.strip()[:300] for line in between.splitlines() if cues.says_failure(line.lstrip())]
-    )
-    found = [line for each in wanted[:MOST_BETWEEN] for line in (each, "")]
-    lines = between.count("\n")
-    mark = left_out(lines, "line") if lines else left_out(len(between), "letter")
-    return "\n".join((text[:start].rstrip("\n"), mark, *found, text[stop:]))
-
-
 def _object(text: str) -> Mapping[str, Any] | None:
     try:
         value = json.loads(text, parse_float=Literal, parse_int=Literal)
@@ -354,12 +316,12 @@ def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, .
         short = one_line(text)
         if len(short) <= SHOWN_ARGUMENT:
             return (short,) if short else (), ()
-        return ("=",), (Item("", tuple(split(bounded(text)))),)
+        return ("=",), (Item("", tuple(split(excerpt(text)))),)
     shown: list[str] = []
     items: list[Item] = []
     left = SHOWN_ARGUMENTS
     for key, told in list(value.items())[:MOST_ARGUMENTS]:
-        item = item_of(key, bounded(told) if isinstance(told, str) else told, "=")
+        item = item_of(key, excerpt(told) if isinstance(told, str) else told, "=")
         whole = item.label + item.pieces[0].text + item.close if len(item.pieces) == 1 else ""
         fits = bool(whole) and len(whole) <= SHOWN_ARGUMENT and len(whole) <= left
         left -= len(whole) if fits else 0
@@ -375,10 +337,7 @@ def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, .
 def _file_key(name: str, value: Mapping[str, Any]) -> str:
     """Return what tells that a call reads or writes all of a file, or the same part of it; empty where it does neither."""
     path = next((value[key] for key in value if _PATH_KEY.fullmatch(key) and isinstance(value[key], str)), "")
-    shell = _SHELL.fullmatch(str(value.get("command", "")).strip())
-    if shell:
-        path = shell[1]
-    elif not path or not _FILE_TOOL.search(f"{name} {value.get('command', '')}"):
+    if not path or not _FILE_TOOL.search(f"{name} {value.get('command', '')}"):
         return ""
     part = [f"{key}={told}" for key, told in value.items() if not _PATH_KEY.fullmatch(key) and not _WHOLE_KEY.fullmatch(key)]
     return " ".join(("file", normpath(path), *sorted(part)))
@@ -398,19 +357,10 @@ def _is_in(words: str, sentences: Sequence[str]) -> bool:
     return any(words in sentence or sentence in words for sentence in sentences)
 
 
-def _few_alike(pieces: Iterable[Piece]) -> Iterator[tuple[int, Piece]]:
-    """Yield pieces with their places, without those of which some before say the very same."""
-    alike = Counter[str]()
-    for place, piece in enumerate(pieces):
-        alike[piece.text] += 1
-        if alike[piece.text] <= MOST_ALIKE:
-            yield place, piece
-
-
-def _frames(pieces: Sequence[tuple[int, Piece]]) -> Iterator[int]:
+def _frames(pieces: Sequence[Piece]) -> Iterator[int]:
     """Yield the places of the frame nearest to each error: the last before it with its line of code, or the first right behind it."""
     frame, error = -1, -2
-    for place, piece in pieces:
+    for place, piece in enumerate(pieces):
         if cues.is_frame(piece.text):
             if place == error + 1:
                 yield place

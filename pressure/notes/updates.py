@@ -48,6 +48,9 @@ _MOVED = re.compile(
     r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|update:|correction:|scratch that|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更",
     re.IGNORECASE,
 )
+_SCOPE = re.compile(r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)", re.IGNORECASE)
+"""Keys that say which of several things of one name a record is about."""
+
 _MOST_BEFORE, _LONGEST, _STEM = 200, 300, 5
 _QUESTION = re.compile(r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE)
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
@@ -176,14 +179,15 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
 
 
 def _records(indices: Sequence[int], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
-    """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair."""
+    """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair, as what says which of several it is."""
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
         record = [*group]
+        scoped = [index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])]
         for index in record:
             unit = units[index]
             about, _, key = unit.subject.partition("\t")
-            others = [] if about else [units[each].text for each in record if each != index]
+            others = [units[each].text for each in (scoped if about and index not in scoped else record) if each != index]
             if about or others:
                 value = unit.text.removeprefix(key).strip()
                 yield f"{unit.subject}|{others}", Telling(index, unit.entry, "", (value,))

@@ -126,7 +126,7 @@ def test_it_is_a_summariser_and_nothing_to_await() -> None:
     assert not isinstance(ExtractiveSummariser(), AsyncSummariser)
 
 
-@pytest.mark.parametrize("option", ["answer_bonus", "failure_bonus", "decision_bonus", "query_bonus"])
+@pytest.mark.parametrize("option", ["failure_bonus", "query_bonus"])
 def test_a_negative_bonus_is_refused(option: str) -> None:
     """A bonus below zero would make what matters matter less than nothing."""
     options: dict[str, Any] = {option: -1.0}

@@ -46,8 +46,8 @@ def test_rules_in_code_are_not_constraints(code: str) -> None:
 def test_identifiers_that_are_used_again_outlive_those_that_are_not() -> None:
     """An identifier that comes up in several turns is alive, even if others came up since."""
     alive = [user("There is booking ZFA04Y somewhere in the list of them.") for _ in range(3)]
-    assert "ZFA04Y" in summarise([*alive, *BUSY_TALK[:3]], 16)
-    assert "ZFA04Y" not in summarise([*alive[:1], *BUSY_TALK[:3]], 16)
+    assert "ZFA04Y" in summarise([*alive, *BUSY_TALK[:5]], 16)
+    assert "ZFA04Y" not in summarise([*alive[:1], *BUSY_TALK[:5]], 16)
 
 
 def test_identifiers_that_somebody_said_outlive_those_only_a_tool_printed() -> None:
@@ -55,7 +55,7 @@ def test_identifiers_that_somebody_said_outlive_those_only_a_tool_printed() -> N
     results = [f"There is booking {name} somewhere in the list of them." for name in ("ZFA04Y", "QXA77Z")]
     turns = [assistant("Then ZFA04Y it is, is it not, said the walrus to the carpenter, walking along on the sandy beach.")]
     turns += [each for n, result in enumerate(results) for each in called("look", f'{{"n": {n}}}', result)]
-    summary = summarise(turns, 18)
+    summary = summarise(turns, 22)
     assert "ZFA04Y" in summary
     assert "QXA77Z" not in summary
 
@@ -108,26 +108,6 @@ def test_chinese_is_cut_into_sentences() -> None:
     assert "请把订单号ZFA04Y改到五月二十日。" in summary
 
 
-def test_the_answer_to_a_question_weighs_more() -> None:
-    """Of two turns alike the one that answers is kept."""
-    turns = [
-        user("Walnut trees grew beyond the harbour."),
-        assistant("Which fruit do you like?"),
-        user("Cherry trees grew behind the station."),
-    ]
-    summary = ExtractiveSummariser(answer_bonus=9).summarise(turns, 12, counter=EXACT)
-    assert summary == "user: Cherry trees grew behind the station."
-    assert ExtractiveSummariser(answer_bonus=0).summarise(turns, 12, counter=EXACT) != summary
-
-
-def test_words_that_settle_a_matter_weigh_more() -> None:
-    """Of two turns alike the one that decides something is kept."""
-    turns = [user("We decided against walnut trees there."), user("We wondered about cherry trees there.")]
-    summary = ExtractiveSummariser(decision_bonus=9).summarise(turns, 11, counter=EXACT)
-    assert summary == "user: We decided against walnut trees there."
-    assert ExtractiveSummariser(decision_bonus=0).summarise(turns, 11, counter=EXACT) != summary
-
-
 def test_a_query_raises_what_speaks_of_it() -> None:
     """What the reader will ask next decides between turns that weigh the same otherwise."""
     turns = [user(f"The {fruit} harvest was discussed at length and then postponed.") for fruit in ("apple", "walnut", "cherry", "plum")]
@@ -136,14 +116,6 @@ def test_a_query_raises_what_speaks_of_it() -> None:
             summarise(turns, 14, query=f"What about the {fruit} harvest?")
             == f"user: The {fruit} harvest was discussed at length and then postponed."
         )
-
-
-def test_a_tool_settles_nothing() -> None:
-    """Words that settle a matter are looked for in what somebody said, not in what a tool printed."""
-    page = "They looked for a bench near the cherry trees. They went for a walk near the walnut trees."
-    for turn, settled in ((user(page), True), (Turn("tool", page, tool_call_id="c", name="fetch"), False)):
-        plain, raised = (ExtractiveSummariser(decision_bonus=bonus).summarise([turn], 16, counter=EXACT) for bonus in (0, 9))
-        assert (plain != raised) is settled
 
 
 # ---- gists among the turns
