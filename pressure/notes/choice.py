@@ -27,7 +27,7 @@ USER_SHARE, USER_FROM = 0.3, 1_000
 WHOLE_RECORD = 130
 """A record up to this many characters is told whole or not at all."""
 
-_NEARLY, _TRIES, _LEAST_LETTERS = 1.05, 12, 6
+_NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
 _SPECK = 1e-6
 
 Bundle = tuple[int, ...]
@@ -139,7 +139,22 @@ class Fitter:
         for bundle in small[:_TRIES]:
             if self._tokens([*kept, bundle]) <= self.max_tokens:
                 kept.append(bundle)
-        return self._text(kept) if kept else self._begun(order[:_TRIES])
+        return (self._lengthened(kept, order[count:]) or self._text(kept)) if kept else self._begun(order[:_TRIES])
+
+    def _lengthened(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
+        """Return what is kept with the marked start of the next sentence or line; empty where there is no room for one."""
+        taken = {*chain.from_iterable(kept)}
+        left = self.max_tokens - self._tokens(kept)
+        plain = (self.units[bundle[0]] for bundle in rest if len(bundle) == 1 and bundle[0] not in taken)
+        unit = next((unit for unit in plain if not unit.subject and not unit.header and not unit.hidden), None)
+        if unit is None or left < _LEAST_BEGUN:
+            return ""
+        start = clip(unit.text, left - 4 - self.entries[unit.entry].cost, self.counter)
+        if not start or start == unit.text:
+            return ""
+        units = sorted([*(self.units[index] for index in taken), unit._replace(text=start, ends=False, was="")], key=_place)
+        longer = printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        return longer if self.counter.count(longer) <= self.max_tokens else ""
 
     def _tokens(self, bundles: Sequence[Bundle]) -> int:
         return self.counter.count(self._text(bundles)) if bundles else 0
@@ -152,9 +167,13 @@ class Fitter:
         """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
         for unit in (self.units[bundle[-1]] for bundle in order):
             opening = self.entries[unit.entry].opening
-            starts = ((printed(self.entries, [unit]), f" {GAP}"), (unit.text, f" {GAP}"), (unit.text, GAP), (unit.text, ""))
-            for text, mark in () if unit.hidden else starts:
+            bare = () if unit.subject else ((unit.text, f" {GAP}"), (unit.text, GAP), (unit.text, ""))
+            for text, mark in () if unit.hidden else ((printed(self.entries, [unit]), f" {GAP}"), *bare):
                 start = clip(text, self.max_tokens, self.counter, mark)
                 if len(start) > (len(opening) + _LEAST_LETTERS if text is not unit.text else 0):
                     return start
         return ""
+
+
+def _place(unit: Unit) -> tuple[int, int, int, int]:
+    return unit.entry, unit.record, unit.item, unit.place

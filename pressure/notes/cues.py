@@ -42,7 +42,10 @@ _ORDERS = re.compile(
 )
 """Orders: in prose that a tool gives they are meant for the assistant, who is to act."""
 
-_COMMAND = re.compile(r"\b(?:must|do not|never|always|immediately|make sure|(?:have|need) to)\b|^\W{0,4}(?:please|kindly|important|attention|urgent)\b", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"\b(?:must|do not|never|always|immediately|make sure|(?:have|need) to)\b|^\W{0,4}(?:please|kindly|important|attention|urgent)\b",
+    re.IGNORECASE,
+)
 _BETWEEN = re.compile(r"\b(?:the|an?|all|any|every|this|that|these|to|your|as|it|with|and|of|after|me|my|not|you)\b", re.IGNORECASE)
 """Words that a sentence has, and a line of a log has not."""
 

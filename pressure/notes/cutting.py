@@ -10,6 +10,7 @@ from polycontext.window import Role, TokenCounter, Turn
 MOST_CHARS_A_TOKEN = 16
 """How many characters a token has at most where only a start of the text is kept."""
 
+
 def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = "") -> str:
     r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
 
@@ -35,7 +36,8 @@ def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", 
     if 2 * counter.count(last) > max_tokens:
         last = ""
     room = max_tokens - (counter.count(last) + 1 if last else 0)
-    candidates = Candidates(*read([Turn(Role.TOOL, excerpt(text, wanted), tool_call_id="cut")], 0, 0, Estimate()), 1, 1)
+    entries, units = read([Turn(Role.TOOL, excerpt(text, wanted), tool_call_id="cut")], 0, 0, Estimate())
+    candidates = Candidates(entries, tuple(units), 1, 1)
     asked = candidates.asked(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
         # A text is known by its beginning and its end.

@@ -12,7 +12,8 @@ from polycontext.pressure.notes.terms import relevance
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
 """How many characters a text has that is read whole, and how many demands of a longer one are found."""
 
-_EDGE, _LONG_LINE = 40, 2_000
+_EDGE, _LONG_LINE, _LINE = 40, 2_000, 20
+"""How many lines at either end are kept first, how long one is, and what one costs beside its characters."""
 
 
 def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
@@ -23,7 +24,7 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
     >>> "step 51234 is done\n\u2026" in found, len(found) < len(log) / 5
     (True, True)
     """
-    if len(text) <= MOST_CHARS:
+    if len(text) + _LINE * text.count("\n") <= MOST_CHARS:
         return text
     lines = text.splitlines()
     longest = max(_LONG_LINE, MOST_CHARS // (2 * len(lines)))
@@ -37,7 +38,7 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
         for place in order:
             if size < MOST_CHARS // 2 and place not in kept:
                 kept.add(place)
-                size += len(lines[place]) + 1
+                size += len(lines[place]) + _LINE
     demanded = constraint_sentences(text)[:MOST_DEMANDS] if demands else ()
     return "\n".join((*_with_marks(lines, sorted(kept)), *demanded))
 

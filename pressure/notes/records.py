@@ -110,10 +110,10 @@ def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
-    yield from _walk(value, "", "", "", hides, 0)
+    yield from _walk(value, "", "", "", hides=hides, depth=0)
 
 
-def _walk(value: Any, parent: str, name: str, place: str, hides: Hides | None, depth: int) -> Iterator[Record]:
+def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None, depth: int) -> Iterator[Record]:
     """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
     numbered = f"{name} {place}".strip()
     if not isinstance(value, dict | list) or depth > MOST_DEPTH:
@@ -121,7 +121,7 @@ def _walk(value: Any, parent: str, name: str, place: str, hides: Hides | None, d
         yield Record(parent, f"{name}: " if name else "", (item_of(place, text, hides=hides),), "")
     elif isinstance(value, list):
         for number, each in enumerate(value, 1):
-            yield from _walk(each, parent, numbered, f"#{number}", hides, depth + 1)
+            yield from _walk(each, parent, numbered, f"#{number}", hides=hides, depth=depth + 1)
     else:
         key, heads = identifier(value)
         named = f"{name} {plain(value[key])}".strip() if key else numbered
@@ -131,7 +131,7 @@ def _walk(value: Any, parent: str, name: str, place: str, hides: Hides | None, d
         if items or not inner:
             yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
         for each, told in inner:
-            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides, depth + 1)
+            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides=hides, depth=depth + 1)
 
 
 def _is_nested(value: Any) -> bool:

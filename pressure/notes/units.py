@@ -32,6 +32,9 @@ EARLIER = "earlier: "
 SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
 """How many characters an argument, and all of a call, may have to be shown whenever the call is; how many arguments are."""
 
+MOST_RECORDS = 4_000
+"""How many records of one text are read in detail, half at either end."""
+
 LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
 COMMANDING = 0.1
 """What is left of the worth of a sentence in which a tool's text tells somebody what to do."""
@@ -46,6 +49,7 @@ _FAILED = re.compile(
     r"[\W\d]*(?:[\w.]*error\b|failed|failure|could not|cannot|can't|permission denied|access denied|no such|not found|unable|traceback|[\"{\s]*(?:ok|success)\"\s?:\s?false)|cat: ",
     re.IGNORECASE,
 )
+_FAILED_WITHIN = 200
 SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
 CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.*?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _NEW_LINE = re.compile(r"\n(?=\S)")
@@ -143,7 +147,7 @@ class _Reading:
     def result(self, number: int, turn: Turn, index: int) -> None:
         text = unframed(turn.text)
         # What failed, or is cut, takes the place of nothing.
-        failed = turn.is_gist or turn.metadata.get("is_error") is True or _FAILED.match(text) is not None
+        failed = turn.is_gist or turn.metadata.get("is_error") is True or _FAILED.match(text[:_FAILED_WITHIN]) is not None
         key = "" if failed else self._keys.get(number, "")
         self.entries[number] = self.entries[number]._replace(turn=index, id=turn.resource_id, key=key)
         self._text(number, index, text, Role.TOOL)
@@ -184,7 +188,8 @@ class _Reading:
         if value is not None:
             records = [*records_of(value, hides)]
             self.entries[number] = self.entries[number]._replace(records=len(records))
-            for unit in self._of_records(number, index, records, said=not is_tool, record=record):
+            near = records if len(records) <= MOST_RECORDS else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
+            for unit in self._of_records(number, index, near, said=not is_tool, record=record):
                 self.units.append(unit._replace(boost=unit.boost * COMMANDING) if is_tool and cues.commands(unit.text) else unit)
 
     def _of_records(self, number: int, index: int, records: Iterable[Record], *, said: bool, record: int) -> Iterator[Unit]:
@@ -199,9 +204,7 @@ class _Reading:
                         subject="" if record < 0 or item.label else f"{about}\t{item.key}",
                     )  # fmt: skip
 
-    def _of_prose(
-        self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Any
-    ) -> Iterator[Unit]:
+    def _of_prose(self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Any) -> Iterator[Unit]:
         said = role is not Role.TOOL and hides is None
         demanded = constraint_sentences(text) if demands is None and role in LAWGIVERS else demands or ()
         wanted = [one_line(sentence) for sentence in demanded]

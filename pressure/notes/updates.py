@@ -51,7 +51,7 @@ _MOVED = re.compile(
 _SCOPE = re.compile(r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)", re.IGNORECASE)
 """Keys that say which of several things of one name a record is about."""
 
-_MOST_BEFORE, _LONGEST, _STEM = 200, 300, 5
+_MOST_BEFORE, _MOST_PAIRS, _LONGEST, _STEM = 200, 100, 300, 5
 _QUESTION = re.compile(r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE)
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
@@ -183,6 +183,8 @@ def _records(indices: Sequence[int], units: Sequence[Unit]) -> Iterator[tuple[st
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
         record = [*group]
+        if len(record) > _MOST_PAIRS:
+            continue
         scoped = [index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])]
         for index in record:
             unit = units[index]

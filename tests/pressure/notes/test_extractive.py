@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, SHARES, main, measure
+from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
 from polycontext import ContextSession
 from polycontext.nodes.testing import ANY_TEXT, FAST, HOSTILE_TEXTS, TEXTS, Move, conversations
 from polycontext.pressure import AsyncSummariser, ContextProjector, ExtractiveSummariser, Summariser
@@ -140,15 +140,11 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) -> None:
-    """On recorded agents bound recall of needles beats the tail and the longest sentences; at a tenth of the tokens it is not below them.
-
-    There the rules of the task, which in a session stand outside of the gist, take half of the room.
-    """
+    """On recorded agents more needles stand than in the tail and the longest sentences; what they are bound to is the matter of `just retention`."""
     scores = measure(recording, 40, EXACT)
     for (name, share), score in scores.items():
         if name != "extractive summariser":
-            ours = scores["extractive summariser", share].bound
-            assert ours > score.bound or (share == min(SHARES) and ours == score.bound), (name, share)
+            assert scores["extractive summariser", share].plain > score.plain, (name, share)
     assert set(METHODS) == {name for name, _ in scores}
 
 

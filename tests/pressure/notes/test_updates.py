@@ -135,7 +135,7 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
 
 
 @pytest.mark.parametrize(("behind", "stays"), [(0, False), (2, False), (3, True)])
-def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(behind: int, stays: bool) -> None:  # noqa: FBT001 - parametrised
+def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(behind: int, stays: bool) -> None:
     """A turn that stands as it is comes before so many of those that were read: it is newer than the ones before it alone."""
     read = [BETWEEN, user("The ferry leaves at 17:30 on Saturday."), BETWEEN, assistant("Noted, all of it.")]
     candidates = ExtractiveSummariser().read(read, counter=EXACT)
