@@ -248,7 +248,7 @@ def read(
         calls = {call.id: reading.call(turn, index, call) for call in turn.tool_calls}
     costs: dict[str, int] = {}
     for number, entry in reading.entries.items():
-        opening = opening_of(entry, {})
+        opening = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - it sees this module twice
         if opening not in costs:
             costs[opening] = counter.count(opening) + 1
         terms = terms_of(opening) if entry.arguments is not None else ()
