@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from polycontext.window import TokenCounter
@@ -31,6 +31,10 @@ _SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s|[\s/&|]")
 _MARK_REACH = 64
 
 
+Hides = Callable[[Sequence[str]], Iterable[bool]]
+"""What tells for each of consecutive sentences whether its words may not be shown."""
+
+
 class Piece(NamedTuple):
     """Hold a piece: its text, what joins it to the piece before, whether a unit begins and ends with it, and its heads.
 
@@ -46,20 +50,22 @@ class Piece(NamedTuple):
     hidden: bool = False
 
 
-def split(text: str, hides: Callable[[str], bool] | None = None) -> Iterator[Piece]:
-    r"""Yield the sentences and lines of `text` with white space normalised; `hides` is asked of each sentence.
+def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
+    r"""Yield the sentences and lines of `text` with white space normalised; `hides` tells which sentences are hidden.
 
     >>> [piece.text for piece in split("I need it today, Mr. Bell. Can you do that?\n  ok = 1")]
     ['I need it today, Mr. Bell.', 'Can you do that?', 'ok = 1']
     """
     glue, number = "", 0
     heads: list[tuple[int, int]] = []
-    for indent, line in _lines(text):
+    lines = [(indent, line, [*_sentences(line)]) for indent, line in _lines(text)]
+    hidden_ones = iter(hides([sentence for _, _, sentences in lines for sentence in sentences]) if hides else ())
+    for indent, line, sentences in lines:
         while heads and heads[-1][0] >= indent:
             heads.pop()
         under = heads[-1][1] if heads else -1
-        for sentence in _sentences(line):
-            hidden = hides is not None and hides(sentence)
+        for sentence in sentences:
+            hidden = next(hidden_ones, False)
             for piece in (Piece(sentence, glue),) if hidden else _parted(sentence, glue):
                 yield piece._replace(under=under, hidden=hidden) if hidden or under >= 0 else piece
                 number += 1

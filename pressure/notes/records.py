@@ -3,10 +3,10 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from polycontext.pressure.notes.pieces import Piece, split
+from polycontext.pressure.notes.pieces import Hides, Piece, split
 
 INLINE = 80
 """A value up to this many characters is one piece with its key."""
@@ -21,9 +21,7 @@ _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN
 _ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
 _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
-_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS = 60, 3, 3
-
-Hides = Callable[[str], bool]
+_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER = 60, 3, 3, 12
 
 
 class Literal(str):
@@ -100,7 +98,7 @@ def _table(text: str) -> list[dict[str, Any]] | None:
 
 
 def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
-    """Yield the records of a JSON value; `hides` is asked of sentences in it.
+    """Yield the records of a JSON value; `hides` tells which sentences in it are hidden.
 
     >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
     >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
@@ -162,7 +160,7 @@ def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) 
         lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
         return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
     text = inline(value)
-    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and hides(value))):
+    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and len(value) >= _SHORTEST_ORDER and any(hides([value])))):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
     if isinstance(value, list) and len(text) > INLINE:
         return Item(

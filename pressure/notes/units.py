@@ -14,7 +14,8 @@ from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from polycontext.pressure.notes import cues
 from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
-from polycontext.pressure.notes.pieces import Piece, split
+from polycontext.pressure.notes.injections import LIKELY, injected, score
+from polycontext.pressure.notes.pieces import Hides, Piece, split
 from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
 from polycontext.pressure.notes.records import Item, Literal, Record, item_of, parsed, records_of
 from polycontext.pressure.notes.terms import FAILED, is_prose, terms_of
@@ -37,7 +38,7 @@ MOST_RECORDS = 4_000
 
 LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
 COMMANDING = 0.1
-"""What is left of the worth of a sentence in which a tool's text tells somebody what to do."""
+"""What is left of the worth of a sentence in a tool's text that looks like an injection."""
 
 _CHANGING_ARGUMENT = re.compile(
     r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch|file_text)", re.IGNORECASE
@@ -177,8 +178,7 @@ class _Reading:
         """Add the units of what was said or answered: records as notes, all else by sentences and lines."""
         is_tool = role is Role.TOOL
         # What a user pasted is as little the user's words as what a tool said.
-        written = is_prose(text)
-        hides = (cues.orders if written else cues.addresses_model) if is_tool or (role is Role.USER and not written) else None
+        hides = injected if is_tool or (role is Role.USER and not is_prose(text)) else None
         lead, value = parsed(text) if parse else ("", None)
         record = 0
         if value is None or lead:
@@ -190,7 +190,7 @@ class _Reading:
             self.entries[number] = self.entries[number]._replace(records=len(records))
             near = records if len(records) <= MOST_RECORDS else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
             for unit in self._of_records(number, index, near, said=not is_tool, record=record):
-                self.units.append(unit._replace(boost=unit.boost * COMMANDING) if is_tool and cues.commands(unit.text) else unit)
+                self.units.append(unit._replace(boost=unit.boost * COMMANDING) if is_tool and score(unit.text) > LIKELY else unit)
 
     def _of_records(self, number: int, index: int, records: Iterable[Record], *, said: bool, record: int) -> Iterator[Unit]:
         for nth, (parent, header, items, about) in enumerate(records, record):
@@ -204,7 +204,9 @@ class _Reading:
                         subject="" if record < 0 or item.label else f"{about}\t{item.key}",
                     )  # fmt: skip
 
-    def _of_prose(self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Any) -> Iterator[Unit]:
+    def _of_prose(
+        self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Hides | None
+    ) -> Iterator[Unit]:
         said = role is not Role.TOOL and hides is None
         demanded = constraint_sentences(text) if demands is None and role in LAWGIVERS else demands or ()
         wanted = [one_line(sentence) for sentence in demanded]
@@ -218,7 +220,7 @@ class _Reading:
             if place in frames or cues.says_failure(words):
                 boost *= self._failure_bonus
                 terms = (*terms, f"{FAILED}{words}")
-            elif not said and role is not Role.USER and cues.commands(words):
+            elif not said and role is not Role.USER and score(words) > LIKELY:
                 boost *= COMMANDING
             if said and role is Role.USER:
                 boost *= USER_BOOST
