@@ -39,6 +39,12 @@ house:
 test *arguments:
     uv run pytest {{ arguments }}
 
+# Run the tests with few examples and tell what no test reaches; below 95 % of all or 90 % of a file it fails.
+coverage *arguments:
+    HYPOTHESIS_PROFILE=coverage uv run pytest -q --cov --numprocesses auto -m "not no_cover" {{ arguments }}
+    uv run coverage json --quiet -o build/coverage.json
+    uv run python .ci/coverage_floor.py build/coverage.json 90
+
 # Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...]. It takes hours.
 deep *paths:
     HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto -m "hypothesis or deep" {{ paths }}

@@ -1,11 +1,14 @@
 from .linearity import PolycontextError, ResourceClass
-from .polynomial import ContextOverflowError, ContextSession, ContextState, project
+from .polynomial import CONTEXT_POLYNOMIAL, ContextInput, ContextMachine, ContextOverflowError, ContextSession, ContextState, project
 from .pressure import ExtractiveSummariser
 from .window import ToolCall, Turn
 
 __version__: str
 
 __all__ = [
+    "CONTEXT_POLYNOMIAL",
+    "ContextInput",
+    "ContextMachine",
     "ContextOverflowError",
     "ContextSession",
     "ContextState",

@@ -1,7 +1,7 @@
 from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
 from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
-from .errors import ContextOverflowError, ContextPressureError, EngineError, IllegalDirectionError, SessionWriteError
+from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput
 from .journal.conversation import Conversation, evolve, replay
 from .journal.events import Event
@@ -9,6 +9,7 @@ from .machine.context_machine import ContextMachine
 from .machine.step import ContextPolicy
 from .machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from .projection import Projection, project
+from .session.answer import Answer
 from .session.context_session import ContextSession
 from .state import ContextState, InputKind
 from .verification import Verification, verify
@@ -17,6 +18,7 @@ __all__ = [
     "CONTEXT_OPERAD",
     "CONTEXT_POLYNOMIAL",
     "VALID_DIRECTIONS",
+    "Answer",
     "ContextInput",
     "ContextMachine",
     "ContextOutput",
@@ -26,7 +28,6 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "Conversation",
-    "EngineError",
     "Event",
     "IllegalDirectionError",
     "InputKind",

@@ -1,12 +1,13 @@
 """What the machine and the session refuse."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import Factory, define
 
 from polycontext.linearity import CallerError, CollaboratorError, UnknownNameError
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState, InputKind, Kind, State
 
+_GUARDED = "; no guard lets it pass"
 _OPENED = "; from_messages and extend take a conversation in that the assistant opens"
 
 
@@ -36,18 +37,21 @@ class ContextPressureError(IllegalDirectionError):
 
 @define(slots=False, eq=False)
 class ContextOverflowError(CallerError, ValueError):
-    """Refuse what could not fit even if everything yielded that may.
+    """Refuse what could not fit even if everything yielded that may; or, with `advice`, what does not fit as it is.
 
     `tokens` is a number that would suffice, `max_tokens` what is there. `taken` says what takes the room once everything has
-    yielded that may, in tokens.
+    yielded that may, in tokens. `advice` says how to make it fit.
     """
 
     tokens: int
     max_tokens: int
     what: str = "the turn"
     taken: Mapping[str, int] = Factory(dict)
+    advice: str = ""
 
     def __str__(self) -> str:
+        if self.advice:
+            return f"{self.what} takes {self.tokens} tokens, but the budget is {self.max_tokens}. {self.advice}"
         told = ", ".join(f"{what} {tokens}" for what, tokens in sorted(self.taken.items(), key=lambda row: -row[1]))
         return (
             f"{self.what} needs at least {self.tokens} tokens even after compressing everything that may yield; "
@@ -93,23 +97,8 @@ class StoreBusyError(StoreError, TimeoutError):
     pid: int | None = None
 
 
-@define(slots=False, eq=False)
-class EngineError(CollaboratorError, RuntimeError):
-    """Say that the live machine did not do what the table decided: a subclass or listener has changed it."""
-
-    kind: str
-    expected: ContextState
-    found: ContextState
-
-    def __str__(self) -> str:
-        return (
-            f"the live machine stands at {self.found} after {self.kind}, the table at {self.expected}; the session goes by the table; "
-            "legal: a machine whose guards and actions are those of the declaration"
-        )
-
-
-def illegal(state: ContextState, kind: InputKind, legal: frozenset[InputKind]) -> IllegalDirectionError:
+def illegal(state: State, kind: Kind, legal: Collection[Kind]) -> IllegalDirectionError:
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     greets = state is ContextState.EMPTY and kind is InputKind.ASSISTANT_TURN
-    return error(state, kind, tuple(sorted(legal)), _OPENED if greets else "")
+    return error(state, kind, tuple(sorted(legal)), _OPENED if greets else _GUARDED if kind in legal else "")

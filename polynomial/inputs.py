@@ -1,20 +1,22 @@
 """What comes into the machine and what goes out."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Self
 
 import orjson
 from attrs import field, frozen
 
-from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.linearity.json_data import freeze, thawed
+from polycontext.polynomial.state import InputKind, Kind, State, kind_of
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
 
-_ROLES = {
+_ROLES: Mapping[Kind, Role] = {
     InputKind.USER_TURN: Role.USER,
     InputKind.ASSISTANT_TURN: Role.ASSISTANT,
     InputKind.TOOL_TURN: Role.TOOL,
@@ -33,7 +35,47 @@ class Promotion:
     at: datetime = UNIX_EPOCH
 
 
-Payload = Turn | str | float | Fulfilment | Edit | Promotion | None
+@frozen
+class Standing:
+    """Hold a window that stands again, or what is left of one; `state` is the state that the machine was in then."""
+
+    window: ContextWindow
+    state: State | None = None
+
+
+@frozen
+class Arguments:
+    """Hold the JSON arguments that an event of a user's machine is sent with."""
+
+    args: tuple[Any, ...] = field(default=(), converter=freeze)
+    kwargs: Mapping[str, Any] = field(factory=dict, converter=freeze)
+
+    @property
+    def text(self) -> str:
+        """Return them as JSON text."""
+        return orjson.dumps([self.args, self.kwargs], default=thawed).decode()
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Return what `text` was written from; raise `InvalidDataError` for another text."""
+        with suppress(ValueError):
+            args, kwargs = orjson.loads(text)
+            if isinstance(args, list) and isinstance(kwargs, dict):
+                return cls(args, kwargs)
+        raise InvalidDataError(".arguments", f"{text!r:.60} are no arguments", "[[by position], {by name}] as JSON text")
+
+
+_PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
+    InputKind.COMPRESS: ((int, float, Fulfilment), "a target pressure, or a fulfilled plan"),
+    InputKind.RECALL: (Edit, "the edit that brings turns back"),
+    InputKind.PROMOTE: (Promotion, "a promotion"),
+    InputKind.RESIZE: (int, "a whole number of tokens, at least 1"),
+    InputKind.REWIND: (Standing, "the window that stands afterwards"),
+    InputKind.FORGET: (Standing, "the window that stands afterwards"),
+    InputKind.CLEAR: (type(None), "no payload"),
+}
+
+Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | Arguments | None
 
 
 @frozen
@@ -42,7 +84,9 @@ class ContextInput:
 
     Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
     pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a
-    `Promotion`, ``clear`` nothing. `resource_class` overrules the classifier.
+    `Promotion`, ``clear`` nothing, ``resize`` the budget in tokens, ``rewind`` and ``forget`` the window that
+    stands from then on; an event that a subclass of the machine adds carries its `Arguments`.
+    `resource_class` overrides the classifier.
 
     Raises:
         InvalidOptionError: the payload does not fit the kind.
@@ -51,29 +95,19 @@ class ContextInput:
     <InputKind.USER_TURN: 'user_turn'>
     """
 
-    kind: InputKind = field(converter=InputKind)
+    kind: Kind = field(converter=kind_of)
     payload: Payload = None
     resource_class: ResourceClass | None = None
 
     def __attrs_post_init__(self) -> None:
-        role = _ROLES.get(self.kind)
+        payload, role = self.payload, _ROLES.get(self.kind)
         if role is not None:
-            text_will_do = role is not Role.TOOL and isinstance(self.payload, str)
-            is_turn = isinstance(self.payload, Turn) and self.payload.role is role
-            self._require(text_will_do or is_turn, f"a turn of role {role}")
-        elif self.kind is InputKind.COMPRESS:
-            is_number = isinstance(self.payload, int | float) and not isinstance(self.payload, bool)
-            self._require(is_number or isinstance(self.payload, Fulfilment), "a target pressure, or a fulfilled plan")
-        elif self.kind is InputKind.RECALL:
-            self._require(isinstance(self.payload, Edit), "the edit that brings turns back")
-        elif self.kind is InputKind.PROMOTE:
-            self._require(isinstance(self.payload, Promotion), "a promotion")
+            kinds, legal = Turn if role is Role.TOOL else (Turn, str), f"a turn of role {role}"
         else:
-            self._require(self.payload is None, "no payload")
-
-    def _require(self, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
-        if not fits:
-            raise InvalidOptionError(f"payload of input {self.kind}", self.payload, legal)
+            kinds, legal = _PAYLOADS.get(self.kind, (Arguments, "arguments that are JSON data"))
+        fits = isinstance(payload, kinds) and not isinstance(payload, bool)
+        if not fits or (isinstance(payload, Turn) and payload.role is not role) or (self.kind is InputKind.RESIZE and payload < 1):  # type: ignore[operator]
+            raise InvalidOptionError(f"payload of input {self.kind}", payload, legal)
 
     @property
     def turn(self) -> Turn:
@@ -131,20 +165,55 @@ class ContextInput:
         """Ask that the class of a turn is raised."""
         return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale, at))
 
+    @classmethod
+    def resize(cls, max_tokens: int) -> Self:
+        """Give the window another budget, in tokens."""
+        return cls(InputKind.RESIZE, max_tokens)
+
+    @classmethod
+    def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
+        """Put back a window that stood before; `state` is the state that the machine was in then."""
+        return cls(InputKind.REWIND, Standing(window, state))
+
+    @classmethod
+    def forget(cls, window: ContextWindow) -> Self:
+        """Put in what is left of the window once words were erased."""
+        return cls(InputKind.FORGET, Standing(window))
+
+    @classmethod
+    def named(cls, event: str, /, *args: Any, **kwargs: Any) -> Self:
+        """Make the input of an event by its name; an event that a subclass of the machine adds takes any JSON data.
+
+        Raises:
+            InvalidOptionError: the arguments are not those of the event.
+
+        >>> ContextInput.named("compress", 0.5) == ContextInput.compress(0.5)
+        True
+        """
+        kind = kind_of(event)
+        if "step" in kwargs:
+            raise InvalidOptionError("step", kwargs["step"], "another name")
+        if not isinstance(kind, InputKind):
+            return cls(kind, Arguments(args, kwargs))
+        made: Self = getattr(cls, kind)(*args, **kwargs)
+        return made
+
 
 @frozen
 class ContextOutput:
     """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
 
     `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first. `refused` says of a
-    fulfilment that was no good what was refused, and why; nothing has happened then.
+    fulfilment that was no good what was refused, and why; nothing has happened then. `answering` is what has been said of the answer that is
+    being streamed in, None where none is (`ContextSession.answer`).
     """
 
     window: ContextWindow
-    state: ContextState
+    state: State
     compression: CompressionResult | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[Rejection, ...] = ()
+    answering: str | None = None
 
     @property
     def pressure(self) -> float:

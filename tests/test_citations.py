@@ -22,7 +22,7 @@ from tests.house import ROOT, modules, shipped_files
 
 ABSENT = re.compile(r"design ?§|\bseed[ _-]?0\d*", re.IGNORECASE)
 """Papers that polycontext was built from, and that its readers have not."""
-CITED = re.compile(r"docs/([a-z-]+)\.md(?:,\s+\"([^\"]+)\")?")
+CITED = re.compile(r"docs/([a-z\d/-]+)\.md(?:,\s+\"([^\"]+)\")?")
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 SHOWN = sorted([*(ROOT / file for file in shipped_files()), *PAGES, *(ROOT / "examples").rglob("*.py")])
 
@@ -69,7 +69,8 @@ def test_a_law_tells_where_it_is_from() -> None:
 
 def test_a_page_that_is_cited_is_there() -> None:
     """``docs/pressure.md, "The ladder"`` in a source names a page, and a heading on it."""
-    there = {page.stem: headings(page) for page in (ROOT / "docs").glob("*.md")}
+    docs = ROOT / "docs"
+    there = {page.relative_to(docs).with_suffix("").as_posix(): headings(page) for page in docs.rglob("*.md")}
     sources = {_name(path): path.read_text(encoding="utf-8") for path in SHOWN if path.suffix in {".py", ".pyi"}}
     cited = {(source, *found) for source, text in sources.items() for found in CITED.findall(text)}
     assert cited

@@ -93,7 +93,7 @@ def test_the_readme_has_exactly_two_commands() -> None:
     blocks = examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")
     assert [len(code.splitlines()) for _, code in blocks] == [1, 1]
     assert "polycontext replay examples/conversation.json" in blocks[0][1]
-    assert "pytest --cov" in blocks[1][1]
+    assert "pytest --numprocesses auto" in blocks[1][1]
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

@@ -1,15 +1,15 @@
-from .atoms import Atom, AtomColumns, open_calls
+from .atoms import Atom, AtomColumns, Splice, open_calls
 from .context_window import ContextWindow
 from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
 from .items import ContextItem, ContextManager, ItemType, context_to_string
 from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
-from .splice import Splice
 from .store import Store, StoreComonad
 from .tokens.calibration import CalibratedCounter, calibrate
 from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
-from .tokens.tiktoken_counter import InexactCountWarning, TiktokenCounter, default_counter
+from .tokens.tiktoken_counter import TiktokenCounter, default_counter
+from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn
 
 __all__ = [

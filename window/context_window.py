@@ -24,14 +24,13 @@ from polycontext.linearity import (
 )
 from polycontext.linearity.column import Column
 from polycontext.linearity.shared_store import number_of
-from polycontext.window.atoms import Atom, AtomColumns, atom_columns, open_after, open_calls
+from polycontext.window.atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced
 from polycontext.window.epoch import FIRST_EPOCH, Epoch
 from polycontext.window.errors import InvalidTurnError
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import Introduced, is_opening
 from polycontext.window.part import PartKind, bound_providers
 from polycontext.window.sources import Sources
-from polycontext.window.splice import Splice, check_splices, spliced
 from polycontext.window.store import StoreComonad
 from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
 from polycontext.window.turn import Role, Turn

@@ -18,7 +18,7 @@ from polycontext.window.providers.wire import Provider, as_provider
 from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
 from polycontext.window.tokens.counting import TokenCounter, is_exact
 from polycontext.window.tokens.media_rules import ImageRule, Patches, Tiles
-from polycontext.window.tokens.tiktoken_counter import SHA256, TiktokenCounter
+from polycontext.window.tokens.vocabulary import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
 """What stands before a model's name where another service passes requests on: `anthropic/`, `anthropic:`, `us.anthropic.`."""
@@ -125,7 +125,7 @@ class ModelCounter:
 
     @cached_property
     def _words(self) -> TokenCounter:
-        words = TiktokenCounter(self.profile.encoding)
+        words = Vocabulary(self.profile.encoding)
         return words if self.profile.exact else CalibratedCounter(words, self.profile.factor)
 
 

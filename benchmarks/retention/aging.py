@@ -1,5 +1,6 @@
 """Long sessions of recordings one behind the other: what is in view after many compressions, and how often they come."""
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from statistics import fmean
@@ -15,6 +16,8 @@ from benchmarks.retention.tally import Tally, middle
 from polycontext.window import Turn
 
 AGES = (1, 5, 10, 20, 50)
+WINDOWS = 5
+"""A session is looked at until so many windows have gone through it: recordings that are too short stand behind each other with other digits."""
 EVERY = 3
 """Every how many compressions the whole log is projected for comparison."""
 
@@ -30,11 +33,12 @@ class Chain:
     used: list[tuple[int, Wanted]]
 
 
-def chained(conversations: Sequence[Conversation]) -> Chain:
-    """Put conversations behind each other."""
+def chained(conversations: Sequence[Conversation], tokens: int = 0) -> Chain:
+    """Put conversations behind each other, and again with other digits until there are `tokens`, at most nine times."""
     messages: list[Message] = []
     wanted: dict[tuple[str, frozenset[str]], Wanted] = {}
-    for conversation in conversations:
+    times = min(len(_DIGITS), -(-tokens // sum(sum(each.tokens) for each in conversations))) if tokens else 1
+    for conversation in (_altered(each, time) for time in range(times) for each in conversations):
         own = [message for message in conversation.messages if message["role"] != "system"]
         for probe in conversation.probes:
             before = [message for message in conversation.messages[: probe.at] if message["role"] != "system"]
@@ -149,9 +153,23 @@ def measure_cycles(
     }
 
 
-def _renumbered(turn: Turn, number: int) -> Turn:
+def _digits(number: int) -> dict[int, int]:
     shift = number % len(_DIGITS)
-    table = str.maketrans(_DIGITS, _DIGITS[shift:] + _DIGITS[:shift])
+    return str.maketrans(_DIGITS, _DIGITS[shift:] + _DIGITS[:shift])
+
+
+def _altered(conversation: Conversation, number: int) -> Conversation:
+    """Return a conversation with the digits 1 to 9 moved so many places; the names of keys hold none."""
+    if not number:
+        return conversation
+    table = _digits(number)
+    probes = [evolve(probe, needles=tuple(needle.translate(table) for needle in probe.needles)) for probe in conversation.probes]
+    moved = (json.loads(json.dumps(message, ensure_ascii=False).translate(table)) for message in conversation.messages)
+    return evolve(conversation, messages=tuple(moved), probes=tuple(probes))
+
+
+def _renumbered(turn: Turn, number: int) -> Turn:
+    table = _digits(number)
     calls = [evolve(call, arguments=call.arguments.translate(table)) for call in turn.tool_calls]
     return evolve(turn, content=turn.content and turn.content.translate(table), tool_calls=calls)
 

@@ -92,7 +92,7 @@ class Run:
         """Look at identifiers after many compressions."""
         found: dict[str, Any] = {}
         for name in (name for name in self.sets if name in AGENTS):
-            chain = aging.chained(load(name, self.asked.half, self.asked.sample, self.asked.data))
+            chain = aging.chained(load(name, self.asked.half, self.asked.sample, self.asked.data), aging.WINDOWS * self.asked.window)
             found[name] = {
                 str(way): aging.measure_aging(chain, way, window=self.asked.window, tell=self.tell).as_data() for way in self.ways
             }

@@ -37,7 +37,7 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     """Return the class of a turn by the default rule (docs/linearity.md, "The rule that classifies").
 
     Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
-    turns that state standing constraints, where these make a third of a long turn, while the share of such turns lasts. DROPPABLE, unless they have
+    turns of at most 280 characters of which standing constraints make half, while the share of such turns lasts. DROPPABLE, unless they have
     parts: acknowledgements that answer no question, blank turns without tool calls, empty
     results. All else is REQUIRED, an unknown role too.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUFFIXES = (".svg", ".png")
-_COLOURS = {
+_COLOURS: dict[str, str] = {
     ContextState.EMPTY: "#90a4ae",
     ContextState.ACCUMULATING: "#43a047",
     ContextState.PRESSURED: "#e53935",
@@ -52,9 +52,9 @@ def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> N
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
-def _points(report: ReplayReport) -> list[tuple[float, float, ContextState]]:
+def _points(report: ReplayReport) -> list[tuple[float, float, str]]:
     """Return where the stairs go: a turn at its number, a compression halfway to the next turn, and the end."""
-    points = [(0.0, 0.0, ContextState.EMPTY)]
+    points = [(0.0, 0.0, str(ContextState.EMPTY))]
     for step in report.steps:
         x = points[-1][0] + 0.5 if isinstance(step, Compressed) else max(points[-1][0], float(step.number))
         points.append((x, step.pressure, step.state))

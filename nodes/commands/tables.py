@@ -23,7 +23,7 @@ WIDE = 100
 _ENDS = 10
 _SHORT_GAP = 3
 _CELLS = 10
-_STATES = {
+_STATES: dict[str, str] = {
     ContextState.EMPTY: "dim",
     ContextState.ACCUMULATING: "green",
     ContextState.PRESSURED: "red",
@@ -167,7 +167,7 @@ def _yielded(step: Compressed) -> str:
     return "; ".join(parts) or "nothing may be shortened any more"
 
 
-def _bar(pressure: float, state: ContextState) -> Text:
+def _bar(pressure: float, state: str) -> Text:
     full = min(_CELLS, round(pressure * _CELLS))
     bar = Text("█" * full, style=_STATES[state])
     bar.append("░" * (_CELLS - full), style="dim")
@@ -205,7 +205,7 @@ def _standing(report: ReplayReport) -> str:
     """Return what the last state means for who goes on from there."""
     if report.is_stuck:
         return "PRESSURED and tight: nothing may be shortened any more, so further messages may be refused"
-    meanings = {
+    meanings: dict[str, str] = {
         ContextState.EMPTY: "nothing was said yet",
         ContextState.ACCUMULATING: "fine, there is room for more",
         ContextState.PRESSURED: "fine, room is made before the next message goes in",

@@ -5,16 +5,13 @@ A type ``recipes`` gives the ref ``recipe_1``, and ``gen_recipe_1`` while the en
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from attrs import Attribute, define
 
 from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 from polycontext.nodes.checks import MAX_INTEGER, check_said
-
-if TYPE_CHECKING:
-    from polycontext.nodes.entities.snapshot import Tombstone
 
 EntityId: TypeAlias = str | int
 """What a database knows an entity by; unique within the entity's type."""
@@ -110,27 +107,6 @@ def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
 def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a type."""
     check_type(value)
-
-
-@define(slots=False, eq=False)
-class UnknownRefError(CallerError, KeyError):
-    """Refuse a ref that names nothing now.
-
-    `near` are known refs that look like it, `tombstone` tells when and why the ref was
-    removed, `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
-    """
-
-    ref: str
-    near: tuple[str, ...] = ()
-    tombstone: "Tombstone | None" = None
-    path: str | None = None
-
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path else ""
-        if self.tombstone is not None:
-            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}; legal: a ref that still stands"
-        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: a ref that the registry gave out"
-        return f"{where}ref {self.ref!r} is not in the registry; {legal}"
 
 
 @define(slots=False, eq=False)

@@ -13,8 +13,8 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity.json_data import check_text
 from polycontext.nodes.checks import is_text, whole_from
-from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, UnknownRefError, check_id, check_type
-from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone
+from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, check_id, check_type
+from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
 _NEAR_MISS_REFS = 500

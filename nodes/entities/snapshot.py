@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import InvalidDataError
+from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes.checks import chosen, is_said, is_text, object_or_none, whole_from
 from polycontext.nodes.entities.naming import is_ref, is_type
@@ -74,6 +74,27 @@ class Tombstone:
     turn_removed: int = field(validator=whole_from(0))
     reason: str = field(validator=is_text)
     status: EntityStatus = field(default=EntityStatus.DELETED, converter=_status)
+
+
+@define(slots=False, eq=False)
+class UnknownRefError(CallerError, KeyError):
+    """Refuse a ref that names nothing now.
+
+    `near` are known refs that look like it, `tombstone` tells when and why the ref was
+    removed, `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
+    """
+
+    ref: str
+    near: tuple[str, ...] = ()
+    tombstone: Tombstone | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        if self.tombstone is not None:
+            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}; legal: a ref that still stands"
+        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: a ref that the registry gave out"
+        return f"{where}ref {self.ref!r} is not in the registry; {legal}"
 
 
 @frozen

@@ -1,7 +1,7 @@
 """Who answers in a chat: a model behind a URL, streamed, or a script where there is none."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
 from polycontext.linearity import InvalidOptionError
@@ -91,18 +91,8 @@ class AnthropicAnswering:
         await self._client.close()
 
 
-def said_in(pieces: Iterable[str]) -> str | None:
-    r"""Return what was said in pieces, None where that is nothing; the halves of a character that was parted between two are joined, and a half alone is replaced.
-
-    >>> said_in(["plums ", "\ud83c", "\udf4f"]), said_in([" ", "\n"])
-    ('plums 🍏', None)
-    """
-    text = _mended("".join(pieces))
-    return text if text.strip() else None
-
-
 async def in_whole_characters(pieces: AsyncIterator[str]) -> AsyncGenerator[str]:
-    """Yield pieces none of which ends within a character; see `said_in`."""
+    """Yield pieces none of which ends within a character: halves that were parted between two are joined, and a half alone is replaced."""
     held = ""
     async for piece in pieces:
         held += piece

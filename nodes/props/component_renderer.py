@@ -4,6 +4,7 @@ The frontend never sees a prompt (docs/props.md). Props are built from a closed 
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
+from collections.abc import Collection
 from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
@@ -66,17 +67,22 @@ class ComponentRenderer:
 
     def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
         """Return the props of `session`, JSON-ready; see `render_output`."""
-        return dict(self.render_output(session.output, auto=session.auto, answering=answering))
+        output = session.output
+        legal = session.conversation.machine.table.legal(output.state)
+        return dict(self.render_output(output, auto=session.auto, answering=answering, legal=legal))
 
-    def render_output(self, output: ContextOutput, *, auto: bool = True, answering: bool | None = None) -> ChatProps:
+    def render_output(
+        self, output: ContextOutput, *, auto: bool = True, answering: bool | None = None, legal: Collection[str] | None = None
+    ) -> ChatProps:
         """Return the props of a machine's output.
 
-        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being
-        written; if it is not known, one is expected as long as the last word is not the assistant's.
+        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being written; without
+        it, one is as long as it is open, and expected as long as the last word is not the assistant's. `legal` are the events that a
+        machine of your own allows in this state.
         """
-        answering = _awaits_assistant(output.window) if answering is None else answering
+        answering = output.answering is not None or _awaits_assistant(output.window) if answering is None else answering
         # Asked of the table, so that a button cannot offer what the machine would refuse.
-        legal = VALID_DIRECTIONS[output.state]
+        legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
         turns = (turn for turn in output.window.all_turns() if turn.role in self.shown and (turn.text or turn.is_gist))
@@ -128,7 +134,7 @@ def _status(output: ContextOutput, *, answering: bool) -> Status:
             return "compressed"
         case ContextState.EMPTY:
             return "ready"
-        case ContextState.ACCUMULATING:
+        case _:
             return "thinking" if answering else "ready"
 
 

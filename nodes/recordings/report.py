@@ -25,7 +25,7 @@ class TurnTaken:
     number: int
     turn: Turn
     resource_class: ResourceClass
-    state: ContextState
+    state: str
     pressure: float
     delivered: bool = False
     list_refused: str | None = None
@@ -70,7 +70,7 @@ class Compressed:
     tokens_after: int
     dropped: tuple[int, ...]
     gisted: tuple[int, ...]
-    state: ContextState
+    state: str
     pressure: float
     summaries: tuple[Shown, ...] = ()
 
@@ -100,7 +100,7 @@ class TurnRefused:
     turn: Turn
     error: str
     reason: str
-    state: ContextState
+    state: str
     pressure: float
 
     def as_json(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class ReplayReport:
         return sum(step.tokens_before - step.tokens_after for step in self.compressions)
 
     @property
-    def states(self) -> tuple[ContextState, ...]:
+    def states(self) -> tuple[str, ...]:
         """Return the states visited, in the order of the first visit."""
         return tuple(dict.fromkeys((ContextState.EMPTY, *(step.state for step in self.steps))))
 

@@ -10,7 +10,7 @@ from polycontext.nodes.models.answering import Answering, in_whole_characters
 from polycontext.nodes.props.component_renderer import ComponentRenderer
 from polycontext.nodes.server.feed import PROPS, Feed, Told
 from polycontext.nodes.server.sources import Sources
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import Answer, ContextSession
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.window.pills import PillDocument
 
@@ -40,19 +40,18 @@ class Chat:
         self._answering = answering
         self._renderer = ComponentRenderer()
         self._writing: asyncio.Task[None] | None = None
-        self._said: list[str] = []
-        self._keeping = self._closed = self._answered = False
+        self._keeping = self._closed = False
         self._problem: str | None = None
         self._turn = asyncio.Lock()
 
     def props(self) -> dict[str, Any]:
         """Return what may be shown."""
-        return self._renderer.render_chat(self.session, answering=self._answered)
+        return self._renderer.render_chat(self.session, answering=self.is_busy)
 
     @property
     def is_busy(self) -> bool:
         """Tell whether an answer is being written."""
-        return self._writing is not None and not self._writing.done()
+        return self.session.output.answering is not None
 
     async def send(self, document: PillDocument, *, key: str | None = None) -> dict[str, Any]:
         """Take in what the user says and what its pills name, have it answered, and return the props; told again under one `key`, it is taken in once.
@@ -106,8 +105,8 @@ class Chat:
     def _standing(self) -> Iterator[Told]:
         """Yield how all stands: the props, what has been said of the answer that is being written, or why there is none."""
         yield PROPS, self.props()
-        if self._said:
-            yield DELTA, {"text": "".join(self._said)}
+        if said := self.session.output.answering:
+            yield DELTA, {"text": said}
         if self._problem is not None:
             yield PROBLEM, {"what": self._problem}
 
@@ -124,36 +123,37 @@ class Chat:
             await act()
             new = self.session.revision != before
             # What was taken in before, under the same key, has its answer.
-            self._answered = answered and (new or again)
+            answer = self.session.answer() if answered and (new or again) else None
             props = self.props()
-            if new or self._answered:
+            if new or answer:
                 self._problem = None
                 self.feed.publish(PROPS, props)
-            if self._answered:
+            if answer:
                 # Behind this event the answer is told.
                 self.since, self.cancelled = self.feed.last, False
                 # Held here: the loop itself does not keep a task alive.
-                self._writing = asyncio.create_task(self._answer(), name="polycontext-answer")
+                self._writing = asyncio.create_task(self._answer(answer), name="polycontext-answer")
+                # Cancelled before it began, it closes nothing.
+                self._writing.add_done_callback(lambda task: answer.close() if task.cancelled() else None)
             return props
 
-    async def _answer(self) -> None:
+    async def _answer(self, answer: Answer) -> None:
         try:
-            await self._heard()
+            await self._heard(answer)
         except asyncio.CancelledError:
             self.cancelled = True
         except Exception as error:  # noqa: BLE001 - a model may raise anything
             self._failed(f"{_NO_ANSWER} {_cause(error)}".strip())
         self._keeping = True
         try:
-            if "".join(self._said).strip():
-                await self.session.aadd_assistant_turn("".join(self._said))
+            await answer.aclose()
         except Exception:  # noqa: BLE001 - so may a store, and a model may say what no turn can hold
             self._failed(_NOT_KEPT)
         # Whoever hears of it may ask for the next thing at once.
-        self._writing, self._said, self._keeping, self._answered = None, [], False, False
+        self._writing, self._keeping = None, False
         self.feed.publish(PROPS, self.props())
 
-    async def _heard(self) -> None:
+    async def _heard(self, answer: Answer) -> None:
         """Publish what the model says, piece by piece."""
         async with AsyncExitStack() as stack:
             pieces = self._answering.answer(self.session)
@@ -164,7 +164,7 @@ class Chat:
             stack.push_async_callback(whole.aclose)
             async for piece in whole:
                 if piece:
-                    self._said.append(piece)
+                    answer.add(piece)
                     self.feed.publish(DELTA, {"text": piece})
                 # A model that never waits would let nobody else do anything.
                 await asyncio.sleep(0)

@@ -6,13 +6,11 @@ everywhere, and so that what one puts out another often takes.
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import UNIX_EPOCH, PolycontextError, ResourceClass
+from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.nodes.testing.shown import Named
 from polycontext.nodes.testing.talk import (
     BUDGETS,
@@ -42,15 +40,12 @@ from polycontext.polynomial import (
     product,
     sequential,
 )
-from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, ExtractiveSummariser, FixedThreshold, Signals
 from polycontext.window import ContextWindow, ToolCall, Turn
 
 NUMBERS = st.integers(0, 2)
 """Positions, inputs and outputs of finite agents."""
 
-_FORKED = datetime(2100, 1, 1, tzinfo=UTC)
-"""When forks begin: behind all that sessions say."""
 
 AnyAgent = PolyAgent[Any, Any, Any]
 AnyLens = Lens[Any, Any, Any, Any]
@@ -160,28 +155,6 @@ def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
             with suppress(PolycontextError):
                 act()
     return session
-
-
-def join(first: ContextSession, second: ContextSession) -> ContextSession:
-    """Merge two sessions into one that is kept nowhere else."""
-    return first.merge(second, "merged", store=InMemoryStore(), companions={"notes": lambda mine, yours: {**yours, **mine}})
-
-
-@st.composite
-def forks(draw: st.DrawFn, session: ContextSession) -> ContextSession:
-    """Draw a session that has gone on from another by itself, calls answered; two forks may say something at one moment."""
-    step, first = draw(st.integers(1, 2)), draw(st.integers(0, 5))
-    ticking = count(first, step)
-    fork = ContextSession.from_json(session.to_json(), counter=FAST, clock=lambda: _FORKED + timedelta(seconds=next(ticking)))
-    for turn, resource_class in draw(conversations(max_atoms=2)):
-        with suppress(PolycontextError):
-            fork.add(turn.stamped(UNIX_EPOCH), resource_class)
-        if draw(st.integers(0, 9)) == 0:
-            with suppress(PolycontextError):
-                draw(st.sampled_from(_whatever_else(fork)))()
-    with suppress(PolycontextError):
-        fork.close_open_calls("the fork was ended")
-    return fork
 
 
 def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:

@@ -153,7 +153,7 @@ def _moved(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
 
 @_shown.register
 def _(value: ContextSession) -> str:
-    return f"a session in {value.state.name} whose view is {_shown(value.window)}"
+    return f"a session in {value.state} whose view is {_shown(value.window)}"
 
 
 # --- as much as can be read -----------------------------------------------

@@ -6,7 +6,7 @@ from polycontext.polynomial.algebra.poly_agent import PolyAgent, Those
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, context_transition
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState, Kind, State
 from polycontext.window import ContextWindow
 
 
@@ -14,7 +14,7 @@ from polycontext.window import ContextWindow
 class Position:
     """Hold a position of the context polynomial: a state of the machine with the window that stands there."""
 
-    state: ContextState
+    state: State
     window: ContextWindow
 
     @classmethod
@@ -24,21 +24,24 @@ class Position:
 
 
 def context_polynomial(policy: ContextPolicy | None = None) -> PolyAgent[Position, ContextInput, ContextOutput]:
-    """Return the context polynomial under `policy`: positions carry their window, directions are input kinds."""
+    """Return the context polynomial under `policy`: positions carry their window, directions are input kinds.
+
+    A bare `ContextState` counts as a position, too: its directions can be asked for, but only a `Position` can move.
+    """
 
     def transition(position: Position, context_input: ContextInput) -> tuple[Position, ContextOutput]:
         state, output = context_transition(position.state, context_input, position.window, policy)
         return Position(state, output.window), output
 
     return PolyAgent(
-        positions=Those(lambda position: isinstance(position, Position)),
-        directions=lambda position: VALID_DIRECTIONS[position.state],
+        positions=Those(lambda position: isinstance(position, Position | ContextState)),
+        directions=lambda position: VALID_DIRECTIONS[position.state if isinstance(position, Position) else position],
         transition=transition,
         direction=_kind,
     )
 
 
-def _kind(context_input: ContextInput) -> InputKind:
+def _kind(context_input: ContextInput) -> Kind:
     return context_input.kind
 
 

@@ -11,16 +11,17 @@ from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.journal.events import (
     ClearEvent,
     CompressEvent,
     EraseEvent,
     Event,
     InputEvent,
+    MoveEvent,
     PatchEvent,
     PromoteEvent,
     RecallEvent,
+    ResizeEvent,
     RewindEvent,
     TurnEvent,
     input_of,
@@ -28,10 +29,9 @@ from polycontext.polynomial.journal.events import (
 )
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.journal.past import Past
-from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
-from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import ContextState, InputKind, Kind, State
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
 from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
 from polycontext.pressure.gist import is_summary, source_ids
@@ -49,13 +49,14 @@ class Conversation:
     """
 
     window: ContextWindow
-    state: ContextState = ContextState.EMPTY
+    state: State = ContextState.EMPTY
     log: Log = field(factory=Log)
     revision: int = 0
     companions: Mapping[str, str] = field(factory=dict)
     past: Past = field(factory=Past, eq=False, repr=False)
     joints: tuple[tuple[int, int, int], ...] = ()
     documents: Mapping[str, Any] = field(factory=dict)
+    machine: type[ContextMachine] = field(default=ContextMachine, repr=False)
 
     def after(self, event: InputEvent, window: ContextWindow) -> Self:
         """Return the conversation after `event`, which has made `window`; O(1)."""
@@ -65,7 +66,11 @@ class Conversation:
             past = past.after(self.window, event.edit)
         elif type(event) is ClearEvent:
             past = Past()
-        return type(self)(window, event.state, log, self.revision + 1, self.companions, past, self.joints, self.documents)
+        return type(self)(window, event.state, log, self.revision + 1, self.companions, past, self.joints, self.documents, self.machine)
+
+    def takes(self, kind: Kind) -> bool:
+        """Return whether an event is legal here."""
+        return kind in self.machine.table.legal(self.state)
 
     def with_room(self, max_tokens: int) -> Self:
         """Return the same conversation, whose window has room for `max_tokens`; O(1)."""
@@ -78,12 +83,12 @@ class Conversation:
         document = patched(self.documents.get(event.name, ABSENT), event.patch)
         return evolved(self, revision=self.revision + 1, documents={**self.documents, event.name: document})
 
-    def rewound(self, target: "Conversation") -> "Conversation":
+    def rewound(self, target: "Conversation", state: State, window: ContextWindow | None = None) -> "Conversation":
         """Return the conversation that stands where `target`, an earlier one, stood, in a new epoch; no id of a turn is given again."""
-        window = target.window.standing_again(self.window)
+        window = target.window.standing_again(self.window) if window is None else window
         joint = len(target.log), target.revision, self.revision + 1
         revision, companions = self.revision + 1, self.companions
-        return evolved(target, window=window, revision=revision, companions=companions, joints=(*target.joints, joint))
+        return evolved(target, window=window, state=state, revision=revision, companions=companions, joints=(*target.joints, joint))
 
     def erased(self, event: EraseEvent) -> "Conversation":
         """Return the conversation in which the words of turns are gone, in a new epoch where the view showed any of them.
@@ -99,7 +104,7 @@ class Conversation:
             window = unbound.in_epoch(epoch)
         if event.why == "expired":
             past = Past.told(turn for turn in window.all_turns() if is_summary(turn))
-        return evolved(self, window=window, revision=self.revision + 1, past=past)
+        return evolved(self, window=window, state=event.state, revision=self.revision + 1, past=past)
 
     def has_passed(self, revision: int) -> bool:
         """Tell whether the conversation stood at `revision` on its way, and has not gone back to before that since."""
@@ -138,13 +143,13 @@ def evolve(conversation: Conversation, event: Event, target: Conversation | None
 
             event = compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
-            return conversation.rewound(_checked_target(conversation, event, target))
+            return conversation.rewound(_checked_target(conversation, event, target), event.state)
         if isinstance(event, PatchEvent):
             return conversation.patched(_checked_patch(conversation, event))
         if isinstance(event, EraseEvent):
             _check_erased(conversation, event)
             return conversation.erased(event)
-        _check_target(conversation.state, event)
+        _check_state(conversation, input_of(event).kind, event.state)
         return conversation.after(event, _window_after(conversation, event))
     except InvalidDataError as unfit:
         raise InvalidDataError(place + unfit.path, unfit.what, unfit.legal) from None
@@ -201,34 +206,31 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
 def _checked_target(conversation: Conversation, event: RewindEvent, target: Conversation | None) -> Conversation:
     if target is None or event.to > conversation.revision:
         raise InvalidDataError(".to", f"it goes back to revision {event.to}", "one that the events before have passed")
-    if event.state is not target.state:
-        raise InvalidDataError(".state", f"revision {event.to} stood in {target.state}, not in {event.state}", str(target.state))
+    _check_state(conversation, InputKind.REWIND, event.state)
     return target
 
 
 def _checked_patch(conversation: Conversation, event: PatchEvent) -> PatchEvent:
-    if event.state is not conversation.state:
+    if event.state != conversation.state:
         raise InvalidDataError(".state", f"a patch in {conversation.state} leads to {event.state}", str(conversation.state))
     return event
 
 
 def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
-    if event.state is not conversation.state:
-        raise InvalidDataError(".state", f"erasing in {conversation.state} leads to {event.state}", str(conversation.state))
+    _check_state(conversation, InputKind.FORGET, event.state)
     for place, resource_id in enumerate(event.resource_ids):
         turn = _logged_as(conversation.log, resource_id)
         if turn is not None and not is_erased(turn):
             raise InvalidDataError(f".resource_ids[{place}]", f"turn {resource_id!r} has words still", "ids of turns whose words are gone")
 
 
-def _check_target(state: ContextState, event: InputEvent) -> None:
-    kind = input_of(event).kind
-    rows = TABLE[state].get(kind)
-    if rows is None:
-        raise illegal(state, kind, VALID_DIRECTIONS[state])
-    targets = dict.fromkeys(row.target for row in rows)
-    if event.state not in targets:
-        raise InvalidDataError(".state", f"{kind} in {state} leads to {event.state}", ", ".join(targets))
+def _check_state(conversation: Conversation, kind: Kind, state: State) -> None:
+    """Refuse a recorded state that is no target of its row; the guards are asked once, at the end."""
+    table = conversation.machine.table
+    table.legal(state)
+    targets = dict.fromkeys(row.target for row in table.rows(conversation.state, kind))
+    if state not in targets:
+        raise InvalidDataError(".state", f"{kind} in {conversation.state} leads to {state}", ", ".join(targets))
 
 
 def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindow:
@@ -251,7 +253,12 @@ def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindo
         case PromoteEvent():
             return window.promote(event.resource_id, event.resource_class, rationale=event.rationale, when=event.at)
         case ClearEvent():
-            return window.cleared()
+            window = window.cleared()
+        case ResizeEvent():
+            window = window.with_room(event.max_tokens)
+        case MoveEvent():
+            pass
+    return window
 
 
 def _check_gists(window: ContextWindow, edit: Edit) -> None:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from attrs import define, evolve, field
 
+from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import (
     ERASED,
@@ -23,6 +24,8 @@ from polycontext.polynomial.journal.events import (
     is_erased,
 )
 from polycontext.polynomial.journal.named_sources import with_sources
+from polycontext.polynomial.machine.step import ContextPolicy, Step
+from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.stores.session_store import Rewritten
 from polycontext.pressure.fulfilment import default_summariser
 from polycontext.pressure.gist import NO_TEXT, is_summary, summary_text
@@ -54,7 +57,9 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
     return _counted(left, counter)
 
 
-def forgetting(events: Iterable[Event], resource_ids: Collection[str], empty: Conversation, at: datetime) -> Rewritten | None:
+def forgetting(
+    events: Iterable[Event], resource_ids: Collection[str], empty: Conversation, policy: ContextPolicy, at: datetime
+) -> Rewritten | None:
     """Return what becomes of a journal whose turns of these ids are forgotten, None where nothing of them is left already.
 
     `events` is the whole journal, `empty` the conversation that it begins with.
@@ -67,10 +72,13 @@ def forgetting(events: Iterable[Event], resource_ids: Collection[str], empty: Co
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
     journal.write_anew(stands, resource_ids)
-    return Rewritten(len(journal.events), journal.changed, (EraseEvent(stands.state, tuple(resource_ids), "forgotten", at),))
+    event = _settled(EraseEvent(stands.state, tuple(resource_ids), "forgotten", at), replay(journal.now(), empty), policy)
+    return Rewritten(len(journal.events), journal.changed, (event,))
 
 
-def expiring(events: Iterable[Event], resource_ids: Collection[str], conversation: Conversation, at: datetime) -> Rewritten:
+def expiring(
+    events: Iterable[Event], resource_ids: Collection[str], conversation: Conversation, policy: ContextPolicy, at: datetime
+) -> Rewritten:
     """Return what becomes of the journal of `conversation` whose turns of these ids, none of which stands in the view, have expired.
 
     Gists that stand keep their words; those that stand no more lose them.
@@ -78,7 +86,14 @@ def expiring(events: Iterable[Event], resource_ids: Collection[str], conversatio
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     journal = _Journal(list(with_sources(events)), "expired", conversation.window.counter)
     journal.erase(resource_ids, lambda gist: gist.resource_id not in standing and not _apart(gist.sources, resource_ids))
-    return Rewritten(len(journal.events), journal.changed, (EraseEvent(conversation.state, (), "expired", at),))
+    event = _settled(EraseEvent(conversation.state, (), "expired", at), conversation, policy)
+    return Rewritten(len(journal.events), journal.changed, (event,))
+
+
+def _settled(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
+    """Return `event` with the state that the guards say once the words are gone from `stands`."""
+    step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
+    return evolve(event, state=run(stands.machine.table, stands.state, step))
 
 
 @define

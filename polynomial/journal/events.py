@@ -4,15 +4,16 @@ The effects stand beside the input (gists included), so replaying the journal gi
 conversation without asking a model, a clock or a classifier.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, assert_never
 
 from attrs import evolve, frozen
 
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, Promotion
+from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, Promotion
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import InputKind, State
 from polycontext.pressure import Edit
 from polycontext.window import Turn
 from polycontext.window.sources import Sources
@@ -23,7 +24,7 @@ from polycontext.window.sources import Sources
 class TurnEvent:
     """Record that `turn` came in with its class; `pinned` if the caller gave it."""
 
-    state: ContextState
+    state: State
     turn: Turn
     resource_class: ResourceClass
     pinned: bool = False
@@ -33,7 +34,7 @@ class TurnEvent:
 class CompressEvent:
     """Record a compression by what it changed."""
 
-    state: ContextState
+    state: State
     edit: Edit
     at: datetime
 
@@ -52,7 +53,7 @@ def names_ranges(turn: Turn) -> bool:
 class RecallEvent:
     """Record turns that came back from the log."""
 
-    state: ContextState
+    state: State
     edit: Edit
     at: datetime
 
@@ -61,7 +62,7 @@ class RecallEvent:
 class PromoteEvent:
     """Record that a turn's class was raised."""
 
-    state: ContextState
+    state: State
     resource_id: str
     resource_class: ResourceClass
     rationale: str
@@ -72,7 +73,7 @@ class PromoteEvent:
 class ClearEvent:
     """Record that the view was forgotten."""
 
-    state: ContextState
+    state: State
     at: datetime
 
 
@@ -80,7 +81,7 @@ class ClearEvent:
 class RewindEvent:
     """Record that the conversation went back to where it stood after its first `to` events; those behind stay in the journal."""
 
-    state: ContextState
+    state: State
     to: int
     at: datetime
 
@@ -89,9 +90,28 @@ class RewindEvent:
 class PatchEvent:
     """Record what was changed of a document that accompanies the conversation, as a JSON Patch (RFC 6902); the machine stands where it stood."""
 
-    state: ContextState
+    state: State
     name: str
     patch: str
+    at: datetime
+
+
+@frozen
+class ResizeEvent:
+    """Record that the window has a budget of `max_tokens` from now on, or that its guards were asked again."""
+
+    state: State
+    max_tokens: int
+    at: datetime
+
+
+@frozen
+class MoveEvent:
+    """Record an event that a subclass of the machine adds, with its arguments as JSON text; it changes no view."""
+
+    state: State
+    name: str
+    arguments: str
     at: datetime
 
 
@@ -110,41 +130,42 @@ def is_erased(turn: Turn) -> bool:
 class EraseEvent:
     """Record that the words of turns are gone from all events before; of those that expired no ids are named."""
 
-    state: ContextState
+    state: State
     resource_ids: tuple[str, ...]
     why: ErasedWhy
     at: datetime
 
 
-InputEvent = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent
+InputEvent = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent | ResizeEvent | MoveEvent
 """An accepted input of the machine."""
 Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
 """What stands in a journal; `state` is the state after it."""
 
 
-def event_of(step: Step, state: ContextState, at: datetime) -> InputEvent:
+def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     """Return the event of a step that has led to `state`."""
-    payload, after = step.input.payload, step.result
-    assert after is not None
-    match step.input.kind:
-        case InputKind.USER_TURN | InputKind.ASSISTANT_TURN | InputKind.TOOL_TURN | InputKind.SYSTEM:
+    payload, after, kind = step.input.payload, step.after, step.input.kind
+    event: InputEvent
+    match payload:
+        case Turn() | str():
             turn = after.peek(len(after))
             assert turn is not None
             tag = after.linearity.tag_of(turn.resource_id)
-            return TurnEvent(state, turn, tag.resource_class, tag.pinned)
-        case InputKind.COMPRESS:
+            event = TurnEvent(state, turn, tag.resource_class, tag.pinned)
+        case Edit():
+            event = RecallEvent(state, payload, at)
+        case Promotion(resource_id, resource_class, rationale):
+            event = PromoteEvent(state, resource_id, resource_class, rationale, at)
+        case Arguments():
+            event = MoveEvent(state, kind, payload.text, at)
+        case _ if kind is InputKind.COMPRESS:
             assert step.compression is not None
-            return CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
-        case InputKind.RECALL:
-            assert isinstance(payload, Edit)
-            return RecallEvent(state, payload, at)
-        case InputKind.PROMOTE:
-            assert isinstance(payload, Promotion)
-            return PromoteEvent(state, payload.resource_id, payload.resource_class, payload.rationale, at)
-        case InputKind.CLEAR:
-            return ClearEvent(state, at)
+            event = CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
+        case _ if kind is InputKind.CLEAR:
+            event = ClearEvent(state, at)
         case _:
-            assert_never(step.input.kind)
+            event = ResizeEvent(state, after.max_tokens, at)
+    return event
 
 
 def _told_by(edit: Edit, ledger: LinearityMap) -> Edit:
@@ -160,18 +181,28 @@ def _is_told_by(turn: Turn, ledger: LinearityMap) -> bool:
     return not isinstance(turn.sources, Sources) or ledger.ids.starts_with(turn.sources.ids)
 
 
+def goes_behind(events: Iterable[Event], revision: int) -> bool:
+    """Return whether one of `events`, which follow `revision`, goes back to before it, or has erased what was said before it."""
+    return any(isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision) for event in events)
+
+
 def input_of(event: InputEvent) -> ContextInput:
     """Return the input that an event records."""
     match event:
         case TurnEvent():
-            return ContextInput(KIND_OF_ROLE[event.turn.role], event.turn, event.resource_class)
+            given = ContextInput(KIND_OF_ROLE[event.turn.role], event.turn, event.resource_class)
         case CompressEvent():
-            return ContextInput.compress()
+            given = ContextInput.compress()
         case RecallEvent():
-            return ContextInput.recall(event.edit)
+            given = ContextInput.recall(event.edit)
         case PromoteEvent():
-            return ContextInput.promote(event.resource_id, event.resource_class, event.rationale, event.at)
+            given = ContextInput.promote(event.resource_id, event.resource_class, event.rationale, event.at)
         case ClearEvent():
-            return ContextInput.clear()
+            given = ContextInput.clear()
+        case ResizeEvent():
+            given = ContextInput.resize(event.max_tokens)
+        case MoveEvent():
+            given = ContextInput(event.name, Arguments.of_text(event.arguments))
         case _:
             assert_never(event)
+    return given

@@ -19,25 +19,27 @@ from polycontext.polynomial.journal.events import (
     ErasedWhy,
     EraseEvent,
     Event,
+    MoveEvent,
     PatchEvent,
     PromoteEvent,
     RecallEvent,
+    ResizeEvent,
     RewindEvent,
     TurnEvent,
 )
 from polycontext.polynomial.journal.named_sources import read_sources, written_sources
-from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import State, state_of
 from polycontext.pressure import Edit, Reach, Signals
 from polycontext.window import Part, Role, Splice, ToolCall, Turn
 
 CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
 CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
 CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
+CONVERTER.register_structure_hook_func(lambda kind: kind == State, lambda value, _: _state(value))
 
 _MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = ("role", "content", "resource_id", "timestamp", "tokens")
 _ROLES: Mapping[str, Role] = {str(role): role for role in Role}
-_STATES: Mapping[str, ContextState] = {str(state.value): state for state in ContextState}
 _CLASSES = tuple(ResourceClass)
 _WHY: Mapping[str, ErasedWhy] = {"forgotten": "forgotten", "expired": "expired"}
 _LEGAL = "what was written"
@@ -73,23 +75,23 @@ def row_of(event: Event, numbers: Numbers) -> Row:  # noqa: PLR0911 - one return
         case TurnEvent(state, turn, resource_class, pinned):
             at = microseconds(turn.timestamp)
             known = (turn.resource_id, int(resource_class), int(pinned), turn.tokens)
-            return Row(turn.role.value, state.value, at, *known, turn.content, _rest(turn))
+            return Row(turn.role.value, str(state), at, *known, turn.content, _rest(turn))
         case CompressEvent(state, edit, at):
-            return Row("compress", state.value, microseconds(at), more=_json(CONVERTER.unstructure(edit)))
+            return Row("compress", str(state), microseconds(at), more=_json(CONVERTER.unstructure(edit)))
         case RecallEvent(state, edit, at):
-            return Row("recall", state.value, microseconds(at), more=_json(_recalled(edit, numbers)))
+            return Row("recall", str(state), microseconds(at), more=_json(_recalled(edit, numbers)))
         case PromoteEvent(state, resource_id, resource_class, rationale, at):
             return Row(
-                "promote", state.value, microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
+                "promote", str(state), microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
             )
         case ClearEvent(state, at):
-            return Row("clear", state.value, microseconds(at))
-        case RewindEvent(state, to, at):
-            return Row("rewind", state.value, microseconds(at), more=_json(to))
-        case PatchEvent(state, name, patch, at):
-            return Row("patch", state.value, microseconds(at), name, more=patch)
+            return Row("clear", str(state), microseconds(at))
+        case RewindEvent(state, number, at) | ResizeEvent(state, number, at):
+            return Row("rewind" if isinstance(event, RewindEvent) else "resize", str(state), microseconds(at), more=_json(number))
+        case PatchEvent(state, name, text, at) | MoveEvent(state, name, text, at):
+            return Row("patch" if isinstance(event, PatchEvent) else "move", str(state), microseconds(at), name, more=text)
         case EraseEvent(state, resource_ids, why, at):
-            return Row("erase", state.value, microseconds(at), more=_json([why, *resource_ids]))
+            return Row("erase", str(state), microseconds(at), more=_json([why, *resource_ids]))
 
 
 def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return a kind
@@ -98,9 +100,7 @@ def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return
     Raises:
         InvalidDataError: it is none; `path` names the column.
     """
-    state = _STATES.get(row.state)
-    if state is None:
-        raise InvalidDataError("state", f"{row.state!r:.60} is no state", ", ".join(_STATES))
+    state = _state(row.state)
     if row.kind in _ROLES:
         return TurnEvent(state, turn_of_row(row), _class(row.resource_class), bool(row.pinned))
     at = moment(row.at)
@@ -114,15 +114,17 @@ def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return
             return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
         case "clear":
             return ClearEvent(state, at)
-        case "rewind":
-            return RewindEvent(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
-        case "patch":
-            return PatchEvent(state, _text(row.resource_id), _patch(row.more), at)
+        case "rewind" | "resize":
+            kind = RewindEvent if row.kind == "rewind" else ResizeEvent
+            return kind(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
+        case "patch" | "move":
+            made = PatchEvent if row.kind == "patch" else MoveEvent
+            return made(state, _text(row.resource_id), _patch(row.more), at)
         case "erase":
             why, *resource_ids = structured(CONVERTER, _loaded(row.more), list[str], path="more", legal=_LEGAL) or ("",)
             return EraseEvent(state, tuple(resource_ids), _why(why), at)
         case _:
-            legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch"
+            legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch, resize, move"
             raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
 
 
@@ -208,6 +210,12 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidDataError("resource_id", f"{value!r:.60} is no id", "a text")
     return value
+
+
+def _state(value: object) -> State:
+    if not isinstance(value, str) or not value:
+        raise InvalidDataError("state", f"{value!r:.60} is no state", "the name of one")
+    return state_of(value)
 
 
 def _patch(value: object) -> str:

@@ -24,7 +24,7 @@ from polycontext.pressure import Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
-from polycontext.window.tokens.tiktoken_counter import SHA256
+from polycontext.window.tokens.vocabulary import SHA256
 
 SCHEMA = 4
 CUSTOM = "custom"

@@ -27,7 +27,7 @@ from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.journal.rows import CONVERTER, microseconds, moment
 from polycontext.polynomial.journal.stored_turns import Part, StoredTurns
-from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import state_of
 from polycontext.polynomial.stores.session_store import Opened, Snapshot
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Epoch, Turn
@@ -194,7 +194,8 @@ def _head(now: Conversation) -> dict[str, Any]:
     facts = window.facts
     return {
         "schema": SCHEMA,
-        "state": now.state.value,
+        "state": str(now.state),
+        "room": window.max_tokens,
         "view": view,
         "facts": [*facts[:-1]],
         "epoch": CONVERTER.unstructure(facts.epoch),
@@ -239,6 +240,7 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
         raise InvalidDataError("schema", "a snapshot of another version", " or ".join(map(str, _READABLE)))
     ids = [resource_id for piece in pieces for resource_id in _ids_of_runs(piece["ids"])]
     ledger = _ledger(ids, pieces, head)
+    empty.machine.table.legal(state_of(head["state"]))
     log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
     serial, has_task, fixed_tokens, constraint_tokens, since = head["facts"]
@@ -249,8 +251,8 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
         _remember(past, head["read"])
     return evolve(
         empty,
-        window=empty.window.restored(turns, ledger, facts),
-        state=ContextState(head["state"]),
+        window=empty.window.restored(turns, ledger, facts).with_room(head.get("room", empty.window.max_tokens)),
+        state=state_of(head["state"]),
         log=log,
         revision=pieces[-1]["revision"],
         past=past,

@@ -20,7 +20,7 @@ from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.machine.transition import TableMachine
 from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState, InputKind, Kind
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
@@ -76,32 +76,31 @@ def a_refused_input_changes_nothing(machine: MachineClass, window: ContextWindow
 def the_state_is_what_the_guards_say(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
     """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
 
-    Always: compress leads to COMPRESSED, clear to EMPTY; recall and promote stay.
+    Always: compress leads to COMPRESSED, clear to EMPTY. Whatever else changes the view or its budget leads to EMPTY where nothing
+    stands, to PRESSURED above the high mark, to COMPRESSED while cooling down, else to ACCUMULATING.
     """
     one = machine(new_window_like(window), policy)
     for context_input in inputs:
-        before = one.context_state
         try:
             output = one.advance(context_input)
         except PolycontextError:
             continue
-        expected = _expected(before, context_input.kind, output.window, policy)
+        expected = _expected(context_input.kind, output.window, policy)
         agree((output.state, one.context_state), (expected, expected), context_input=context_input)
 
 
-def _expected(before: ContextState, kind: InputKind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
+def _expected(kind: Kind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
     if kind is InputKind.COMPRESS:
         return ContextState.COMPRESSED
-    if kind is InputKind.CLEAR:
+    if kind is InputKind.CLEAR or not len(window):
         return ContextState.EMPTY
-    if kind in (InputKind.RECALL, InputKind.PROMOTE):
-        return before
     high = policy.threshold.high(policy.signals)
     if policy.auto:
         high = marked(policy.projector.floor(window) / window.max_tokens, high)
     if pressure_of(window) > high or is_over_budget(window):
         return ContextState.PRESSURED
-    cooling = before is ContextState.COMPRESSED and (window.turns_since_compression or 0) < policy.cooldown
+    since = window.turns_since_compression
+    cooling = since is not None and since < policy.cooldown
     return ContextState.COMPRESSED if cooling else ContextState.ACCUMULATING
 
 

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.machine.context_machine import TABLE, ContextMachine
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.table import Row, Table
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import InputKind, Kind, State, state_of
 
 TURN_KINDS = (InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.TOOL_TURN, InputKind.SYSTEM)
 """The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""
 
+ANYWHERE = (InputKind.RESIZE, InputKind.REWIND, InputKind.FORGET)
+"""The events that lead from every state to what the guards say: an arrow for each would hide all others."""
+
 ANY_TURN = "any turn"
-LEGEND = f"{ANY_TURN}: {', '.join(TURN_KINDS)}"
+LEGEND = f"{ANY_TURN}: {', '.join(TURN_KINDS)}; from every state to what the guards say: {', '.join(ANYWHERE)}"
 OTHERWISE = "else"
 """What stands for a guard where all others of the same input and state did not hold."""
 
@@ -27,32 +30,35 @@ LINE_BREAK = "\\n"
 class Arrow:
     """Hold everything that leads from one state to another: one label a guard."""
 
-    source: ContextState
-    target: ContextState
+    source: State
+    target: State
     labels: tuple[str, ...]
 
 
-def initial_state() -> ContextState:
+def initial_state() -> State:
     """Return where the machine starts."""
     (state,) = (state for state in ContextMachine.states if state.initial)
-    return ContextState(state.value)
+    return state_of(state.value)
 
 
-def arrows(table: Table = TABLE) -> tuple[Arrow, ...]:
+def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
     """Return the arrows of `table`, parallel ones joined, in the order of the states.
 
+    >>> from polycontext.polynomial import ContextState
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('compress',), ('compress',), ('any turn [is_cooling]', 'compress, recall, promote')]
+    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), ('any turn, recall, promote [is_cooling]', 'compress')]
     """
-    order = list(table)
-    joined: dict[tuple[ContextState, ContextState], dict[str, list[InputKind]]] = {}
+    order = list(table.cells)
+    joined: dict[tuple[State, State], dict[str, list[Kind]]] = {}
     for source, target, guard, kind in _moves(table):
         joined.setdefault((source, target), {}).setdefault(guard, []).append(kind)
     pairs = sorted(joined, key=lambda pair: (order.index(pair[0]), order.index(pair[1])))
-    return tuple(Arrow(*pair, tuple(_label(kinds, guard) for guard, kinds in joined[pair].items())) for pair in pairs)
+    # What has no guard stands last: joined in a line, it would seem to share the guard behind it.
+    labels = {pair: sorted(joined[pair].items(), key=lambda item: not item[0]) for pair in pairs}
+    return tuple(Arrow(*pair, tuple(_label(kinds, guard) for guard, kinds in labels[pair])) for pair in pairs)
 
 
-def mermaid(table: Table = TABLE) -> str:
+def mermaid(table: Table = ContextMachine.table) -> str:
     """Return `table` as a Mermaid state diagram.
 
     >>> mermaid().splitlines()[2]
@@ -63,7 +69,7 @@ def mermaid(table: Table = TABLE) -> str:
     return "\n".join(lines) + "\n"
 
 
-def dot(table: Table = TABLE) -> str:
+def dot(table: Table = ContextMachine.table) -> str:
     """Return `table` as a Graphviz digraph.
 
     >>> dot().splitlines()[0]
@@ -81,22 +87,23 @@ def dot(table: Table = TABLE) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _moves(table: Table) -> Iterator[tuple[ContextState, ContextState, str, InputKind]]:
-    for source, by_kind in table.items():
+def _moves(table: Table) -> Iterator[tuple[State, State, str, Kind]]:
+    for source, by_kind in table.cells.items():
         for kind, rows in by_kind.items():
-            for row, guard in zip(rows, _guards(rows), strict=True):
+            for row, guard in () if kind in ANYWHERE else zip(rows, _guards(rows), strict=True):
                 yield source, row.target, guard, kind
 
 
 def _guards(rows: Sequence[Row]) -> list[str]:
     """Return what each row asks: the names of its guards, `else` behind rows that ask, nothing for a row alone."""
     # Rows are asked in order: one without guards behind others means what is left.
-    names = [" and ".join(guard.__name__ for guard in row.guards) for row in rows]
+    names = [" and ".join(map(str, row.guards)) for row in rows]
     return [name or (OTHERWISE if len(rows) > 1 else "") for name in names]
 
 
-def _label(kinds: Iterable[InputKind], guard: str) -> str:
-    named = [kind for kind in InputKind if kind in set(kinds)]
+def _label(kinds: Iterable[Kind], guard: str) -> str:
+    seen = dict.fromkeys(kinds)
+    named = [*(kind for kind in InputKind if kind in seen), *(kind for kind in seen if not isinstance(kind, InputKind))]
     if set(TURN_KINDS) <= set(named):
         words = [ANY_TURN, *(kind for kind in named if kind not in TURN_KINDS)]
     else:

@@ -5,15 +5,17 @@ here, and every answer is remembered: whoever asks the same step again (the live
 has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the result.
 """
 
+from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, Promotion, Standing
+from polycontext.polynomial.state import ContextState, InputKind, State
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,
@@ -30,13 +32,14 @@ from polycontext.pressure import (
 )
 from polycontext.pressure.threshold import NO_SIGNALS, marked, tokens_at
 from polycontext.pressure.view import splices_of
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
-from polycontext.window.splice import spliced
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
+from polycontext.window.atoms import spliced
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache.prices import Prices
 
 _TRIES = 16
+_TURNS = frozenset(KIND_OF_ROLE.values())
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 
 
@@ -96,150 +99,135 @@ def default_policy() -> ContextPolicy:
 
 @define
 class Step:
-    """Carry an input, the window it meets and the policy; remember every answer, and the window it makes."""
+    """Hold an input at time `at`, the window it meets, the policy, and every answer so far: nothing is made or counted twice.
+
+    `after` is the window that the input leads to; guards and validators are given the step.
+    """
 
     input: ContextInput
     window: ContextWindow
     policy: ContextPolicy
-    result: ContextWindow | None = None
+    at: datetime = UNIX_EPOCH
     compression: CompressionResult | None = None
-    _appended: ContextWindow | None = None
-    _recalled: ContextWindow | None = None
-    _fits: bool = False
+    _after: ContextWindow | None = None
+    _checked: bool = False
     _pressured: bool | None = None
     _cooling: bool | None = None
-    _holds_floors: bool = False
 
     @classmethod
     def recorded(
-        cls, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy, result: ContextWindow, state: ContextState
+        cls, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy, after: ContextWindow, state: State
     ) -> "Step":
-        """Return a step whose answers are those that led to `state` with `result`, as a journal has them."""
-        step = cls(context_input, window, policy, result)
-        step._appended = step._recalled = result
-        step._fits = step._holds_floors = True
+        """Return a step whose answers are those that led to `state` with the window `after`, as a journal has them."""
+        step = cls(context_input, window, policy)
+        step._after, step._checked = after, True
         step._pressured, step._cooling = state is ContextState.PRESSURED, state is ContextState.COMPRESSED
         return step
 
-    # --- validators: raise, or let pass -----------------------------------
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Return the positional arguments of an event that a subclass of the machine adds."""
+        return self.input.payload.args if isinstance(self.input.payload, Arguments) else ()
 
-    def in_order(self) -> None:
-        """Raise `OrderError` if the turn may not come now."""
-        _ = self.appended
+    @property
+    def kwargs(self) -> Mapping[str, Any]:
+        """Return the keyword arguments of an event that a subclass of the machine adds."""
+        return self.input.payload.kwargs if isinstance(self.input.payload, Arguments) else {}
 
-    def fits(self) -> None:
-        """Raise `ContextOverflowError` for what is asked and could never fit, or for a recall that would press the window.
+    @property
+    def after(self) -> ContextWindow:
+        """Return the window that the input leads to; raise what makes that impossible, such as `OrderError`."""
+        if self._after is None:
+            self._after = self._made()
+        return self._after
 
-        What the model said and what a tool answered has happened already: it gets in, and is cut in the view if need be, unless it is PRESERVED.
+    def check(self) -> None:
+        """Refuse an input that cannot be taken here.
+
+        Raises:
+            OrderError: the turn may not come now.
+            ContextOverflowError: what is asked could never fit, or a recall would press the window. What the model said and what a tool
+                answered has happened already: it gets in, and is truncated in the view if need be, unless it is PRESERVED.
+            ConflictError: a fulfilment was planned on another window.
+            FloorError: the compression takes an atom below the floor of its class, whoever planned it.
         """
-        if self._fits:
+        if self._checked:
             return
-        if self.input.kind is InputKind.RECALL:
-            if self.policy.is_above(self.recalled) or is_over_budget(self.recalled):
-                most = tokens_at(self.policy.mark(self.recalled), self.window.max_tokens)
-                raise ContextOverflowError(self.recalled.total_tokens, most, "the view with what is recalled")
-        elif self.input.kind in _ASKED or _last_is_preserved(self.appended):
-            check_fits(self.appended, self.policy.projector)
-        self._fits = True
+        kind = self.input.kind
+        if kind is InputKind.COMPRESS:
+            self._check_compression()
+        elif kind is InputKind.RECALL:
+            if self.is_pressured():
+                most = tokens_at(self.policy.mark(self.after), self.window.max_tokens)
+                raise ContextOverflowError(
+                    self.after.total_tokens, most, "the view with what is recalled", advice="Recall fewer turns, or compress first."
+                )
+        elif kind in _TURNS and (kind in _ASKED or _last_is_preserved(self.after)):
+            check_fits(self.after, self.policy.projector)
+        _ = self.after
+        self._checked = True
 
-    def is_current(self) -> None:
-        """Raise `ConflictError` unless a fulfilment was planned on the window it meets, or on what that has grown from."""
-        payload = self.input.payload
-        if isinstance(payload, Fulfilment) and not payload.plan.fits(self.window):
-            raise ConflictError("compression plan", payload.plan.window, self.window)
-
-    def keeps_floors(self) -> None:
-        """Raise `FloorError` if the compression takes an atom below the floor of its class, whoever planned it."""
-        if not self._holds_floors:
-            result = self.compressed
-            check_floors(self.window, result.edit)
-            if result.window.all_turns() != tuple(spliced(self.window.all_turns(), splices_of(self.window, result.edit))):
-                # The journal repeats the edit: a window that it does not make would be lost by a restart.
-                raise InvalidOptionError("compression", result, "a window that its own edit makes")
-            self._holds_floors = True
-
-    # --- guards: tell ------------------------------------------------------
+    def is_empty(self) -> bool:
+        """Return whether nothing stands in the view."""
+        return len(self.after) == 0
 
     def is_pressured(self) -> bool:
-        """Tell whether the turn takes the window above the high mark; a view over its budget always is."""
+        """Return whether the window is over its high mark; a view over its budget always is."""
         if self._pressured is None:
-            window = self.appended
-            self._pressured = self.policy.is_above(window) or is_over_budget(window)
+            self._pressured = self.policy.is_above(self.after) or is_over_budget(self.after)
         return self._pressured
 
     def is_cooling(self) -> bool:
-        """Tell whether the last compression is fewer turns away than the cooldown."""
+        """Return whether the last compression is fewer turns away than the cooldown."""
         if self._cooling is None:
-            self._cooling = (self.appended.turns_since_compression or 0) < self.policy.cooldown
+            since = self.after.turns_since_compression
+            self._cooling = since is not None and since < self.policy.cooldown
         return self._cooling
 
-    # --- actions: make the window ------------------------------------------
+    def stood_in(self, state: State) -> bool:
+        """Return whether a rewind goes back to where the machine was in `state`."""
+        return isinstance(self.input.payload, Standing) and self.input.payload.state == state
 
-    def append_turn(self) -> ContextWindow:
-        """Make the window with the turn."""
-        return self._made(self.appended)
-
-    def compress_window(self) -> ContextWindow:
-        """Make the compressed window."""
-        return self._made(self.compressed.window if self.result is None else self.result)
-
-    def recall_atoms(self) -> ContextWindow:
-        """Make the window in which the recalled turns stand again."""
-        return self._made(self.recalled)
-
-    def raise_class(self) -> ContextWindow:
-        """Make the window whose ledger holds a turn in a higher class."""
-        payload = self.input.payload
-        assert isinstance(payload, Promotion)
-        if self.result is None:
-            class_ = ResourceClass(payload.resource_class)
-            self.result = self.window.promote(payload.resource_id, class_, rationale=payload.rationale, when=payload.at)
-        return self.result
-
-    def clear_window(self) -> ContextWindow:
-        """Make the empty window."""
-        # An empty window is false: `or` would make a second one.
-        return self._made(self.window.cleared() if self.result is None else self.result)
-
-    # --- what they are made of ----------------------------------------------
-
-    @property
-    def appended(self) -> ContextWindow:
-        """Return the window with the input's turn; raise `OrderError` if the turn may not come now."""
-        if self._appended is None:
-            pinned = self.input.resource_class is ResourceClass.PRESERVED
-            self._appended = self.window.append(self.input.turn, self.input.resource_class, pinned=pinned)
-        return self._appended
-
-    @property
-    def compressed(self) -> CompressionResult:
-        """Return what compressing to the input's target, or by its fulfilled plan, makes of the window."""
-        if self.compression is None:
-            payload, projector = self.input.payload, self.policy.projector
-            if isinstance(payload, Fulfilment):
-                self.compression = projector.commit(self.window, payload)
-            else:
-                assert isinstance(payload, int | float)
-                self.compression = projector.compress(self.window, payload)
-        return self.compression
-
-    @property
-    def recalled(self) -> ContextWindow:
-        """Return the window with the input's edit applied."""
-        if self._recalled is None:
-            payload = self.input.payload
-            assert isinstance(payload, Edit)
-            self._recalled = apply_edit(self.window, payload, compressed=False)
-        return self._recalled
-
-    def output(self, state: ContextState) -> ContextOutput:
+    def output(self, state: State) -> ContextOutput:
         """Return what goes out once the machine is in `state`."""
-        assert self.result is not None
-        return ContextOutput(self.result, state, self.compression)
+        return ContextOutput(self.after, state, self.compression)
 
-    def _made(self, window: ContextWindow) -> ContextWindow:
-        self.result = window
+    def _made(self) -> ContextWindow:
+        window, payload = self.window, self.input.payload
+        match payload:
+            case Turn() | str():
+                given = self.input.resource_class
+                window = window.append(self.input.turn, given, pinned=given is ResourceClass.PRESERVED)
+            case Edit():
+                window = apply_edit(window, payload, compressed=False)
+            case Promotion(resource_id, resource_class, rationale, at):
+                window = window.promote(resource_id, ResourceClass(resource_class), rationale=rationale, when=at)
+            case Standing():
+                window = payload.window
+            case Arguments():
+                pass
+            case Fulfilment():
+                self.compression = self.policy.projector.commit(window, payload)
+                window = self.compression.window
+            case int() if self.input.kind is InputKind.RESIZE:
+                window = window.with_room(payload)
+            case int() | float():
+                self.compression = self.policy.projector.compress(window, payload)
+                window = self.compression.window
+            case None:
+                window = window.cleared()
         return window
+
+    def _check_compression(self) -> None:
+        payload = self.input.payload
+        if isinstance(payload, Fulfilment) and not payload.plan.fits(self.window):
+            raise ConflictError("compression plan", payload.plan.window, self.window)
+        after, compression = self.after, self.compression
+        assert compression is not None
+        check_floors(self.window, compression.edit)
+        if after.all_turns() != tuple(spliced(self.window.all_turns(), splices_of(self.window, compression.edit))):
+            # The journal repeats the edit: a window that it does not make would be lost by a restart.
+            raise InvalidOptionError("compression", compression, "a window that its own edit makes")
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:

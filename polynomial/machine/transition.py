@@ -1,19 +1,19 @@
 """The transition function, derived from the machine's declaration at import."""
 
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.context_machine import TABLE
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
-from polycontext.polynomial.machine.table import directions, run
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.state import ContextState, Kind, State
 from polycontext.window import ContextWindow
 
-VALID_DIRECTIONS: dict[ContextState, frozenset[InputKind]] = directions(TABLE)
+VALID_DIRECTIONS: dict[State, frozenset[Kind]] = ContextMachine.table.directions
 """The legal inputs of every state (docs/machine.md)."""
 
 
 def context_transition(
-    state: ContextState, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy | None = None
-) -> tuple[ContextState, ContextOutput]:
+    state: State, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy | None = None
+) -> tuple[State, ContextOutput]:
     """Return the next state and the output for an input that meets `window` in `state`; pure.
 
     Raises:
@@ -26,7 +26,7 @@ def context_transition(
     (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 1)
     """
     step = Step(context_input, window, policy or default_policy())
-    target = run(TABLE, state, step)
+    target = run(ContextMachine.table, state, step)
     return target, step.output(target)
 
 
@@ -35,13 +35,13 @@ class TableMachine:
 
     __slots__ = ("_state", "_window", "policy")
 
-    def __init__(self, window: ContextWindow, policy: ContextPolicy | None = None, state: ContextState = ContextState.EMPTY) -> None:
+    def __init__(self, window: ContextWindow, policy: ContextPolicy | None = None, state: State = ContextState.EMPTY) -> None:
         self._window = window
         self._state = state
         self.policy = policy or default_policy()
 
     @property
-    def context_state(self) -> ContextState:
+    def context_state(self) -> State:
         """Return the position the machine is in."""
         return self._state
 
@@ -50,7 +50,7 @@ class TableMachine:
         """Return the window; it changes by inputs only."""
         return self._window
 
-    def restore(self, state: ContextState, window: ContextWindow) -> None:
+    def restore(self, state: State, window: ContextWindow) -> None:
         """Put the machine where it was: `state` with `window`."""
         self._state, self._window = state, window
 

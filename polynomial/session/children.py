@@ -86,18 +86,18 @@ def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Ma
     """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
     counter, reserve = parent.window.counter, parent.reserve
     told_tools = count_tools(counter, tools) if tools else 0
-    whole = parent._given + parent._taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
+    whole = parent._writer.given + parent._taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
     room = whole - reserve - told_tools
     if room < 1:
         raise ContextOverflowError(reserve + told_tools + 1, whole, "what the child's requests need besides (reserve and tool definitions)")
     child = copy(parent)
     child._opened = None
-    empty = Conversation(parent._writer.empty.window.with_room(room))
+    empty = Conversation(parent._writer.empty.window.with_room(room), machine=parent.conversation.machine)
     if parent._place is not None:
         child._opened = _store_at(*parent._place)
     policy = evolve(parent.policy, signals=NO_SIGNALS)
-    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id, ())
-    child._given, child._taken, child._told_tools, child._reports = room, reserve + told_tools, told_tools, {}
+    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
+    child._taken, child._told_tools, child._reports = reserve + told_tools, told_tools, {}
     child._asking = parent._asking._replace(tools=tuple(tools))
     child._parent = parent  # type: ignore[attr-defined]  # that of a TravellingSession
     return child
@@ -146,20 +146,6 @@ def _listed(sentences: Sequence[str]) -> str:
 # --- what it gives back ------------------------------------------------------------
 
 
-def handed_back(child: KeptSession, text: str | None) -> ContextOutput:
-    """Give a child's result to its parent; see `TravellingSession.hand_back`."""
-    parent = _parent_of(child)
-    command, key = _handing_back(child, parent, text)
-    return parent._write(command, idempotency_key=key)
-
-
-async def ahanded_back(child: KeptSession, text: str | None) -> ContextOutput:
-    """Give a child's result to its parent without blocking."""
-    parent = _parent_of(child)
-    command, key = _handing_back(child, parent, text)
-    return await parent._awrite(command, idempotency_key=key)
-
-
 def _parent_of(child: KeptSession) -> KeptSession:
     parent: KeptSession | None = getattr(child, "_parent", None)
     told = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
@@ -168,8 +154,9 @@ def _parent_of(child: KeptSession) -> KeptSession:
     return parent
 
 
-def _handing_back(child: KeptSession, parent: KeptSession, text: str | None) -> tuple[Command, str]:
-    """Return the command that gives a child's result to its parent, and the key under which that happens once."""
+def handed_back(child: KeptSession, text: str | None) -> ContextOutput:
+    """Give a child's result to its parent; see `TravellingSession.hand_back`."""
+    parent = _parent_of(child)
     log, child_id = child.conversation.log, child._writer.session_id
     if text is None:
         text = next((turn.text for turn in reversed(log) if turn.role is Role.ASSISTANT and turn.text.strip()), "")
@@ -181,7 +168,7 @@ def _handing_back(child: KeptSession, parent: KeptSession, text: str | None) -> 
     # What was taken back by a rewind may be handed back once more.
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return Add(told, ResourceClass.REQUIRED if call is None else None), f"handed back {key}"
+    return parent._write(Add(told, ResourceClass.REQUIRED if call is None else None), idempotency_key=f"handed back {key}")
 
 
 def _result(parent: KeptSession, child_id: str, text: str, call: str | None) -> Turn:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
+from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, Turn
@@ -47,6 +48,13 @@ class Compress:
 
 
 @frozen
+class Take:
+    """Take an input as it is: what clears, resizes or promotes, or an event that a subclass of the machine adds."""
+
+    input: ContextInput
+
+
+@frozen
 class Commit:
     """Put in what was made of a plan, written while the conversation went on; where an answer is no good nothing happens, or an extract stands with `fallback`."""
 
@@ -55,24 +63,10 @@ class Commit:
 
 
 @frozen
-class Clear:
-    """Forget the view."""
-
-
-@frozen
 class Recall:
     """Bring atoms back from the log."""
 
     resource_ids: tuple[str, ...]
-
-
-@frozen
-class Promote:
-    """Raise the class of a turn."""
-
-    resource_id: str
-    resource_class: ResourceClass
-    rationale: str = ""
 
 
 @frozen
@@ -100,8 +94,16 @@ class Together:
     commands: tuple["Command", ...]
 
 
-Command = Add | Attach | Compress | Commit | Clear | Recall | Promote | Rewind | Patch | Together
+Command = Add | Attach | Compress | Take | Commit | Recall | Rewind | Patch | Together
 """What a session can be asked for."""
+
+
+class Companion(Protocol):
+    """Stand for whatever is saved with a session, in the same commit: a memory, a shared context."""
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return it as JSON data, in which `to_data` of two equal companions is equal."""
+        ...
 
 
 @frozen

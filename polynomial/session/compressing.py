@@ -10,6 +10,7 @@ from polycontext.polynomial.session.decide import BY_HAND, planned
 from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.travelling import TravellingSession
+from polycontext.polynomial.session.twins import awaiting
 from polycontext.pressure import Fulfilment, Plan
 
 if TYPE_CHECKING:
@@ -32,10 +33,7 @@ class CompressingSession(TravellingSession):
         check_arguments(query=query)
         return self._write(Compress(target, query), **when)
 
-    async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
-        """Compress without blocking on the summariser; see `compress`."""
-        check_arguments(query=query)
-        return await self._awrite(Compress(target, query), **when)
+    acompress = awaiting(compress)
 
     def plan(self, target: float | None = None, *, query: str | None = None, native: bool = False) -> Plan:
         """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
@@ -91,9 +89,7 @@ class CompressingSession(TravellingSession):
         """
         return self._write(_commit(fulfilment, fallback), **when)
 
-    async def acommit(self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[When]) -> ContextOutput:
-        """Put in what was made of a plan without blocking; see `commit`."""
-        return await self._awrite(_commit(fulfilment, fallback), **when)
+    acommit = awaiting(commit)
 
     @property
     def background(self) -> "Background":

@@ -4,21 +4,20 @@ Every write is a command: it is decided over the machine's table, stored, and on
 Reading never changes anything and never waits.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-import orjson
 from attrs import evolve
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput, as_tool_calls
+from polycontext.polynomial.errors import ContextOverflowError, SessionWriteError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Change, Clear, Oversize, Patch, Promote, Recall, Together
+from polycontext.polynomial.session.commands import Add, Oversize, Recall, Take, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
 from polycontext.polynomial.session.kept import Place, When
@@ -30,12 +29,14 @@ from polycontext.polynomial.session.options import (
     check_prices,
     check_rules,
     check_tools,
+    load_ahead,
     require,
     room_of,
     whole_number,
 )
 from polycontext.polynomial.session.syncing import SyncingSession
-from polycontext.polynomial.session.writer import Companion, Writer
+from polycontext.polynomial.session.twins import awaiting
+from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ContextProjector, Signals, Threshold
 from polycontext.pressure.threshold import session_threshold
@@ -44,8 +45,8 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import AUTO
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.answer import Answer
     from polycontext.polynomial.session.exchange import Lines
-    from polycontext.polynomial.session.invoking import AsyncInvoke, Invoke
     from polycontext.pressure.cache.prices import Prices
     from polycontext.window.model_profiles import ModelProfile
 
@@ -82,7 +83,8 @@ class ContextSession(SyncingSession):
         prices: what tokens cost: room is then also made where that is cheaper than carrying on (docs/cache.md). It is not saved.
         rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
         clock: where timestamps come from.
-        listeners: objects that the live machine (see `machine`) calls, in the way of python-statemachine.
+        listeners: objects that the live machine (see `session.machine`) calls, in the way of python-statemachine.
+        machine: a subclass of `ContextMachine` that adds states, events or guards (docs/machine.md).
         store, session_id: where the session is kept, by default in memory; one that is there already goes on.
 
     Safe under threads, tasks and event loops: one writer at a time. A write that names the `expected_revision` gets a
@@ -123,6 +125,7 @@ class ContextSession(SyncingSession):
         session_id: str = "session",
         provider: Provider | str | None = None,
         prices: "Prices | None" = None,
+        machine: type[ContextMachine] = ContextMachine,
     ) -> None:
         room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
         whole_number("cooldown", cooldown, 0, "turns")
@@ -145,12 +148,17 @@ class ContextSession(SyncingSession):
             background=auto == "background",
             prices=check_prices(prices),
         )
-        self._taken, self._given, self._reports = taken, window.max_tokens, {}
+        self._taken, self._reports = taken, {}
         self._provider = room.provider
         self._asking = Asking(room.model, tools, room.reserve)
         self._clock, self._delivery = clock, Delivery()
         with self._opening(store) as kept:
-            self._writer = Writer(Conversation(window), policy, kept, session_id, listeners)
+            self._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
+        load_ahead(room.counter)
+        if listeners:
+            from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who listen
+
+            machine_of(self, listeners)
 
     @classmethod
     def from_messages(
@@ -193,21 +201,29 @@ class ContextSession(SyncingSession):
 
     # --- writing -----------------------------------------------------------------
 
-    def add_system(self, content: str, **options: Any) -> ContextOutput:
+    def add_system(self, /, content: str, **options: Any) -> ContextOutput:
         """Add a system turn; options are those of `add`."""
         return self.add(self._turn(Role.SYSTEM, content), **options)
 
-    def add_user_turn(self, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
+    aadd_system = awaiting(add_system)
+
+    def add_user_turn(self, /, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
         """Add what the user says; options are those of `add`."""
         return self.add(self._turn(Role.USER, content, name=name), **options)
 
-    def add_assistant_turn(self, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
+    aadd_user_turn = awaiting(add_user_turn)
+
+    def add_assistant_turn(self, /, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
         """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
         return self.add(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
 
-    def add_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
+    aadd_assistant_turn = awaiting(add_assistant_turn)
+
+    def add_tool_turn(self, /, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
         """Add the result of an open call; options are those of `add`."""
         return self.add(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+
+    aadd_tool_turn = awaiting(add_tool_turn)
 
     def add(
         self,
@@ -232,6 +248,8 @@ class ContextSession(SyncingSession):
         """
         return self._write(added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key)
 
+    aadd = awaiting(add)
+
     def extend(
         self,
         messages: Messages,
@@ -255,11 +273,15 @@ class ContextSession(SyncingSession):
         """
         return self._write(all_added(self.conversation, messages, provider, oversize), **when)
 
+    aextend = awaiting(extend)
+
     def add_message(
         self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
     ) -> ContextOutput:
         """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
         return self.extend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
+
+    aadd_message = awaiting(add_message)
 
     def attach(
         self,
@@ -282,9 +304,13 @@ class ContextSession(SyncingSession):
         """
         return self._write(attached(item, source, resource_class), **when)
 
+    aattach = awaiting(attach)
+
     def send_message(self, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
-        return self._write(self._message(content, items), **when)
+        return self._write(Together((*all_attached(items), Add(self._turn(Role.USER, content)))), **when)
+
+    asend_message = awaiting(send_message)
 
     def close_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
         """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
@@ -292,6 +318,57 @@ class ContextSession(SyncingSession):
         For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
         """
         return self._write(closing(self.conversation, reason), **when)
+
+    aclose_open_calls = awaiting(close_open_calls)
+
+    def send(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Send an event of the machine by its name, with what the verb of it takes, or an input (docs/machine.md).
+
+        An event that your own machine adds takes any JSON data.
+
+        Raises:
+            UnknownNameError: the machine has no such event. Whatever the verb raises.
+
+        >>> session = ContextSession(max_tokens=8000)
+        >>> session.send("user_turn", "Where is my parcel?").state
+        <ContextState.ACCUMULATING: 'ACCUMULATING'>
+        """
+        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - for those who drive the machine
+
+        call = call_of(event, args, kwargs)
+        output = getattr(self, call.verb)(*call.args, **call.kwargs)
+        return output if isinstance(output, ContextOutput) else self.output
+
+    async def asend(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Send an event without blocking; see `send`."""
+        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - as above
+
+        call = call_of(event, args, kwargs)
+        output = await getattr(self, "_awrite" if call.verb == "_write" else f"a{call.verb}")(*call.args, **call.kwargs)
+        return output if isinstance(output, ContextOutput) else self.output
+
+    def answer(self) -> "Answer":
+        """Open an answer that is streamed in: `output.answering` holds its words, and once it is closed it is one assistant turn.
+
+        Raises:
+            SessionWriteError: one is open already.
+
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> with session.answer() as answer:
+        ...     answer.add("On its ")
+        ...     answer.add("way.")
+        ...     session.output.answering
+        'On its way.'
+        >>> session.output.answering, session.messages()[-1]["content"]
+        (None, 'On its way.')
+        """
+        from polycontext.polynomial.session.answer import Answer  # noqa: PLC0415 - for those who stream
+
+        if self._answer is not None:
+            raise SessionWriteError("an answer is being written", "wait for it, or close it")
+        self._answer = Answer(self)
+        return self._answer
 
     def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
         """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
@@ -301,7 +378,11 @@ class ContextSession(SyncingSession):
         >>> [turn.text for turn in session.clear(keep_system=True).window.all_turns()]
         ['Be brief.']
         """
-        return self._write(self._clearing(keep_system), **when)
+        system = (turn for turn in self.window.all_turns() if keep_system and turn.role is Role.SYSTEM)
+        kept = (Add(self._turn(turn.role, turn.text)) for turn in system)
+        return self._write(Together((Take(ContextInput.clear()), *kept)), **when)
+
+    aclear = awaiting(clear)
 
     def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
@@ -313,6 +394,8 @@ class ContextSession(SyncingSession):
         """
         return self._write(Recall(checked_ids(resource_ids)), **when)
 
+    arecall = awaiting(recall)
+
     def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> ContextOutput:
         """Raise the class of a turn; classes are never lowered.
 
@@ -321,7 +404,9 @@ class ContextSession(SyncingSession):
             IllegalDirectionError: there is no view (EMPTY).
         """
         check_arguments(resource_id=resource_id, rationale=rationale)
-        return self._write(Promote(resource_id, class_of(resource_class), rationale), **when)
+        return self._write(Take(ContextInput.promote(resource_id, class_of(resource_class), rationale)), **when)
+
+    apromote = awaiting(promote)
 
     def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
         """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
@@ -334,164 +419,42 @@ class ContextSession(SyncingSession):
             return self.output
         return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
 
+    apin = awaiting(pin)
+
     def signal(self, signals: Signals) -> None:
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
         require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
-        self._writer.policy = evolve(self.policy, signals=signals)
-
-    def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
-
-        Raises:
-            InvalidOptionError: under that name something is kept by `patch`.
-        """
-        require("name", name, name not in self.conversation.documents, "a name under which nothing is kept by `patch`")
-        self._writer.companions[name] = companion
-
-    def companion(self, name: str) -> Any:
-        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
-        conversation = self.conversation
-        if name in conversation.documents:
-            # Nobody changes what the conversation holds.
-            return deepcopy(conversation.documents[name])
-        saved = conversation.companions.get(name)
-        return None if saved is None else orjson.loads(saved)
-
-    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
-        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `companion` reads them.
-
-        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
-        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
-
-        Raises:
-            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
-            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
-
-        >>> session = ContextSession(max_tokens=8000)
-        >>> _ = session.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
-        >>> _ = session.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
-        >>> session.companion("order")
-        {'seats': 2}
-        """
-        return self._write(self._patching(name, change, turns), **when)
-
-    def save(self) -> None:
-        """Save the companions as they are now, without an input."""
-        self._write(Together(()))
-
-    # --- writing, for tasks ---------------------------------------------------------
-
-    async def aadd_system(self, content: str, **options: Any) -> ContextOutput:
-        """Add a system turn; see `add_system`."""
-        return await self.aadd(self._turn(Role.SYSTEM, content), **options)
-
-    async def aadd_user_turn(self, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
-        """Add what the user says; see `add_user_turn`."""
-        return await self.aadd(self._turn(Role.USER, content, name=name), **options)
-
-    async def aadd_assistant_turn(self, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
-        """Add what the model says and calls; see `add_assistant_turn`."""
-        return await self.aadd(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
-
-    async def aadd_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
-        """Add the result of an open call; see `add_tool_turn`."""
-        return await self.aadd(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
-
-    async def aadd(
-        self,
-        turn: Turn,
-        resource_class: ResourceClass | str | None = None,
-        expected_revision: int | None = None,
-        *,
-        oversize: Oversize = "truncate",
-        idempotency_key: str | None = None,
-    ) -> ContextOutput:
-        """Take any turn through the machine without blocking on the summariser; see `add`."""
-        return await self._awrite(
-            added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key
-        )
-
-    async def aextend(
-        self,
-        messages: Messages,
-        provider: Provider | str = AUTO,
-        *,
-        oversize: Oversize = "truncate",
-        **when: Unpack[When],
-    ) -> ContextOutput:
-        """Take several turns in as one commit; see `extend`."""
-        return await self._awrite(all_added(self.conversation, messages, provider, oversize), **when)
-
-    async def aadd_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
-    ) -> ContextOutput:
-        """Take one message in; see `add_message`."""
-        return await self.aextend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
-
-    async def aattach(
-        self,
-        item: ContextItem,
-        resource_class: ResourceClass | str | None = None,
-        *,
-        source: str | None = None,
-        **when: Unpack[When],
-    ) -> ContextOutput:
-        """Add a context item as one user turn; see `attach`."""
-        return await self._awrite(attached(item, source, resource_class), **when)
-
-    async def asend_message(self, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
-        """Attach items and add what the user says of them; see `send_message`."""
-        return await self._awrite(self._message(content, items), **when)
-
-    async def aclose_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
-        """End every call that waits for its result; see `close_open_calls`."""
-        return await self._awrite(closing(self.conversation, reason), **when)
-
-    async def aclear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
-        """Forget the view; see `clear`."""
-        return await self._awrite(self._clearing(keep_system), **when)
-
-    async def arecall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
-        """Raise atoms back to VERBATIM; see `recall`."""
-        return await self._awrite(Recall(checked_ids(resource_ids)), **when)
-
-    async def apromote(
-        self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
-    ) -> ContextOutput:
-        """Raise the class of a turn; see `promote`."""
-        check_arguments(resource_id=resource_id, rationale=rationale)
-        return await self._awrite(Promote(resource_id, class_of(resource_class), rationale), **when)
-
-    async def apin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
-        """Keep a turn word for word; see `pin`."""
-        check_arguments(resource_id=resource_id)
-        if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
-            return self.output
-        return await self.apromote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
-
-    async def apatch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
-        """Change the data that are kept under `name`; see `patch`."""
-        return await self._awrite(self._patching(name, change, turns), **when)
-
-    async def asave(self) -> None:
-        """Save the companions as they are now; see `save`."""
-        await self._awrite(Together(()))
+        self._writer.resize(policy=evolve(self.policy, signals=signals))
 
     # --- by name ---------------------------------------------------------------------
 
-    @property
-    def invoke(self) -> "Invoke":
-        """Do what stands at a path, ``session.invoke("self.context.window.seek", 3)``, and return what it gives (docs/paths.md)."""
-        from polycontext.polynomial.session.invoking import Invoke  # noqa: PLC0415 - for those who ask by name
+    def invoke(self, path: str, /, *arguments: Any, **options: Any) -> Any:
+        """Do what stands at a path of a session, and return what it gives (docs/paths.md).
 
-        return Invoke(self)
+        Raises:
+            UnknownPathError: nothing stands there; names paths like it.
+            InvalidDataError: an argument is missing, unknown, given twice or one too many; names it.
+            InvalidOptionError: an argument cannot be what it has to be; names it and what is legal.
+            Whatever the session raises for what it is asked.
 
-    @property
-    def ainvoke(self) -> "AsyncInvoke":
+        Warns:
+            DeprecationWarning: the path is a former one; names where it stands today.
+
+        >>> from polycontext.polynomial import ContextSession
+        >>> session = ContextSession(max_tokens=100)
+        >>> _ = session.add_user_turn("Paint the house.")
+        >>> session.invoke("self.context.window.focus").text
+        'Paint the house.'
+        """
+        from polycontext.polynomial.session.invoking import invoked  # noqa: PLC0415 - for those who ask by name
+
+        return invoked(self, path, arguments, options)
+
+    def ainvoke(self, path: str, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, Any]:
         """Do what stands at a path without blocking; see `invoke`."""
-        from polycontext.polynomial.session.invoking import AsyncInvoke  # noqa: PLC0415 - for those who ask by name
+        from polycontext.polynomial.session.invoking import ainvoked  # noqa: PLC0415 - for those who ask by name
 
-        return AsyncInvoke(self)
+        return ainvoked(self, path, arguments, options)
 
     # --- keeping ------------------------------------------------------------------------
 
@@ -499,7 +462,7 @@ class ContextSession(SyncingSession):
         """Return the session as JSON text, with a schema version; `from_json` restores the identical session (docs/saving.md)."""
         from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
 
-        as_given = self.conversation.with_room(self._given)
+        as_given = self.conversation.with_room(self._writer.given)
         return SavedSession.of(self.events(), as_given, self.policy, taken=self._taken, provider=self._provider).to_text()
 
     @classmethod
@@ -515,6 +478,7 @@ class ContextSession(SyncingSession):
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",
+        machine: type[ContextMachine] = ContextMachine,
     ) -> "ContextSession":
         """Restore a session by replaying its journal; no model is called.
 
@@ -542,6 +506,7 @@ class ContextSession(SyncingSession):
                 preserved_share=saved.preserved_share,
                 clock=clock,
                 listeners=listeners,
+                machine=machine,
                 store=memory,
                 session_id=session_id,
                 provider=saved.provider,
@@ -556,7 +521,7 @@ class ContextSession(SyncingSession):
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_delivery", "_log_index", "_background", "_billing", "_handles")
+        own = ("_answer", "_delivery", "_log_index", "_background", "_billing", "_handles")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -566,13 +531,3 @@ class ContextSession(SyncingSession):
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
-
-    def _clearing(self, keep: bool) -> Together:  # noqa: FBT001 - as the caller said it
-        return Together((Clear(), *(Add(self._turn(t.role, t.text)) for t in self.window.all_turns() if keep and t.role is Role.SYSTEM)))
-
-    def _patching(self, name: str, change: Change, turns: Messages) -> Together:
-        check_arguments(name=name, change=change)
-        return Together((Patch(name, change), *all_added(self.conversation, turns, AUTO).commands))
-
-    def _message(self, content: str, items: Items) -> Together:
-        return Together((*all_attached(items), Add(self._turn(Role.USER, content))))

@@ -5,6 +5,7 @@ that one piece of code serves drivers that wait and drivers that await. Nothing 
 did not work out is dropped, and the conversation it began from is still there.
 """
 
+import logging
 from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import assert_never
@@ -12,31 +13,28 @@ from typing import assert_never
 from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
-from polycontext.polynomial.errors import ContextOverflowError, illegal
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.machine.transition import VALID_DIRECTIONS
 from polycontext.polynomial.session.commands import (
     Add,
     Asked,
     Attach,
-    Clear,
     Command,
     Commit,
     Compress,
     Patch,
-    Promote,
     Recall,
     Rewind,
+    Take,
     Together,
 )
 from polycontext.polynomial.session.options import require, written
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState, InputKind, State
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
@@ -44,6 +42,8 @@ from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Rol
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
+
+_LOG = logging.getLogger("polycontext.session")
 
 
 @frozen
@@ -73,6 +73,7 @@ class Decision:
     events: tuple[Event, ...]
     made: tuple[Made, ...]
     after: Conversation
+    policy: ContextPolicy
     refused: tuple[Rejection, ...] = ()
 
     @property
@@ -88,21 +89,51 @@ class Decision:
         return (turn.resource_id for turn in came if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")))
 
 
+def told(output: ContextOutput) -> ContextOutput:
+    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
+    fell_back = output.compression.rejections if output.compression is not None else ()
+    for refused, instead in ((fell_back, "extracts stand instead"), (output.refused, "nothing was changed")):
+        if refused:
+            _LOG.warning("%d summaries were not taken, %s: %s", len(refused), instead, "; ".join(each.reason for each in refused))
+    return output
+
+
 Deciding = Generator[Wanted, Fulfilment, "Draft"]
 
 
-def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy) -> Generator[Wanted, Fulfilment, Decision]:
+def go_on(deciding: "Decided", fulfilment: Fulfilment | None = None) -> Wanted | Decision:
+    """Go on with a decision: return what is wanted from a summariser, or what it has come to."""
+    try:
+        return next(deciding) if fulfilment is None else deciding.send(fulfilment)
+    except StopIteration as decided:
+        return decided.value  # type: ignore[no-any-return]  # it has no type
+
+
+Decided = Generator[Wanted, Fulfilment, Decision]
+
+
+def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False) -> Decided:
     """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
+
+    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the session is automatic and the view is over
+    its budget in the end, a compression comes last: every commit leaves a view that can be handed out.
 
     Raises whatever the machine refuses, and then nothing has happened.
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
     epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
-    draft = yield from _done(Draft(conversation, policy, asked.at, epoch, ready=asked.ready), asked.command)
-    taken = draft.taken()
+    begun = Draft(conversation, policy, asked.at, epoch, ready=asked.ready)
+    if unstored:
+        begun = begun.settled()
+    draft = yield from _done(begun, asked.command)
+    stands = draft.conversation
+    if policy.auto and is_over_budget(stands.window) and stands.takes(InputKind.COMPRESS) and not draft.plan().is_empty:
+        draft = yield from _made_room(draft)
+    # What comes to nothing stores nothing.
+    taken = [] if draft.last is begun.last else draft.taken()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
-    return Decision(conversation.revision, events, made, draft.conversation, draft.refused)
+    return Decision(conversation.revision, events, made, draft.conversation if taken else conversation, policy, draft.refused)
 
 
 @define
@@ -125,18 +156,38 @@ class Draft:
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft with one more input, taken through the table."""
         conversation = self.conversation
-        step = Step(context_input, conversation.window, self.policy)
-        state = run(TABLE, conversation.state, step)
+        step, state = self._decided(context_input)
         event = event_of(step, state, self.at)
-        assert step.result is not None
-        return Draft(conversation.after(event, step.result), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+        return Draft(conversation.after(event, step.after), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+
+    def taking(self, context_input: ContextInput) -> "Draft":
+        """Return the draft after an input; where a subclass of the machine leads to one of our states, the guards say to which."""
+        promotion = context_input.payload
+        if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
+            context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
+        draft = self.take(context_input)
+        if isinstance(context_input.kind, InputKind) or not isinstance(draft.conversation.state, ContextState):
+            return draft
+        settled = draft.settled()
+        return draft if settled.conversation.state == draft.conversation.state else settled
+
+    def settled(self) -> "Draft":
+        """Return the draft once the guards were asked again."""
+        return self.take(ContextInput.resize(self.conversation.window.max_tokens))
+
+    def _decided(self, context_input: ContextInput) -> tuple[Step, State]:
+        conversation = self.conversation
+        step = Step(context_input, conversation.window, self.policy, self.at)
+        return step, run(conversation.machine.table, conversation.state, step)
 
     def rewound(self, target: Conversation) -> "Draft":
         """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
-        if target.revision == self.conversation.revision:
+        conversation = self.conversation
+        if target.revision == conversation.revision:
             return self
-        event, stands = RewindEvent(target.state, target.revision, self.at), self.conversation.rewound(target)
-        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, stands))
+        step, state = self._decided(ContextInput.rewind(target.window.standing_again(conversation.window), target.state))
+        event, stands = RewindEvent(state, target.revision, self.at), conversation.rewound(target, state, step.after)
+        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
 
     def patched(self, command: Patch) -> "Draft":
         """Return the draft with a document changed; nothing happens where nothing is to be changed."""
@@ -160,9 +211,7 @@ class Draft:
 
     def check_direction(self, kind: InputKind) -> None:
         """Refuse what is illegal here before any work is done for it."""
-        legal = VALID_DIRECTIONS[self.conversation.state]
-        if kind not in legal:
-            raise illegal(self.conversation.state, kind, legal)
+        self.conversation.machine.table.rows(self.conversation.state, kind)
 
     def plan(self, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
         """Plan the view as it is; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
@@ -197,14 +246,12 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             draft.check_direction(InputKind.COMPRESS)
             fulfilment = yield Wanted(draft.plan(command.target, command.query, low=BY_HAND), draft.conversation.reading)
             return draft.take(ContextInput.compress(fulfilment))
+        case Take():
+            return draft.taking(command.input)
         case Commit():
             return _committed(draft, command)
-        case Clear():
-            return draft.take(ContextInput.clear())
         case Recall():
             return (yield from _recalled(draft, command))
-        case Promote():
-            return draft.take(ContextInput.promote(command.resource_id, command.resource_class, command.rationale, draft.at))
         case Rewind():
             return draft.rewound(command.target)
         case Patch():
@@ -246,7 +293,7 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
         draft = evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
         auto = auto or turn.role in (Role.USER, Role.SYSTEM)
     draft = _without_foreign_thoughts(draft)
-    if auto and _wants_room(draft.conversation) and InputKind.COMPRESS in VALID_DIRECTIONS[draft.conversation.state]:
+    if auto and _wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
         return (yield from _made_room(draft))
     return draft
 
@@ -255,7 +302,7 @@ def _pays(draft: Draft, turn: Turn) -> bool:
     """Tell whether room is made before `turn` because carrying what there is has cost as much; where prices are known, and no model is asked just now."""
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
-    if policy.prices is None or window.open_calls or InputKind.COMPRESS not in VALID_DIRECTIONS[conversation.state]:
+    if policy.prices is None or window.open_calls or not draft.conversation.takes(InputKind.COMPRESS):
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
@@ -336,7 +383,7 @@ def _recalled(draft: Draft, command: Recall) -> Deciding:
     try:
         return draft.take(ContextInput.recall(edit)) if edit.splices else draft
     except ContextOverflowError:
-        if not draft.policy.auto or InputKind.COMPRESS not in VALID_DIRECTIONS[draft.conversation.state]:
+        if not draft.policy.auto or not draft.conversation.takes(InputKind.COMPRESS):
             raise
     draft = yield from _made_room(draft)
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))

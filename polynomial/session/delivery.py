@@ -156,5 +156,5 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
 def _check_budget(window: ContextWindow, introduced: tuple[str, ...], what: str) -> int:
     tokens = window.total_tokens + REQUEST_OVERHEAD + count_introduced(window.counter, introduced)
     if tokens > window.max_tokens:
-        raise ContextOverflowError(tokens, window.max_tokens, what)
+        raise ContextOverflowError(tokens, window.max_tokens, what, advice="Compress it, or raise max_tokens.")
     return tokens

@@ -14,6 +14,7 @@ from polycontext.polynomial.session.intake import checked_turn
 from polycontext.polynomial.session.kept import KeptSession
 from polycontext.polynomial.session.options import check_tools, require, whole_number
 from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial.session.time_travel import rewinding
 from polycontext.polynomial.session.travelling import TravellingSession
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
@@ -106,7 +107,7 @@ def becoming(session: TravellingSession, pairs: Sequence[Pair], *, rewind: bool)
         return Together(adds)
     if not rewind:
         raise ConflictError("conversation", f"one that begins with {len(log)} turns of it", f"the first {common} of them")
-    return Together((session._rewinding(log[common - 1].resource_id if common else 0), *adds))  # noqa: SLF001 - a part of it
+    return Together((rewinding(session, log[common - 1].resource_id if common else 0), *adds))
 
 
 def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:

@@ -24,7 +24,7 @@ def forget(session: ReadableSession, writer: Writer, resource_id: str, at: datet
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         holders = store.holders(writer.session_id, (resource_id,))
-        found = {name: forgetting(store.load(name).events, set(ids), writer.empty, at) for name, ids in holders.items()}
+        found = {name: forgetting(store.load(name).events, set(ids), writer.empty, writer.policy, at) for name, ids in holders.items()}
         return {name: journal for name, journal in found.items() if journal is not None}
 
     return _erase(writer, rewritten)
@@ -44,7 +44,7 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
         ids = _expired(conversation, days, max_bytes, at)
         count = len(ids)
         events = store.load(writer.session_id).events[: conversation.revision]
-        return {writer.session_id: expiring(events, set(ids), conversation, at)} if ids else {}
+        return {writer.session_id: expiring(events, set(ids), conversation, writer.policy, at)} if ids else {}
 
     _erase(writer, rewritten)
     return count

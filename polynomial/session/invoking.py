@@ -3,128 +3,45 @@
 What is wrong with a call is said before anything is done: which path, which argument, what would be legal.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from inspect import Parameter
-from typing import Any, Literal, TypeVar, overload
+from typing import Any
 from warnings import warn
 
-from attrs import frozen
-
-from polycontext.linearity import InvalidDataError, LinearityStats
+from polycontext.linearity import InvalidDataError
 from polycontext.polynomial.errors import UnknownPathError
-from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.session.options import check_arguments
 from polycontext.polynomial.session.paths import ContextPath, found, renamed
-from polycontext.window import ContextWindow, Store, Turn
-
-B = TypeVar("B")
-
-Number = Literal["self.context.pressure.check", "self.context.pressure.threshold"]
-Write = Literal["self.context.pressure.compress", "self.context.linearity.tag", "self.context.linearity.promote"]
-Prompt = Literal["self.context.prompt.system", "self.context.prompt.render"]
-Space = Literal["self.context", "self.context.window", "self.context.pressure", "self.context.linearity", "self.context.prompt"]
-
+from polycontext.polynomial.session.twins import Awaiting, awaited
 
 _TAKEN = ("self", "system_only")
 """What no value of a template can be called: `build_prompt` has these names for itself."""
 
 
-@frozen
-class Invoke:
-    """Do what stands at a path of a session, and return what it gives (docs/paths.md).
-
-    Raises:
-        UnknownPathError: nothing stands there; names paths like it.
-        InvalidDataError: an argument is missing, unknown, given twice or one too many; names it.
-        InvalidOptionError: an argument cannot be what it has to be; names it and what is legal.
-        Whatever the session raises for what it is asked.
-
-    Warns:
-        DeprecationWarning: the path is a former one; names where it stands today.
-
-    >>> from polycontext.polynomial import ContextSession
-    >>> session = ContextSession(max_tokens=100)
-    >>> _ = session.add_user_turn("Paint the house.")
-    >>> session.invoke("self.context.window.focus").text
-    'Paint the house.'
-    """
-
-    session: Any
-
-    @overload
-    def __call__(self, path: Literal["self.context.window.focus"], /) -> Turn | None: ...
-    @overload
-    def __call__(self, path: Literal["self.context.window.map"], /, function: Callable[[ContextWindow], B]) -> Store[B]: ...
-    @overload
-    def __call__(self, path: Literal["self.context.window.seek"], /, position: int) -> ContextWindow: ...
-    @overload
-    def __call__(self, path: Literal["self.context.window.history"], /) -> tuple[Turn, ...]: ...
-    @overload
-    def __call__(self, path: Literal["self.context.linearity.stats"], /) -> LinearityStats: ...
-    @overload
-    def __call__(self, path: Number, /) -> float: ...
-    @overload
-    def __call__(self, path: Write, /, *arguments: Any, **options: Any) -> ContextOutput: ...
-    @overload
-    def __call__(self, path: Prompt, /, *arguments: Any, **options: Any) -> str: ...
-    @overload
-    def __call__(self, path: Space, /) -> tuple[ContextPath, ...]: ...
-    @overload
-    def __call__(self, path: str, /, *arguments: Any, **options: Any) -> Any: ...
-    def __call__(self, path: str, /, *arguments: Any, **options: Any) -> Any:
-        """Do it."""
-        _tell_of_former(path)
-        return checked(found(path), arguments, options).does(self.session, *arguments, **options)
+def invoked(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Do what `ContextSession.invoke` says."""
+    _tell_of_former(path)
+    return checked(found(path), arguments, options).does(session, *arguments, **options)
 
 
-@frozen
-class AsyncInvoke:
-    """Do what `Invoke` does, without blocking where it waits for a summariser or a store."""
+def ainvoked(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Coroutine[Any, Any, Any]:
+    """Return what does it without blocking, once it is awaited."""
+    # Not in the coroutine: who calls is to be seen, and not the loop that runs it.
+    _tell_of_former(path)
+    return _done(session, path, arguments, options)
 
-    session: Any
 
-    @overload
-    def __call__(self, path: Literal["self.context.window.focus"], /) -> Coroutine[Any, Any, Turn | None]: ...
-    @overload
-    def __call__(
-        self, path: Literal["self.context.window.map"], /, function: Callable[[ContextWindow], B]
-    ) -> Coroutine[Any, Any, Store[B]]: ...
-    @overload
-    def __call__(self, path: Literal["self.context.window.seek"], /, position: int) -> Coroutine[Any, Any, ContextWindow]: ...
-    @overload
-    def __call__(self, path: Literal["self.context.window.history"], /) -> Coroutine[Any, Any, tuple[Turn, ...]]: ...
-    @overload
-    def __call__(self, path: Literal["self.context.linearity.stats"], /) -> Coroutine[Any, Any, LinearityStats]: ...
-    @overload
-    def __call__(self, path: Number, /) -> Coroutine[Any, Any, float]: ...
-    @overload
-    def __call__(self, path: Write, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, ContextOutput]: ...
-    @overload
-    def __call__(self, path: Prompt, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, str]: ...
-    @overload
-    def __call__(self, path: Space, /) -> Coroutine[Any, Any, tuple[ContextPath, ...]]: ...
-    @overload
-    def __call__(self, path: str, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, Any]: ...
-    def __call__(self, path: str, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, Any]:
-        """Return what does it once it is awaited."""
-        # Not in the coroutine: who calls is to be seen, and not the loop that runs it.
-        _tell_of_former(path)
-        return self._done(path, arguments, options)
-
-    async def _done(self, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        what = checked(found(path), arguments, options)
-        if what.later is None:
-            return what.does(self.session, *arguments, **options)
-        return await what.later(self.session, *arguments, **options)
+async def _done(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    return await awaited(checked(found(path), arguments, options).does(Awaiting(session), *arguments, **options))
 
 
 def _tell_of_former(path: object) -> None:
     """Warn whoever called with a former path; one that leads nowhere is an error soon."""
     if isinstance(path, str) and renamed(path) is not None:
         with suppress(UnknownPathError):
-            warn(f"{path!r} is deprecated; legal: {found(path).name!r}", DeprecationWarning, stacklevel=3)
+            warn(f"{path!r} is deprecated; legal: {found(path).name!r}", DeprecationWarning, stacklevel=4)
 
 
 def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, Any]) -> ContextPath:

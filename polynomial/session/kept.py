@@ -3,21 +3,25 @@
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import orjson
-from attrs import asdict, frozen
+from attrs import frozen
 
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.commands import Asked, Command
+from polycontext.polynomial.machine.step import is_over_budget
+from polycontext.polynomial.session.commands import Asked, Change, Command, Companion, Patch, Together
+from polycontext.polynomial.session.intake import Messages, all_added
 from polycontext.polynomial.session.options import check_arguments, require
 from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial.session.twins import awaiting, threaded
+from polycontext.polynomial.session.writer import Writer
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.window.providers.recognising import AUTO
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.exchange import Lines
@@ -40,14 +44,19 @@ BUDGET = "polycontext.budget"
 
 @frozen
 class _Budget:
-    """Hold what says how much room a session has: the name of a model, or a number of tokens, or both."""
+    """Say how much room a session has: the name of a model, or a number of tokens, or both."""
 
     model: str | None
     max_tokens: int | None
+    taken: int
+    given: int
+    """Tokens of the window when the session was opened; resized since, it is opened so again."""
+    writer: Writer
 
     def to_data(self) -> Mapping[str, Any]:
         """Return it as JSON data."""
-        return asdict(self)
+        now = self.writer.given
+        return {"model": self.model, "max_tokens": self.max_tokens if now == self.given else now + self.taken}
 
 
 class When(TypedDict, total=False):
@@ -63,8 +72,6 @@ class KeptSession(ReadableSession):
     _opened: SessionStore | None = None
     _place: tuple[Place, float] | None = None
     _clock: Callable[[], datetime]
-    _given: int
-    """Tokens of the window as it was asked for, whatever was measured since."""
     _reports: Mapping[str, Any]
     """What was reported, by the name of the model; replaced as a whole."""
 
@@ -114,21 +121,15 @@ class KeptSession(ReadableSession):
             session._opened, session._place = store, (url, timeout)
         if any(value is not None for value in budget.values()):
             name = model if isinstance(model, str) else None
-            session._writer.companions[BUDGET] = _Budget(name, budget["max_tokens"] if name else session._given + session._taken)
+            writer, taken = session._writer, session._taken
+            whole = budget["max_tokens"] if name else writer.given + taken
+            writer.companions[BUDGET] = _Budget(name, whole, taken, writer.given, writer)
         return session
 
     @classmethod
-    async def aopen(
-        cls,
-        url: Place,
-        session_id: str = "session",
-        model: "int | str | ModelProfile | None" = None,
-        *,
-        timeout: float = 5.0,  # noqa: ASYNC109 - how long to wait for another process, not for this task
-        **options: Any,
-    ) -> Self:
+    async def aopen(cls, url: Place, session_id: str = "session", model: "int | str | ModelProfile | None" = None, **options: Any) -> Self:
         """Open a session without blocking the event loop; see `open`."""
-        return await asyncio.to_thread(cls.open, url, session_id, model, timeout=timeout, **options)
+        return await asyncio.to_thread(cls.open, url, session_id, model, **options)
 
     @classmethod
     def import_lines(
@@ -182,17 +183,10 @@ class KeptSession(ReadableSession):
 
     @classmethod
     async def aimport_lines(
-        cls,
-        lines: "Lines",
-        url: Place,
-        session_id: str | None = None,
-        model: "int | str | ModelProfile | None" = None,
-        *,
-        timeout: float = 5.0,  # noqa: ASYNC109 - as in `aopen`
-        **options: Any,
+        cls, lines: "Lines", url: Place, session_id: str | None = None, model: "int | str | ModelProfile | None" = None, **options: Any
     ) -> Self:
         """Import a session without blocking the event loop; see `import_lines`."""
-        return await asyncio.to_thread(cls.import_lines, lines, url, session_id, model, timeout=timeout, **options)
+        return await asyncio.to_thread(cls.import_lines, lines, url, session_id, model, **options)
 
     @classmethod
     def list_sessions(cls, url: Place, *, timeout: float = 5.0) -> Sequence[str]:
@@ -217,9 +211,7 @@ class KeptSession(ReadableSession):
         self._writer.caught_up()
         return self
 
-    async def arefresh(self) -> Self:
-        """Take in what others have stored without blocking the event loop; see `refresh`."""
-        return await asyncio.to_thread(self.refresh)
+    arefresh = threaded(refresh)
 
     def has_taken(self, idempotency_key: str) -> bool:
         """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.
@@ -250,9 +242,7 @@ class KeptSession(ReadableSession):
         check_arguments(resource_id=resource_id)
         return forget(self, self._writer, resource_id, self._clock())
 
-    async def aforget(self, resource_id: str) -> bool:
-        """Erase the words of one turn for ever without blocking; see `forget`."""
-        return await asyncio.to_thread(self.forget, resource_id)
+    aforget = threaded(forget)
 
     def retain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
         """Keep of the log what is younger than so many days, or its newest `max_bytes` of words (UTF-8), and return how many turns expired by it.
@@ -274,9 +264,7 @@ class KeptSession(ReadableSession):
 
         return retain(self._writer, days, max_bytes, self._clock())
 
-    async def aretain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
-        """Keep of the log what is young enough without blocking; see `retain`."""
-        return await asyncio.to_thread(lambda: self.retain(days=days, max_bytes=max_bytes))
+    aretain = threaded(retain)
 
     def reported(self, usage: object, *, model: str | None = None) -> "Measured | None":
         """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
@@ -298,13 +286,67 @@ class KeptSession(ReadableSession):
         >>> session.reported({"prompt_tokens": 2012, "completion_tokens": 20}).besides  # tools that the session was not told of, say
         2000
         """
-        from polycontext.polynomial.session.measuring import Sizes, give_room, measured  # noqa: PLC0415 - for those who report
+        from polycontext.polynomial.session.measuring import Sizes, measured  # noqa: PLC0415 - for those who report
 
-        sizes = Sizes(self._given, self._told_tools, self.window.max_tokens)
+        sizes = Sizes(self._writer.given, self._told_tools, self.window.max_tokens)
         told, self._reports = measured(self._reports, self._delivery.delivered, usage, model or self._asking.model or "", sizes)
         if told is not None:
-            give_room(self._writer, told.room)
+            self._writer.resize(told.room)
         return told
+
+    def accompany(self, name: str, companion: Companion) -> None:
+        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
+
+        Raises:
+            InvalidOptionError: under that name something is kept by `patch`.
+        """
+        require("name", name, name not in self.conversation.documents, "a name under which nothing is kept by `patch`")
+        self._writer.companions[name] = companion
+
+    def companion(self, name: str) -> Any:
+        """Return the JSON data last saved under `name`, for the companion's own reader; None where there are none."""
+        conversation = self.conversation
+        if name in conversation.documents:
+            # Nobody changes what the conversation holds.
+            return deepcopy(conversation.documents[name])
+        saved = conversation.companions.get(name)
+        return None if saved is None else orjson.loads(saved)
+
+    def _make_room(self) -> None:
+        """Have a view compressed that is over its budget since a provider counted more, or it was opened with less."""
+        if self.auto and is_over_budget(self.window) and not self._writer.is_inside():
+            self.save()
+
+    def save(self) -> None:
+        """Save the companions as they are now, without an input."""
+        self._write(Together(()))
+
+    async def asave(self) -> None:
+        """Save the companions as they are now; see `save`."""
+        await self._awrite(Together(()))
+
+    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> ContextOutput:
+        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `companion` reads them.
+
+        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
+        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
+
+        Raises:
+            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
+            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
+        >>> _ = session.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
+        >>> session.companion("order")
+        {'seats': 2}
+        """
+        check_arguments(name=name, change=change)
+        added = all_added(self.conversation, turns, AUTO).commands
+        return self._write(Together((Patch(name, change), *added)), **when)
+
+    apatch = awaiting(patch)
 
     @contextmanager
     def _opening(self, place: Place | None) -> Generator[SessionStore]:
@@ -324,9 +366,7 @@ class KeptSession(ReadableSession):
         if self._opened is not None:
             self._opened.close()
 
-    async def aclose(self) -> None:
-        """Let go of the store without blocking the event loop; see `close`."""
-        await asyncio.to_thread(self.close)
+    aclose = threaded(close)
 
     def _beside(self, session_id: str) -> Self:
         """Return the session of that id in the same store, with the options of this one."""
@@ -335,12 +375,6 @@ class KeptSession(ReadableSession):
             session._opened = _store_at(*self._place)
         session._writer = self._writer.beside(session_id, session._opened)
         return session
-
-    def _keep_in(self, store: SessionStore, *, beside: bool) -> None:
-        """Go on in `store`: that of the session that this one is a copy of, if `beside`, which it then opens for itself as well."""
-        self._place = self._place if beside else None
-        self._opened = None if self._place is None else _store_at(*self._place)
-        self._writer.keep_in(self._opened or store)
 
     def _asked(self, command: Command, key: str | None = None) -> Asked:
         delivered = self._delivery.delivered
@@ -358,13 +392,13 @@ class KeptSession(ReadableSession):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
 

@@ -106,12 +106,6 @@ def measured(known: Known, request: Delivered | None, usage: object, model: str,
     return told, {**known, name: evidence}
 
 
-def give_room(writer: Any, max_tokens: int) -> None:
-    """Let the window of a session's `Writer` have room for `max_tokens` from now on, whatever is being written meanwhile."""
-    with writer._publishing:  # noqa: SLF001 - a part of sessions, loaded when it is wanted
-        writer.empty, writer.conversation = writer.empty.with_room(max_tokens), writer.conversation.with_room(max_tokens)
-
-
 def _room(sizes: Sizes, evidence: Evidence) -> int:
     """Return how many of our tokens the window has room for: fewer at once, more only where it is worth reading for gists anew."""
     # What the session took off for tools is in what was reported.

@@ -1,13 +1,15 @@
 """What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError, constraint_sentences
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector
@@ -221,3 +223,25 @@ def written(data: object, name: str) -> str:
         return orjson.dumps(data).decode()
     except TypeError as error:
         raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None
+
+
+def load_ahead(counter: TokenCounter) -> None:
+    """Load what the first turns of a process need, a vocabulary and tables of phrases, in a thread: in this one if it is not the main one."""
+    if is_in_loop():
+        asyncio.get_running_loop().run_in_executor(None, _loaded, counter)
+    elif current_thread() is not main_thread():
+        _loaded(counter)
+
+
+def _loaded(counter: TokenCounter) -> None:
+    constraint_sentences("Please always answer in English.")
+    getattr(counter, "exact", None)  # it knows only once the vocabulary is there
+
+
+def is_in_loop() -> bool:
+    """Return whether an event loop is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

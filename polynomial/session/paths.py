@@ -4,7 +4,7 @@ A path is for callers that hold names and not code: another agent, a configurati
 its window or its ledger does under a name of its own.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from inspect import Parameter, Signature, formatannotation, getdoc, signature
 from re import sub
@@ -78,10 +78,6 @@ def _compress(session: ContextSession, *arguments: Any, **options: Any) -> Conte
     return session.compress(*arguments, **options)
 
 
-async def _acompress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
-    return await session.acompress(*arguments, **options)
-
-
 def _threshold(session: ContextSession) -> float:
     """Return the pressure above which the window counts as pressured now."""
     return session.policy.mark(session.window)
@@ -90,30 +86,15 @@ def _threshold(session: ContextSession) -> float:
 @_as(ContextSession.promote)
 def _tag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
     """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
-    if _has(session, resource_id, resource_class):
+    if session.window.linearity.get(resource_id) is class_of(resource_class):
         return session.output
     return session.promote(resource_id, resource_class, **options)
-
-
-async def _atag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
-    if _has(session, resource_id, resource_class):
-        return session.output
-    return await session.apromote(resource_id, resource_class, **options)
-
-
-def _has(session: ContextSession, resource_id: str, resource_class: ResourceClass | str) -> bool:
-    wanted = class_of(resource_class)
-    return session.window.linearity.get(resource_id) is wanted
 
 
 @_as(ContextSession.promote)
 def _promote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
     """Raise the class of a turn; the same class or a lower one is refused."""
     return session.promote(*arguments, **options)
-
-
-async def _apromote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
-    return await session.apromote(*arguments, **options)
 
 
 def _stats(session: ContextSession) -> LinearityStats:
@@ -148,9 +129,6 @@ class ContextPath:
     does: Callable[..., Any]
     """Takes the session, then what the path takes."""
 
-    later: Callable[..., Coroutine[Any, Any, Any]] | None = None
-    """The same for tasks, where it may wait."""
-
     @property
     def signature(self) -> Signature:
         """Return what the path takes and gives."""
@@ -183,10 +161,10 @@ PATHS = (
     ContextPath(f"{ROOT}.window.seek", _seek),
     ContextPath(f"{ROOT}.window.history", _history),
     ContextPath(f"{ROOT}.pressure.check", _check),
-    ContextPath(f"{ROOT}.pressure.compress", _compress, _acompress),
+    ContextPath(f"{ROOT}.pressure.compress", _compress),
     ContextPath(f"{ROOT}.pressure.threshold", _threshold),
-    ContextPath(f"{ROOT}.linearity.tag", _tag, _atag),
-    ContextPath(f"{ROOT}.linearity.promote", _promote, _apromote),
+    ContextPath(f"{ROOT}.linearity.tag", _tag),
+    ContextPath(f"{ROOT}.linearity.promote", _promote),
     ContextPath(f"{ROOT}.linearity.stats", _stats),
     ContextPath(f"{ROOT}.prompt.system", _system),
     ContextPath(f"{ROOT}.prompt.render", _render),

@@ -1,6 +1,5 @@
 """What anybody may ask of a session: reading never changes anything and never waits."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,9 @@ from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.session.delivery import Delivery, options_for
 from polycontext.polynomial.session.options import Asking, check_arguments, require
+from polycontext.polynomial.session.twins import threaded
 from polycontext.polynomial.session.writer import Writer
-from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import State
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
 from polycontext.pressure import pressure_of
 from polycontext.window import ContextItem, ContextWindow, Epoch, ToolCall, Turn
@@ -24,6 +24,7 @@ from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
+    from polycontext.polynomial.session.answer import Answer
     from polycontext.polynomial.session.billing import Billing
     from polycontext.polynomial.session.looking import Explained
     from polycontext.polynomial.session.paths import ContextPath
@@ -48,13 +49,15 @@ class ReadableSession:
     """Tokens of the tool definitions among them."""
     _billing: "Billing | None" = None
     """Made for whoever asks what requests cost."""
+    _answer: "Answer | None" = None
+    """What is being streamed in."""
     _log_index: "LogIndex | None" = None
     """Made at the first search of what no store searches; without it the next search makes another."""
 
     def __repr__(self) -> str:
         conversation, window = self.conversation, self.window
         told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens, {len(conversation.log)} in the log"
-        return f"ContextSession({self._writer.session_id!r}, {conversation.state.name}, {told})"
+        return f"ContextSession({self._writer.session_id!r}, {conversation.state}, {told})"
 
     @property
     def conversation(self) -> Conversation:
@@ -62,7 +65,7 @@ class ReadableSession:
         return self._writer.conversation
 
     @property
-    def state(self) -> ContextState:
+    def state(self) -> State:
         """Return the machine's state."""
         return self.conversation.state
 
@@ -110,7 +113,7 @@ class ReadableSession:
     def output(self) -> ContextOutput:
         """Return what readers consume: window and state now."""
         conversation = self.conversation
-        return ContextOutput(conversation.window, conversation.state)
+        return ContextOutput(conversation.window, conversation.state, answering=None if self._answer is None else self._answer.text)
 
     @property
     def policy(self) -> ContextPolicy:
@@ -124,14 +127,13 @@ class ReadableSession:
 
     @property
     def machine(self) -> ContextMachine:
-        """Return the live machine, made when it is first looked at: it takes every step that is stored.
+        """Return the live machine: it is always where the session is, and an event sent to it is sent to the session (docs/machine.md).
 
         Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
-
-        Raises:
-            EngineError: it did something else than the table, by which the session goes.
         """
-        return self._writer.machine
+        from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who look at it
+
+        return machine_of(self)
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal behind revision `after`: every accepted input with its effects, in order."""
@@ -171,9 +173,7 @@ class ReadableSession:
             self._log_index = LogIndex()
         return self._log_index.search(conversation.log, text, limit)
 
-    async def asearch(self, text: str, limit: int = 10) -> tuple[Found, ...]:
-        """Search the log without blocking the event loop; see `search`."""
-        return await asyncio.to_thread(self.search, text, limit)
+    asearch = threaded(search)
 
     def tools(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
         """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
@@ -208,11 +208,7 @@ class ReadableSession:
 
         return answered(self.conversation, self.search, name, arguments, max_tokens)
 
-    async def acall_tool(
-        self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None
-    ) -> str:
-        """Return what a call answers without blocking the event loop; see `call_tool`."""
-        return await asyncio.to_thread(self.call_tool, name, arguments, max_tokens=max_tokens)
+    acall_tool = threaded(call_tool)
 
     def export_lines(self) -> Iterator[str]:
         """Iterate over the whole session as lines of JSON: what it is, then an event a line; `import_lines` reads them, into any store.
@@ -291,7 +287,7 @@ class ReadableSession:
 
         Raises:
             InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
-            ContextOverflowError: the view is over its budget (``auto=False`` and not compressed).
+            ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
         """
         return self.request(provider, allow_open=allow_open).messages
 
@@ -320,7 +316,11 @@ class ReadableSession:
         from polycontext.polynomial.session.billing import as_plan  # noqa: PLC0415 - for those who ask what requests cost
 
         plan = as_plan(cache)
+        self._make_room()
         return self._billed().request(self.conversation, wire, plan, allow_open=allow_open)
+
+    def _make_room(self) -> None:
+        """Compress a view that is over its budget, where this session may."""
 
     def bill(self, prices: "Prices | None" = None, provider: Provider | str | None = None) -> "Bill":
         """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.

@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import define, evolve
 
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
 from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.machine.context_machine import FollowingMachine
-from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, goes_behind
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
 from polycontext.polynomial.session.commands import Add, Rewind, Together
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.session.intake import Items, all_attached
 from polycontext.polynomial.session.kept import KeptSession
 from polycontext.polynomial.session.readable import ReadableSession
-from polycontext.polynomial.session.writer import goes_behind
 from polycontext.polynomial.stores.session_store import ForkingStore, SessionStore
-from polycontext.window import Role, Turn
+from polycontext.window import ContextWindow, Role, Turn
 
 if TYPE_CHECKING:
     from polycontext.polynomial.session.travelling import Moment
@@ -36,11 +35,17 @@ class PastSession(ReadableSession):
         self._delivery, self._provider, self._clock = Delivery(), session.provider, session._clock  # noqa: SLF001 - as above
         self._taken, self._told_tools = session._taken, session._told_tools  # noqa: SLF001 - as above
 
+    @property
+    def machine(self) -> ContextMachine:
+        """Return a machine that is where the conversation was; what it is sent moves itself alone."""
+        conversation = self.conversation
+        return conversation.machine(conversation.window, self.policy, conversation.state)
+
     def __repr__(self) -> str:
         return super().__repr__().replace("ContextSession(", f"PastSession(revision {self.revision} of ", 1)
 
 
-@frozen(eq=False)
+@define(eq=False)
 class _Reader:
     """Stand where a session has its writer."""
 
@@ -48,11 +53,6 @@ class _Reader:
     policy: ContextPolicy
     store: SessionStore
     session_id: str
-
-    @property
-    def machine(self) -> FollowingMachine:
-        """Return a machine that stands where the conversation stood."""
-        return FollowingMachine(self.conversation.window, self.policy, self.conversation.state)
 
 
 def past_session(session: KeptSession, revision: int) -> PastSession:
@@ -70,6 +70,22 @@ def conversation_at(session: ReadableSession, revision: int) -> Conversation:
     if goes_behind(events, nearest.revision):
         nearest, events = writer.empty, writer.store.load(writer.session_id).events[:revision]
     return evolve(replay(events, nearest), companions={})
+
+
+def committed_at(session: ReadableSession, revision: int) -> Conversation:
+    """Return the conversation as it stood then, behind the compression that its last turn brought with it in one commit."""
+    conversation = conversation_at(session, revision)
+    while (event := next(iter(session.events(conversation.revision)[:1]), None)) is not None and _belongs(conversation.window, event):
+        conversation = conversation_at(session, conversation.revision + 1)
+    return conversation
+
+
+def _belongs(window: ContextWindow, event: Event) -> bool:
+    """Return whether a compression made what comes before it fit, or took what is bound from the turn before it."""
+    if not isinstance(event, CompressEvent):
+        return False
+    last = window.peek(len(window))
+    return is_over_budget(window) or (not event.edit.splices and last is not None and any(part.is_bound for part in last.parts))
 
 
 def revision_at(session: ReadableSession, moment: "Moment") -> int:
@@ -96,7 +112,7 @@ def revision_at(session: ReadableSession, moment: "Moment") -> int:
 
 def rewinding(session: ReadableSession, to: "Moment") -> Rewind:
     """Return the command that goes back to a moment."""
-    return Rewind(conversation_at(session, revision_at(session, to)))
+    return Rewind(committed_at(session, revision_at(session, to)))
 
 
 def editing(session: KeptSession, resource_id: str, content: str, items: Items, at: datetime) -> Together:
@@ -115,13 +131,13 @@ def regenerating(session: KeptSession) -> Rewind:
     said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
     if said is None:
         raise InvalidOptionError("regenerate", session, "a session in which the user has said something")
-    return Rewind(conversation_at(session, _came_with(session, said.resource_id)))
+    return Rewind(committed_at(session, _came_with(session, said.resource_id)))
 
 
 def fork(session: KeptSession, new_id: str, moment: "Moment | None") -> None:
     """Store a new session in which all stands as it did in `session` at a moment."""
     writer = session._writer  # noqa: SLF001
-    conversation = session.conversation if moment is None else conversation_at(session, revision_at(session, moment))
+    conversation = session.conversation if moment is None else committed_at(session, revision_at(session, moment))
     store, revision, companions = writer.store, conversation.revision, conversation.companions
     if isinstance(store, ForkingStore):
         store.fork(writer.session_id, new_id, revision, companions)

@@ -1,19 +1,16 @@
-"""Go back in a conversation, look at how it once stood, let another one branch off, bring two together: a journal is only ever added to."""
+"""Go back in a conversation, look at how it once stood, let another one branch off: a journal is only ever added to."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.commands import Command
 from polycontext.polynomial.session.intake import Items
 from polycontext.polynomial.session.kept import KeptSession, When
 from polycontext.polynomial.session.options import check_arguments
-from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.polynomial.session.twins import awaiting, threaded
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.merging import Rule
     from polycontext.polynomial.session.time_travel import PastSession
 
 Moment = int | datetime | str
@@ -21,7 +18,7 @@ Moment = int | datetime | str
 
 
 class TravellingSession(KeptSession):
-    """Rewind, look back, fork and merge (docs/time-travel.md), and have children."""
+    """Rewind, look back and fork (docs/time-travel.md), and have children."""
 
     _parent: "TravellingSession | None" = None
     """Who has asked for this child."""
@@ -46,9 +43,7 @@ class TravellingSession(KeptSession):
 
         return past_session(self, revision_at(self, moment))
 
-    async def aat(self, moment: Moment) -> "PastSession":
-        """Return the session as it stood then without blocking; see `at`."""
-        return await asyncio.to_thread(self.at, moment)
+    aat = threaded(at)
 
     def rewind(self, to: Moment, **when: Unpack[When]) -> ContextOutput:
         """Go back to where the conversation stood at a moment (see `at`): log, view, classes and state are what they were.
@@ -69,11 +64,11 @@ class TravellingSession(KeptSession):
         >>> len(session.log())
         2
         """
-        return self._write(self._rewinding(to), **when)
+        from polycontext.polynomial.session.time_travel import rewinding  # noqa: PLC0415 - for those who go back
 
-    async def arewind(self, to: Moment, **when: Unpack[When]) -> ContextOutput:
-        """Go back without blocking; see `rewind`."""
-        return await self._awrite(await asyncio.to_thread(self._rewinding, to), **when)
+        return self._write(rewinding(self, to), **when)
+
+    arewind = awaiting(rewind, reads=True)
 
     def edit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
         """Say something else in the place of a user turn: go back to before it, attach `items`, and add `content` instead, as one commit.
@@ -84,11 +79,12 @@ class TravellingSession(KeptSession):
             UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of the user.
             Whatever `add` raises.
         """
-        return self._write(self._editing(resource_id, content, items), **when)
+        from polycontext.polynomial.session.time_travel import editing  # noqa: PLC0415 - for those who go back
 
-    async def aedit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
-        """Say something else in the place of a user turn without blocking; see `edit`."""
-        return await self._awrite(await asyncio.to_thread(self._editing, resource_id, content, items), **when)
+        check_arguments(resource_id=resource_id, content=content)
+        return self._write(editing(self, resource_id, content, items, self._clock()), **when)
+
+    aedit = awaiting(edit, reads=True)
 
     def regenerate(self, **when: Unpack[When]) -> ContextOutput:
         """Go back to the last thing that the user said, so that the model can be asked for another answer; nothing happens where it is the last turn.
@@ -96,11 +92,11 @@ class TravellingSession(KeptSession):
         Raises:
             InvalidOptionError: the user has said nothing.
         """
-        return self._write(self._regenerating(), **when)
+        from polycontext.polynomial.session.time_travel import regenerating  # noqa: PLC0415 - for those who go back
 
-    async def aregenerate(self, **when: Unpack[When]) -> ContextOutput:
-        """Go back to the last thing that the user said without blocking; see `regenerate`."""
-        return await self._awrite(await asyncio.to_thread(self._regenerating), **when)
+        return self._write(regenerating(self), **when)
+
+    aregenerate = awaiting(regenerate, reads=True)
 
     def fork(self, new_id: str, moment: Moment | None = None) -> Self:
         """Return a new session of the same store and options, in which all stands as it does here, or did at a moment (see `at`); texts are shared.
@@ -124,45 +120,7 @@ class TravellingSession(KeptSession):
         fork(self, new_id, moment)
         return self._beside(new_id)
 
-    async def afork(self, new_id: str, moment: Moment | None = None) -> Self:
-        """Return a new session in which all stands as it does here without blocking; see `fork`."""
-        return await asyncio.to_thread(self.fork, new_id, moment)
-
-    def merge(
-        self,
-        other: "TravellingSession",
-        session_id: str,
-        *,
-        store: SessionStore | None = None,
-        interleave: bool = True,
-        companions: "Mapping[str, Rule] | None" = None,
-        max_tokens: int | None = None,
-    ) -> Self:
-        """Return a new session with what both conversations accepted, each turn once; both stay as they are (docs/session.md, "Two sessions become one").
-
-        No call is parted from its results. Without `interleave`, what only `other` has comes behind everything of this one. Settings, store
-        and clock are this session's; `max_tokens` is for a larger window. Of companions that differ the rule under their name decides, called with the data of
-        both, or the companion's own ``merged(data, data of the other)``.
-
-        Raises:
-            OrderError: calls are open in one of them.
-            ConflictError: companions differ and no rule is given for them, or the store has a session of this id.
-            ContextOverflowError: there is no room for what is PRESERVED in both; names a number of tokens that suffices.
-
-        >>> from polycontext import ContextSession
-        >>> one, two = ContextSession(session_id="one"), ContextSession(session_id="two")
-        >>> _ = one.add_user_turn("The night train leaves at 22:10."), two.add_user_turn("The hotel is booked.")
-        >>> [turn.text for turn in one.merge(two, "both").log()]
-        ['The night train leaves at 22:10.', 'The hotel is booked.']
-        """
-        from polycontext.polynomial.session.merging import merged  # noqa: PLC0415 - for those who merge
-
-        check_arguments(session_id=session_id)
-        return merged(self, other, session_id, store, interleave=interleave, rules=companions or {}, max_tokens=max_tokens)
-
-    async def amerge(self, other: "TravellingSession", session_id: str, **options: Any) -> Self:
-        """Return both conversations as a new session, without blocking the event loop; see `merge`."""
-        return await asyncio.to_thread(self.merge, other, session_id, **options)
+    afork = threaded(fork)
 
     def child(
         self,
@@ -201,9 +159,7 @@ class TravellingSession(KeptSession):
 
         return child_of(self, task, child_id, max_tokens=max_tokens, tells=tells, call=call, system=system, tools=tools)
 
-    async def achild(self, task: str, child_id: str, **options: Any) -> Self:
-        """Return a session for a sub-agent without blocking; see `child`."""
-        return await asyncio.to_thread(lambda: self.child(task, child_id, **options))
+    achild = threaded(child)
 
     def hand_back(self, text: str | None = None) -> ContextOutput:
         """Give the result of this child to its parent, as one turn, and return the parent's output; without a text, what the model said last.
@@ -218,24 +174,4 @@ class TravellingSession(KeptSession):
 
         return handed_back(self, text)
 
-    async def ahand_back(self, text: str | None = None) -> ContextOutput:
-        """Give the result of this child to its parent without blocking; see `hand_back`."""
-        from polycontext.polynomial.session.children import ahanded_back  # noqa: PLC0415 - for those who have sub-agents
-
-        return await ahanded_back(self, text)
-
-    def _rewinding(self, to: Moment) -> Command:
-        from polycontext.polynomial.session.time_travel import rewinding  # noqa: PLC0415 - for those who go back
-
-        return rewinding(self, to)
-
-    def _editing(self, resource_id: str, content: str, items: Items) -> Command:
-        from polycontext.polynomial.session.time_travel import editing  # noqa: PLC0415 - for those who go back
-
-        check_arguments(resource_id=resource_id, content=content)
-        return editing(self, resource_id, content, items, self._clock())
-
-    def _regenerating(self) -> Command:
-        from polycontext.polynomial.session.time_travel import regenerating  # noqa: PLC0415 - for those who go back
-
-        return regenerating(self)
+    ahand_back = awaiting(hand_back)

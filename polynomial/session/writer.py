@@ -8,33 +8,33 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from random import uniform
 from threading import Lock, RLock
 from time import sleep
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from attrs import evolve
 
 from polycontext.linearity import CallerError, InvalidOptionError
-from polycontext.polynomial.errors import EngineError, SessionWriteError
-from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.errors import SessionWriteError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Standing
 from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
-from polycontext.polynomial.journal.events import EraseEvent, Event, InputEvent, RewindEvent, input_of
+from polycontext.polynomial.journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
 from polycontext.polynomial.journal.past import Past
-from polycontext.polynomial.machine.context_machine import ContextMachine, FollowingMachine
 from polycontext.polynomial.machine.step import ContextPolicy, Step
-from polycontext.polynomial.session.commands import Asked
-from polycontext.polynomial.session.decide import Decision, Made, Wanted, decide
+from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.session.commands import Asked, Companion
+from polycontext.polynomial.session.decide import Decided, Decision, Made, Wanted, decide, go_on, told
 from polycontext.polynomial.session.options import written
+from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
+from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.pressure.fulfilment import default_summariser
-from polycontext.window import ContextWindow
 
 TRIES = 64
 """How often a writer decides again because others were first, before it says so."""
@@ -45,41 +45,28 @@ _NEAR = 32
 _LONGEST_PAUSE = 0.05
 """Seconds: of writers that are too late together, one gets through meanwhile."""
 
-_TRAVELS = ("conversation", "policy", "session_id", "companions", "store", "_snapped", "empty")
+_TRAVELS = ("conversation", "stored", "policy", "given", "session_id", "companions", "store", "_snapped", "empty")
 _LOG = logging.getLogger("polycontext.session")
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", default=())
-
-Deciding = Generator[Wanted, Fulfilment, Decision]
-
-
-class Companion(Protocol):
-    """Stand for whatever is saved with a session, in the same commit: a memory, a shared context."""
-
-    def to_data(self) -> Mapping[str, Any]:
-        """Return it as JSON data, in which `to_data` of two equal companions is equal."""
-        ...
 
 
 class Writer:
     """Drive decisions into a store, and let readers, companions and a live machine follow what is stored."""
 
-    def __init__(
-        self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str, listeners: Sequence[object]
-    ) -> None:
-        self.conversation = self._snapped = self.empty = conversation
+    def __init__(self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str) -> None:
+        self.conversation = self.stored = self._snapped = self.empty = conversation
         self.policy = policy
+        # Tokens that were asked for, whatever was measured since.
+        self.given = conversation.window.max_tokens
         self.keep_in(store)
         self.session_id = session_id
         self.companions: dict[str, Companion] = {}
-        self._open(listeners)
+        self._open()
         self._load()
-        if listeners:
-            _ = self.machine
 
-    def _open(self, listeners: Sequence[object]) -> None:
+    def _open(self) -> None:
         """Begin to write and be followed; nothing of this travels with a copy."""
-        self.listeners = tuple(listeners)
-        self._live: ContextMachine | EngineError | None = None
+        self.live: Any = None  # a LiveMachine once somebody looks at it
         self._turnstile = Lock()  # sync writers pass one by one, so that none of them decides in vain
         # Guards the exchange of the value and the machine that follows; nobody waits inside, but a listener may look at the machine.
         self._publishing = RLock()
@@ -100,11 +87,13 @@ class Writer:
             setattr(self, name, state[name])
         self.keep_in(self.store)
         self.conversation.read(self.policy)
-        self._open(())
+        self._open()
 
     def beside(self, session_id: str, store: SessionStore | None = None) -> "Writer":
         """Return the writer of another session of the same rules, in `store` or where this one is kept."""
-        return Writer(self.empty, self.policy, store or self.store, session_id, ())
+        beside = Writer(self.empty, self.policy, store or self.store, session_id)
+        beside.given = self.given
+        return beside
 
     def keep_in(self, store: SessionStore) -> None:
         """Write to `store` from now on, which has all that is stored so far."""
@@ -121,33 +110,57 @@ class Writer:
         Raises:
             ConflictError: `expected_revision` is not the current one, or other writers were first too often.
             InvalidOptionError: there is a key, and a store that keeps none.
-            SessionWriteError: the call comes from inside another write of this session.
+            SessionWriteError: the call comes from inside another write of this session, or a listener has to be awaited and an event loop runs.
         """
+        live = self.live
+        if live is not None and not live.may_block():
+            raise SessionWriteError("a listener of the machine is a coroutine function", "awaiting the twin of this method")
         with self._entered(), self._turnstile:
-            for lost in range(TRIES):
-                if lost > 1:
-                    sleep(_pause(lost))
-                if asked.key is not None and self.has_happened(asked.key):
-                    return self._as_it_is()
-                base = self._base(expected_revision)
-                decision = self._decided(decide(base, asked, self.policy), base)
-                if decision is not None and self._stored(base, decision, asked.key):
-                    return _told(decision.output)
+            try:
+                output = self._write(asked, expected_revision)
+            finally:
+                if live is not None:
+                    live.play()
+        if live is not None:
+            live.send_waiting()
+        return output
+
+    def _write(self, asked: Asked, expected_revision: int | None) -> ContextOutput:
+        for lost in range(TRIES):
+            if lost > 1:
+                sleep(_pause(lost))
+            if asked.key is not None and self.has_happened(asked.key):
+                return self._as_it_is()
+            base = self._base(expected_revision)
+            decision = self._decided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
+            if decision is not None and self._stored(base, decision, asked.key):
+                return told(decision.output)
         raise self.outrun()
 
     async def awrite(self, asked: Asked, expected_revision: int | None = None) -> ContextOutput:
         """Do what `write` does without blocking; tasks of one event loop take turns."""
+        live = self.live
         with self._entered():
             async with self._one_task():
-                for lost in range(TRIES):
-                    if lost > 1:
-                        await asyncio.sleep(_pause(lost))
-                    if asked.key is not None and await asyncio.to_thread(self.has_happened, asked.key):
-                        return self._as_it_is()
-                    base = self._base(expected_revision)
-                    decision = await self._adecided(decide(base, asked, self.policy), base)
-                    if decision is not None and await self._astored(base, decision, asked.key):
-                        return _told(decision.output)
+                try:
+                    output = await self._awrite(asked, expected_revision)
+                finally:
+                    if live is not None:
+                        await live.aplay()
+        if live is not None:
+            await live.asend_waiting()
+        return output
+
+    async def _awrite(self, asked: Asked, expected_revision: int | None) -> ContextOutput:
+        for lost in range(TRIES):
+            if lost > 1:
+                await asyncio.sleep(_pause(lost))
+            if asked.key is not None and await asyncio.to_thread(self.has_happened, asked.key):
+                return self._as_it_is()
+            base = self._base(expected_revision)
+            decision = await self._adecided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
+            if decision is not None and await self._astored(base, decision, asked.key):
+                return told(decision.output)
         raise self.outrun()
 
     @contextmanager
@@ -162,32 +175,29 @@ class Writer:
             raise ConflictError("session revision", expected_revision, base.revision)
         return base
 
-    def _decided(self, deciding: Deciding, base: Conversation) -> Decision | None:
+    def _decided(self, deciding: Decided, base: Conversation) -> Decision | None:
         """Drive a decision; None where another writer was first while words were made."""
-        try:
-            wanted = next(deciding)
-            while True:
-                self._turnstile.release()
-                try:
-                    fulfilment = self._projector(wanted).fulfil(wanted.plan, reading=wanted.reading)
-                finally:
-                    self._turnstile.acquire()
-                if self.conversation is not base:
-                    return None
-                wanted = deciding.send(fulfilment)
-        except StopIteration as decided:
-            return _decision(decided)
+        made = go_on(deciding)
+        while isinstance(made, Wanted):
+            self._turnstile.release()
+            try:
+                fulfilment = self._projector(made).fulfil(made.plan, reading=made.reading)
+            finally:
+                self._turnstile.acquire()
+            if self.conversation is not base:
+                return None
+            made = go_on(deciding, fulfilment)
+        return made
 
-    async def _adecided(self, deciding: Deciding, base: Conversation) -> Decision | None:
-        try:
-            wanted = next(deciding)
-            while True:
-                fulfilment = await self._projector(wanted).afulfil(wanted.plan, reading=wanted.reading)
-                if self.conversation is not base:
-                    return None
-                wanted = deciding.send(fulfilment)
-        except StopIteration as decided:
-            return _decision(decided)
+    async def _adecided(self, deciding: Decided, base: Conversation) -> Decision | None:
+        """Drive a decision in a thread: counting, classifying and planning take as long as the texts are."""
+        made = await asyncio.to_thread(go_on, deciding)
+        while isinstance(made, Wanted):
+            fulfilment = await self._projector(made).afulfil(made.plan, reading=made.reading)
+            if self.conversation is not base:
+                return None
+            made = await asyncio.to_thread(go_on, deciding, fulfilment)
+        return made
 
     def _projector(self, wanted: Wanted) -> ContextProjector:
         """Return who is asked for words: where they are needed at once, what needs no model."""
@@ -211,14 +221,15 @@ class Writer:
 
     async def _astored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
         if self._async is None:
-            return self._stored(base, decision, key)
+            return await asyncio.to_thread(self._stored, base, decision, key)
         companions = self._changed_companions(base)
         if decision.events or companions:
-            options = self._options(decision, key)
+            options = await asyncio.to_thread(self._options, decision, key)
             try:
                 await self._async.aappend(self.session_id, decision.base, decision.events, companions, **options)
             except ConflictError as refused:
-                self._catch_up(await self._async.aload(self.session_id, base.revision), base.revision, refused)
+                stored = await self._async.aload(self.session_id, base.revision)
+                await asyncio.to_thread(self._catch_up, stored, base.revision, refused)
                 return False
             self._become(base, decision, companions, snapped="snapshot" in options)
         return True
@@ -262,16 +273,44 @@ class Writer:
             if snapped:
                 self._snapped = decision.after
             # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
-            if self.conversation.revision == base.revision:
-                self._publish(after)
-                if self._live is None:
-                    return
-                for made, event in zip(decision.made, decision.events, strict=True):
-                    self._follow(made, event)
+            if self.conversation.revision != base.revision:
+                return
+            state, room = self.stored.state, after.window.max_tokens
+            if room != base.window.max_tokens:
+                self.given, self.empty = room, self.empty.with_room(room)
+            # Decided by the guards; they are asked again only where budget or policy have changed since.
+            self._publish(after)
+            if self.empty.window.max_tokens != room or self.policy is not decision.policy:
+                self._settle()
+            for made, event in zip(decision.made, decision.events, strict=True):
+                if self.live is not None:
+                    self.live.add(made, state)
+                state = event.state
 
     def _publish(self, conversation: Conversation) -> None:
-        self._near.append(self.conversation)
-        self.conversation = conversation.with_room(self.empty.window.max_tokens)
+        self._near.append(self.stored)
+        self.stored = self.conversation = conversation
+
+    def resize(self, max_tokens: int | None = None, policy: ContextPolicy | None = None) -> None:
+        """Go on with another budget or policy: the state is what the guards say by it. The next commit stores it."""
+        with self._publishing:
+            now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
+            if room != now or policy not in (None, self.policy):
+                self.policy, self.empty = policy or self.policy, self.empty.with_room(room)
+                self._settle()
+
+    def _settle(self, read: Sequence[object] = (None,)) -> None:
+        """Give the conversation the budget of today, and the state that the guards say; `read` are the events that it was read from just now."""
+        stored, room = self.stored, self.empty.window.max_tokens
+        window, same = stored.window, stored.window.max_tokens == room
+        # A compression ends in COMPRESSED whatever its pressure.
+        ends = stored.state == self.conversation.state == ContextState.COMPRESSED and window.turns_since_compression == 0
+        if same and ends and all(isinstance(last, CompressEvent) for last in read[-1:]):
+            self.conversation = stored
+            return
+        step = Step(ContextInput.resize(room), window, self.policy)
+        state = run(stored.machine.table, stored.state, step)
+        self.conversation = stored if same and state == stored.state else evolve(stored, window=step.after, state=state)
 
     def _load(self) -> None:
         """Become what the store has: from its newest snapshot on where it keeps any."""
@@ -286,104 +325,77 @@ class Writer:
             snapped, opened = self.empty, None
         stored = self.store.load(self.session_id) if opened is None else opened.stored
         conversation = replay(stored.events, snapped)
+        with self._publishing:
+            self.stored = self.conversation = evolve(conversation, companions=dict(stored.companions))
+            self._snapped = snapped
+            self._near.clear()
+            self._settle(stored.events)
         if opened is None:
             # As long as replaying all of it takes, and not at the first compression.
-            conversation.read(self.policy)
-        with self._publishing:
-            self.conversation, self._snapped = evolve(conversation, companions=dict(stored.companions)), snapped
-            self._near.clear()
-            if isinstance(self._live, FollowingMachine):
-                self._live.restore(conversation.state, conversation.window)
+            self.conversation.read(self.policy)
 
     def _catch_up(self, stored: Stored, after: int = 0, refused: ConflictError | None = None) -> None:
         """Become what the store has: events of other writers are replayed strictly, and the live machine follows them too."""
         if refused is not None and not stored.events:
             raise refused
         with self._publishing:
-            known, events = self.conversation, stored.events[max(0, self.conversation.revision - after) :]
+            known, events = self.stored, stored.events[max(0, self.stored.revision - after) :]
             if goes_behind(events, known.revision):
                 # What was read of turns whose words are gone is forgotten with them.
                 self.empty = evolve(self.empty, past=Past())
-                if self._live is None:
+                if self.live is None:
                     return self._load()
                 known, events = self.empty, self.store.load(self.session_id).events
-            told = self.conversation.revision
+            newest = self.stored.revision
             for before, event, conversation in replayed(events, known):
-                if conversation.revision <= told:
+                if conversation.revision <= newest:
                     continue
                 self._publish(conversation)
                 if conversation.revision == stored.snapshot:
                     self._snapped = conversation
-                self._follow(self._made(before, event, conversation), event)
+                if self.live is not None:
+                    self.live.add(self._made(before, event, conversation), before.state)
             # What was loaded may be older than what another writer has published since.
-            if stored.companions and self.conversation.revision == after + len(stored.events):
-                self.conversation = evolve(self.conversation, companions=dict(stored.companions))
+            if stored.companions and self.stored.revision == after + len(stored.events):
+                self.stored = evolve(self.stored, companions=dict(stored.companions))
+            self._settle(events)
         return None
 
     def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Made:
-        if not isinstance(event, InputEvent):
+        if isinstance(event, PatchEvent):
             return conversation
-        return Step.recorded(input_of(event), before.window, self.policy, conversation.window, event.state)
+        window, kind = conversation.window, InputKind.REWIND if isinstance(event, RewindEvent) else InputKind.FORGET
+        given = input_of(event) if isinstance(event, InputEvent) else ContextInput(kind, Standing(window, event.state))
+        return Step.recorded(given, before.window, self.policy, window, event.state)
 
     def nearest(self, revision: int) -> Conversation:
         """Return the last conversation that is remembered from before, or of, a revision."""
-        known = [self.empty, self._snapped, *self._near, self.conversation]
+        known = [self.empty, self._snapped, *self._near, self.stored]
         return max((each for each in known if each.revision <= revision), key=lambda each: each.revision)
 
     def caught_up(self) -> Conversation:
         """Return the conversation once it is what the store has."""
-        after = self.conversation.revision
+        after = self.stored.revision
         self._catch_up(self.store.load(self.session_id, after), after)
+        if self.live is not None and self.live.may_block():
+            with nullcontext() if self.is_inside() else self._entered():
+                self.live.play()
         return self.conversation
-
-    # --- the machine that follows ---------------------------------------------------
-
-    @property
-    def machine(self) -> ContextMachine:
-        """Return the live machine, made when it is first looked at; it follows what is stored.
-
-        Raises:
-            EngineError: it did something else than the table once.
-        """
-        with self._publishing:
-            if self._live is None:
-                conversation = self.conversation
-                self._live = FollowingMachine(conversation.window, self.policy, conversation.state, listeners=[*self.listeners])
-            if isinstance(self._live, EngineError):
-                raise self._live
-            return self._live
-
-    def _follow(self, made: Made, event: Event) -> None:
-        """Take a stored step through the live machine; a listener that fails is logged and changes nothing."""
-        machine = self._live
-        if not isinstance(machine, FollowingMachine):
-            return
-        window = _window_of(made)
-        try:
-            if isinstance(made, Step):
-                machine.take(made)
-            else:
-                machine.restore(event.state, window)
-        except Exception:  # noqa: BLE001 - whatever a listener raises is its own affair
-            if not machine.parted:
-                _LOG.exception("a listener of the machine failed at %s; the input stays accepted", _kind_of(made))
-                machine.restore(event.state, window)
-        # By identity: comparing windows would look at every turn again.
-        if machine.parted or machine.context_state is not event.state or machine.window is not window:
-            self._live = EngineError(_kind_of(made), event.state, machine.context_state)
-            _LOG.error("%s", self._live)
 
     # --- who may write ---------------------------------------------------------------
 
+    def is_inside(self) -> bool:
+        """Return whether the caller runs inside a write of this session."""
+        return not self._under_way.isdisjoint(_WRITING.get())
+
     def _entered(self) -> "_Entered":
         """Refuse a write from inside another one of this session: it would wait for itself, or be lost."""
-        outer = _WRITING.get()
-        if outer and not self._under_way.isdisjoint(outer):
+        if self.is_inside():
             raise SessionWriteError(
                 "a summariser, classifier, companion or listener writes to the session that it works for",
                 "reading it, or writing once the call that asked has returned",
             )
-        return _Entered(self._under_way, outer)
+        return _Entered(self._under_way, _WRITING.get())
 
     def outrun(self) -> ConflictError:
         """Return the error that says that others were first too often."""
@@ -418,32 +430,3 @@ class _Entered:
 def _pause(lost: int) -> float:
     """Return how many seconds a writer lets others go first that was too late so often in a row: at random, and longer each time."""
     return uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))  # noqa: S311 - nothing here is a secret
-
-
-def _told(output: ContextOutput) -> ContextOutput:
-    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
-    fell_back = output.compression.rejections if output.compression is not None else ()
-    for refused, instead in ((fell_back, "extracts stand instead"), (output.refused, "nothing was changed")):
-        if refused:
-            _LOG.warning("%d summaries were not taken, %s: %s", len(refused), instead, "; ".join(each.reason for each in refused))
-    return output
-
-
-def goes_behind(events: Sequence[Event], revision: int) -> bool:
-    """Tell whether one of `events`, which follow `revision`, goes back to before it, or has erased what was said before it."""
-    return any(isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision) for event in events)
-
-
-def _window_of(made: Made) -> ContextWindow:
-    window = made.result if isinstance(made, Step) else made.window
-    assert window is not None
-    return window
-
-
-def _kind_of(made: Made) -> str:
-    return made.input.kind if isinstance(made, Step) else "what altered the journal"
-
-
-def _decision(decided: StopIteration) -> Decision:
-    decision: Decision = decided.value
-    return decision

@@ -1,11 +1,11 @@
-"""Where stores are: the path of a file, or a URL; and how to speak of a URL that may hold a secret."""
+"""Where stores are: the path of a file, or a URL."""
 
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.polynomial.stores.session_store import SessionStore, shown
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 
 _SQLITE = "sqlite:///"
@@ -40,21 +40,6 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
         store: SessionStore = url
         return store
     raise InvalidOptionError("url", url, _LEGAL)
-
-
-def shown(url: str) -> str:
-    """Return `url` without what may be secret in it: who opens it by which password, and its options.
-
-    >>> shown("postgresql://me:secret@host:5432/db?sslpassword=x"), shown("sessions.db")
-    ('postgresql://***@host:5432/db?***', 'sessions.db')
-    """
-    scheme, mark, rest = url.partition("://")
-    if not mark:
-        return url
-    # The last one: a password that nobody has quoted may hold any sign.
-    _, at, place = rest.rpartition("@")
-    host, options, _ = place.partition("?")
-    return scheme + mark + ("***@" if at else "") + host + ("?***" if options else "")
 
 
 def _path_in(url: str) -> str:

@@ -195,3 +195,18 @@ def check_fork(new_id: str, there: int | None, revision: int, found: int) -> Non
         raise ConflictError(f"session {new_id!r}", "an id that no session has", f"one of {there} events")
     if found < revision:
         raise ConflictError("session revision", revision, found)
+
+
+def shown(url: str) -> str:
+    """Return `url` without what may be secret in it: who opens it by which password, and its options.
+
+    >>> shown("postgresql://me:secret@host:5432/db?sslpassword=x"), shown("sessions.db")
+    ('postgresql://***@host:5432/db?***', 'sessions.db')
+    """
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return url
+    # The last one: a password that nobody has quoted may hold any sign.
+    _, at, place = rest.rpartition("@")
+    host, options, _ = place.partition("?")
+    return scheme + mark + ("***@" if at else "") + host + ("?***" if options else "")

@@ -5,7 +5,7 @@ Words stand in `texts`, once, however many events and sessions refer to them; ev
 their own, made at its first search (`word_index`): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
 says how many events it had when the file was closed or a snapshot made, since SQLite would not notice what is missing or changed.
 
-A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-by-hand.md).
+A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-store.md).
 """
 
 import sqlite3

@@ -1,9 +1,9 @@
 """The laws of the context window: appending, honest sums, atoms, splices."""
 
 from polycontext.linearity.law import agree, holds, law, refusal_of
+from polycontext.window.atoms import Splice
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
-from polycontext.window.splice import Splice
 from polycontext.window.tokens.counting import count_turn
 from polycontext.window.turn import Role, Turn
 

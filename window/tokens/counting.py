@@ -7,7 +7,7 @@ counter, and they add up: the estimate of a request is the sum of its parts, so
 a turn is counted once, when it is appended, and never again.
 
 The constants are fitted to recorded usage of gpt-4o and gpt-4.1 and lean to the
-careful side (``docs/decisions/2026-11-21-token-framing.md``).
+careful side (``docs/decisions/2026-11-23-token-counting.md``).
 
 A turn does not know which provider it will be sent to, and one writes longer than another. The count is
 an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost the

@@ -1,7 +1,7 @@
 """What a medium costs in tokens, by the rules that the providers publish.
 
 A turn does not know which model it will be sent to, and media are written for other providers too. So the
-costliest rule counts: `docs/decisions/2026-11-22-media-by-published-rules.md` has the table, where each rule
+costliest rule counts: `docs/decisions/2026-11-23-token-counting.md` has the table, where each rule
 was published, and what the care costs. Where the model is known, its own `ImageRule` says what a picture costs: a
 token for each patch of so many pixels, or a price for each tile into which it is cut.
 """

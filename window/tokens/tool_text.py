@@ -3,7 +3,7 @@
 OpenAI's models do not see the JSON schema of a tool: it reaches them as a
 TypeScript-like namespace, which needs half the tokens. The recorded usage of
 gpt-4o and gpt-4.1 requests fits that text within a few tokens (see
-``docs/decisions/2026-11-21-token-framing.md``). Definitions of any other
+``docs/decisions/2026-11-23-token-counting.md``). Definitions of any other
 shape, Anthropic's among them, reach the model as JSON.
 """
 

@@ -11,7 +11,7 @@ from polycontext.linearity import PolycontextError
 from polycontext.nodes.commands.chat.slash import Outcome, obey
 from polycontext.nodes.commands.output import one_line, tell, write
 from polycontext.nodes.commands.pills import told, typed
-from polycontext.nodes.models.answering import Answering, said_in
+from polycontext.nodes.models.answering import Answering, in_whole_characters
 from polycontext.nodes.sending import asend_resolved
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
@@ -83,33 +83,27 @@ class Talk:
 
         Cancelled, it keeps what was said until then.
         """
-        said: list[str] = []
+        answer = self.session.answer()
         try:
-            async for piece in self._answering.answer(self.session):
-                said.append(piece)
-                write(piece.replace("\r", ""))
+            async with answer:
+                async for piece in in_whole_characters(self._answering.answer(self.session)):
+                    answer.add(piece)
+                    write(piece.replace("\r", ""))
         except (asyncio.CancelledError, Exit, SystemExit, KeyboardInterrupt):
-            await self._keep(said)
             remark("stopped; what was said is kept")
             raise
         except Exception as error:  # noqa: BLE001 - a model may raise anything
-            await self._keep(said)
             remark(f"no answer: {type(error).__name__}: {error}")
             return Outcome.UNANSWERED
-        if not await self._keep(said):
+        finally:
+            if answer.text and not answer.text.endswith("\n"):
+                write("\n")
+            # Files may have changed meanwhile.
+            self.completer.refresh()
+        if not answer.text.strip():
             remark("no answer: the model said nothing")
             return Outcome.UNANSWERED
         return Outcome.DONE
-
-    async def _keep(self, said: Sequence[str]) -> bool:
-        """Take in what was answered, if it was anything; files may have changed meanwhile, and are looked for anew."""
-        text = said_in(said)
-        if text is not None:
-            await self.session.aadd_assistant_turn(text)
-        if said and not said[-1].endswith("\n"):
-            write("\n")
-        self.completer.refresh()
-        return text is not None
 
     async def close(self) -> None:
         """Let go of whoever answers."""

@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.places import shown
+from polycontext.polynomial.stores.session_store import shown
 
 _SCHEMES = ("postgresql", "postgresql+psycopg")
 _URL = "postgresql://user:password@host:5432/database"

@@ -17,10 +17,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.places import shown
 from polycontext.polynomial.stores.postgresql.failures import Failure, parsed
 from polycontext.polynomial.stores.postgresql.schema import Tables, prepare
 from polycontext.polynomial.stores.postgresql.statements import Statements
+from polycontext.polynomial.stores.session_store import shown
 
 T = TypeVar("T")
 

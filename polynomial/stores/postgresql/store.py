@@ -18,12 +18,11 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.stores.asked_words import AskedWords
-from polycontext.polynomial.stores.places import shown
 from polycontext.polynomial.stores.postgresql.altering import Altering
 from polycontext.polynomial.stores.postgresql.journals import Journals
 from polycontext.polynomial.stores.postgresql.server import PostgreSQLServer
 from polycontext.polynomial.stores.postgresql.words import kept, read
-from polycontext.polynomial.stores.session_store import Found, Opened, Rewritten, Snapshot, Stored
+from polycontext.polynomial.stores.session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 

@@ -41,7 +41,6 @@ from polycontext.polynomial.algebra.context_polynomial import Position
 from polycontext.polynomial.laws import agents, epochs, hosts, machines, operads, polynomials, projections
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
-from polycontext.polynomial.machine.context_machine import TABLE
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
 from polycontext.pressure import ContextProjector, Reach, Signals
@@ -325,8 +324,9 @@ TALK = [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi"), Cont
 
 def redirected(state: ContextState, kind: InputKind, target: ContextState) -> Table:
     """Return the table with one transition changed."""
-    rows = tuple(evolve(row, target=target) for row in TABLE[state][kind])
-    return {**TABLE, state: {**TABLE[state], kind: rows}}
+    table = ContextMachine.table
+    rows = tuple(evolve(row, target=target) for row in table.cells[state][kind])
+    return evolve(table, cells={**table.cells, state: {**table.cells[state], kind: rows}})
 
 
 class Changed(TableMachine):

@@ -42,7 +42,7 @@ RECORDS: dict[type, str] = {
     ConversationContext: "recent_turns history_summary engagement_summary id_registry turn_summaries reasoning_summary content_archive "
     "understand_decision_log",
 }
-"""The fields that the contract of the three layers names; docs/decisions/2026-11-22-names-of-the-layers.md lists what is other here."""
+"""The fields that the contract of the three layers names; docs/decisions/2026-11-22-node-contexts.md names the differences."""
 
 OUTPUT, CONVERSATION, TURN = (LIVED := lived()).output, LIVED.conversation, LIVED.turn
 

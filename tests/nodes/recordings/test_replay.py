@@ -207,7 +207,7 @@ def test_an_assistant_cannot_speak_first() -> None:
     report = replay([assistant("hello"), user("a")])
     (refused,) = report.refused
     assert refused.error == "IllegalDirectionError"
-    assert "legal: system, user_turn" in refused.reason
+    assert "legal: forget, resize, rewind, system, user_turn" in refused.reason
     assert refused.state is ContextState.EMPTY
 
 

@@ -158,7 +158,7 @@ def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he
         front.model.words.put_nowait("Plums ")
         leaving = asyncio.create_task(front.run(user("What is there?")))
         chat = await front.app.state.chats.get("local", front.name)
-        await until(lambda: chat._said == ["Plums "])
+        await until(lambda: chat.session.output.answering == "Plums ")
         leaving.cancel()
         await asyncio.wait({leaving})
         assert chat.is_busy
@@ -166,7 +166,7 @@ def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he
         assert (other.status_code, "being written" in other.text) == (409, True)
         again = asyncio.create_task(front.run(user("What is there?")))
         front.model.words.put_nowait("and pears")
-        await until(lambda: len(chat._said) == 2)
+        await until(lambda: (chat.session.output.answering or "").count(" ") == 2)
         await until(lambda: chat.users == 1)
         await front.browser.post(f"/{front.name}/cancel")
         events = told(await again)
@@ -202,7 +202,7 @@ def test_a_chat_that_is_deleted_ends_the_run() -> None:
         front.model.words.put_nowait("Plums ")
         running = asyncio.create_task(front.run(user("What is there?")))
         chat = await front.app.state.chats.get("local", front.name)
-        await until(lambda: chat._said == ["Plums "])
+        await until(lambda: chat.session.output.answering == "Plums ")
         assert (await front.browser.delete(f"/{front.name}")).status_code == 204
         last = told(await running)[-1]
         assert last.type in (EventType.RUN_ERROR, EventType.RUN_FINISHED)

@@ -92,7 +92,8 @@ async def begun(chats: Chats, model: Model, *words: str) -> tuple[str, Chat]:
     await chat.send(PillDocument("hello"))
     for word in words:
         model.words.put_nowait(word)
-    await until(lambda: len(chat._said) == len(words))
+    whole = "".join(words).encode("utf-8", "ignore").decode()
+    await until(lambda: chat.session.output.answering == whole)
     return name, chat
 
 

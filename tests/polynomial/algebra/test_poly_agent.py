@@ -1,5 +1,6 @@
 """Polynomial agents and what each combinator makes of them."""
 
+from collections.abc import Container
 from typing import Any
 
 import pytest
@@ -135,12 +136,13 @@ def test_combined_agents_take_exactly_their_directions(agent: Agent) -> None:
 
 def test_the_context_polynomial_is_the_machine() -> None:
     """Positions are states with their window, directions the table's; a legal input moves it as the machine is moved."""
+    places: Container[object] = CONTEXT_POLYNOMIAL.positions
     window = ContextWindow(100, counter=WORDS)
     start, pressured = Position(ContextState.EMPTY, window), Position(ContextState.PRESSURED, window)
     assert start in CONTEXT_POLYNOMIAL.positions
-    bare: object = ContextState.EMPTY
-    assert not CONTEXT_POLYNOMIAL.positions.__contains__(bare)
+    assert "DREAMING" not in places
     for state in ContextState:
+        assert state in places
         assert CONTEXT_POLYNOMIAL.directions(Position(state, window)) == VALID_DIRECTIONS[state]
     position, output = CONTEXT_POLYNOMIAL.invoke(start, ContextInput.user_turn("hello"))
     assert (position, len(output.window)) == (Position(ContextState.ACCUMULATING, output.window), 1)

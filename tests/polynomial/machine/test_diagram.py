@@ -5,20 +5,21 @@ from itertools import product
 
 import pytest
 
-from polycontext.polynomial import ContextState, InputKind
-from polycontext.polynomial.machine.context_machine import TABLE
-from polycontext.polynomial.machine.diagram import ANY_TURN, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
-from polycontext.polynomial.machine.table import Row, Table
+from polycontext.polynomial import ContextMachine, ContextState, InputKind
+from polycontext.polynomial.machine.diagram import ANY_TURN, ANYWHERE, LEGEND, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
+from polycontext.polynomial.machine.table import Check, Row, Table
 
 Move = tuple[str, str, str, str]
+TABLE = ContextMachine.table
 
 
 def moves_of_the_table(table: Table = TABLE) -> set[Move]:
     """Return every move that the machine can make: source, input, guard, target."""
     return {
-        (source, kind, row.guards[0].__name__ if row.guards else OTHERWISE if len(rows) > 1 else "", row.target)
-        for source, by_kind in table.items()
+        (source, kind, row.guards[0].name if row.guards else OTHERWISE if len(rows) > 1 else "", row.target)
+        for source, by_kind in table.cells.items()
         for kind, rows in by_kind.items()
+        if kind not in ANYWHERE
         for row in rows
     }
 
@@ -55,7 +56,8 @@ def test_an_input_that_is_not_drawn_is_illegal(state: ContextState) -> None:
     drawn = {kind for source, kind, _, _ in moves_of_the_table() if source == state}
     leaving = [label for arrow in arrows() if arrow.source is state for label in arrow.labels]
     assert set().union(*({kind for _, kind, _, _ in moves_of_a_label(state, "", label)} for label in leaving)) == drawn
-    assert drawn == {str(kind) for kind in TABLE[state]}
+    assert drawn | {*ANYWHERE} == {str(kind) for kind in TABLE.cells[state]}
+    assert all(kind in LEGEND for kind in ANYWHERE)
 
 
 def test_parallel_arrows_are_joined() -> None:
@@ -67,7 +69,7 @@ def test_parallel_arrows_are_joined() -> None:
 
 def test_arrows_stand_in_the_order_of_the_states() -> None:
     """First by where they come from, then by where they lead, as the table has it."""
-    order = list(TABLE)
+    order = list(TABLE.cells)
     places = [(order.index(arrow.source), order.index(arrow.target)) for arrow in arrows()]
     assert places == sorted(places)
     assert [str(state) for state in order] != sorted(map(str, order))
@@ -94,13 +96,6 @@ def test_a_diagram_is_the_same_every_time() -> None:
 
 def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
     """A table with several guards on one arrow keeps them apart."""
-
-    def is_late(step: object) -> bool:
-        return bool(step)
-
-    def is_early(step: object) -> bool:
-        return not step
-
-    rows = (Row(ContextState.EMPTY, (), (is_late,), ()), Row(ContextState.EMPTY, (), (is_early,), ()))
-    (arrow,) = arrows({ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}})
-    assert arrow.labels == ("compress, clear [is_late]", "clear [is_early]")
+    rows = (Row(ContextState.EMPTY, (), (Check("is_late", bool),)), Row(ContextState.EMPTY, (), (Check("is_late", bool, expected=False),)))
+    (arrow,) = arrows(Table(ContextMachine, {ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}}))
+    assert arrow.labels == ("compress, clear [is_late]", "clear [not is_late]")

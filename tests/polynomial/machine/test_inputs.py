@@ -36,6 +36,9 @@ def test_every_direction_has_a_maker() -> None:
         ContextInput.clear(),
         ContextInput.recall(Edit()),
         ContextInput.promote("t1", ResourceClass.PRESERVED, "it matters"),
+        ContextInput.resize(1000),
+        ContextInput.rewind(ContextWindow(1000)),
+        ContextInput.forget(ContextWindow(1000)),
     ]
     assert [each.kind for each in made] == list(InputKind)
     assert made[1].turn.tool_calls == (ToolCall("c", "f"),)
@@ -71,7 +74,7 @@ def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    """There are eight kinds of input and no other."""
+    """There are eleven kinds of input and no other."""
     with pytest.raises(ValueError, match="poem"):
         ContextInput(InputKind("poem"), "o")
 

@@ -54,7 +54,8 @@ class Lockstep(RuleBasedStateMachine):
         self.policy = policy
         self.machine = ContextMachine(window, policy)
         self.table = TableMachine(window, policy)
-        self.state, self.window = ContextState.EMPTY, window
+        self.state: str = ContextState.EMPTY
+        self.window = window
 
     def take(self, context_input: ContextInput) -> None:
         """Take one input three times; the outputs or the errors must be the same, and errors must change nothing."""
@@ -96,6 +97,16 @@ class Lockstep(RuleBasedStateMachine):
     def clears(self) -> None:
         """Ask to forget the view."""
         self.take(ContextInput.clear())
+
+    @rule(max_tokens=st.sampled_from([60, 200, 1000]))
+    def resizes(self, max_tokens: int) -> None:
+        """Give the window another budget."""
+        self.take(ContextInput.resize(max_tokens))
+
+    @rule(make=st.sampled_from([ContextInput.rewind, ContextInput.forget]))
+    def stands_again(self, make: Callable[[ContextWindow], ContextInput]) -> None:
+        """Go back to the beginning, or have nothing left."""
+        self.take(make(self.window.cleared()))
 
     @rule(resource_id=st.sampled_from(["t1", "g1"]))
     def names_itself(self, resource_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The table of states and inputs, cell by cell: 4 states, 8 inputs, with and without a live machine."""
+"""The table of states and inputs, cell by cell: 4 states, 11 inputs, with and without a live machine."""
 
 import pytest
 from attrs import evolve
@@ -12,28 +12,30 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
-    InputKind,
+    TableMachine,
 )
-from polycontext.polynomial.machine.context_machine import TABLE
-from polycontext.polynomial.machine.step import Step
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.machine.table import Check
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
-INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear", "recall", "promote"]
+INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear", "recall", "promote", "resize", "rewind", "forget"]
 
 # Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it presses nothing.
 EXPECTED = {
-    #              user_turn     assistant_turn  tool_turn     system        compress    clear  recall        promote
-    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-"],
-    ACCUMULATING: [ACCUMULATING, ACCUMULATING, ACCUMULATING, ACCUMULATING, COMPRESSED, EMPTY, ACCUMULATING, ACCUMULATING],
-    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", PRESSURED],
-    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, EMPTY, COMPRESSED, COMPRESSED],
+    #              user_turn     assistant_turn  tool_turn     system        compress    clear  recall        promote, resize, rewind, forget
+    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-", EMPTY, EMPTY, EMPTY],
+    ACCUMULATING: [*[ACCUMULATING] * 4, COMPRESSED, EMPTY, *[ACCUMULATING] * 4, ACCUMULATING],
+    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", *[PRESSURED] * 4],
+    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, EMPTY, *[COMPRESSED] * 5],
 }
 CELLS = [(state, kind, target) for state, row in EXPECTED.items() for kind, target in zip(INPUTS, row, strict=True)]
-LEGAL = [cell for cell in CELLS if cell[2] != "-"]
+SETTLING = ("resize", "rewind", "forget")
+LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in SETTLING]
+SETTLED = [cell for cell in CELLS if cell[1] in SETTLING]
 ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-"]
 CALL = (ToolCall("c1", "search"),)
 
@@ -118,6 +120,31 @@ def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine:
     assert whole(session) == before
 
 
+@pytest.mark.parametrize("engine", [ContextMachine, TableMachine])
+@pytest.mark.parametrize("cell", SETTLED, ids=name)
+def test_a_settling_event_leads_to(cell: tuple[str, str, str], engine: type[ContextMachine]) -> None:
+    """What changes the budget, goes back or erases leads to what the guards say of the window: here, to where it was."""
+    state, kind, target = cell
+    session = session_in(state, "table")
+    window = session.window
+    machine = engine(window, session.policy, ContextState(state))
+    given = ContextInput.resize(window.max_tokens) if kind == "resize" else ContextInput.named(kind, window)
+    assert machine.advance(given).state == target
+    assert machine.context_state == target
+
+
+@pytest.mark.parametrize("engine", [ContextMachine, TableMachine])
+@pytest.mark.parametrize("kind", SETTLING)
+@pytest.mark.parametrize("source", ContextState)
+@pytest.mark.parametrize("target", ContextState)
+def test_a_settling_event_leads_anywhere(source: ContextState, target: ContextState, kind: str, engine: type[ContextMachine]) -> None:
+    """From every state it leads to every other one, as the window that it leads to says."""
+    window = session_in(target, "table").window
+    machine = engine(window if kind == "resize" else ContextWindow(100, counter=WORDS), ContextPolicy(auto=False), source)
+    given = ContextInput.resize(100) if kind == "resize" else ContextInput.named(kind, window)
+    assert machine.advance(given).state is target
+
+
 @pytest.mark.parametrize("state", EXPECTED)
 def test_valid_directions_are_the_designs(state: str) -> None:
     """`VALID_DIRECTIONS` holds exactly the legal inputs of the table."""
@@ -135,16 +162,13 @@ def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> N
 
 
 def test_the_table_is_compiled_whole_from_the_declaration() -> None:
-    """Every row has the checks of its kind and one action, and the last row of a cell has no guard left to fail."""
-    turn = (Step.in_order, Step.fits)
-    checks = {InputKind.COMPRESS: (Step.is_current, Step.keeps_floors), InputKind.RECALL: (Step.fits,)}
-    unchecked = (InputKind.CLEAR, InputKind.PROMOTE)
-    for rows in TABLE.values():
+    """Every row is checked, and the last row of a cell has no guard left to fail."""
+    for rows in ContextMachine.table.cells.values():
         for kind, cell in rows.items():
-            assert all(len(row.actions) == 1 for row in cell)
-            assert all(row.validators == (() if kind in unchecked else checks.get(kind, turn)) for row in cell)
+            assert all(row.validators == (Check("in_order", bool),) for row in cell)
             assert cell[-1].guards == ()
-            assert cell[0].guards == ((Step.is_pressured,) if len(cell) > 1 else ())
+            first = "is_empty" if kind in (*SETTLING, "recall", "promote") else "is_pressured"
+            assert cell[0].guards == ((Check(first, bool),) if len(cell) > 1 else ())
 
 
 class Sinking(ContextProjector):

@@ -1,6 +1,7 @@
 """Journals of schema 1, as the first release wrote them, load for ever: what a caller sees of them is what it was.
 
-Each ``*.json`` was written by that release; its ``*.expected.json`` says what the session was then, and how it went on.
+Each ``*.json`` was written by that release; its ``*.expected.json`` says what the session was then, and how it went on. Once a journal is
+replayed the guards are asked: where they say another state than was recorded, ``settled.json`` says which, and how the session goes on from there.
 """
 
 import json
@@ -148,6 +149,8 @@ def journal(name: str) -> str:
 def expected_of(name: str) -> dict[str, Any]:
     """Return what the session of a journal was."""
     expected: dict[str, Any] = json.loads((FOLDER / f"{name}.expected.json").read_text(encoding="utf-8"))
+    settled: dict[str, Any] = json.loads((FOLDER / "settled.json").read_text(encoding="utf-8"))
+    expected |= settled.get(name, {})
     return expected
 
 

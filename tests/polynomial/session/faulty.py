@@ -1,7 +1,7 @@
 """Stores that fail, and sessions whose every part can be compared by value."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
@@ -11,8 +11,7 @@ from attrs import evolve
 
 from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, InputKind, replay
 from polycontext.polynomial.journal.conversation import standing
-from polycontext.polynomial.journal.events import InputEvent, TurnEvent, input_of
-from polycontext.polynomial.session.writer import goes_behind
+from polycontext.polynomial.journal.events import InputEvent, PatchEvent, RewindEvent, TurnEvent, goes_behind, input_of
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -165,7 +164,18 @@ class Living:
         assert session.log() == tuple(event.turn for _, event in standing(stored.events) if isinstance(event, TurnEvent))
         if self.watched:
             assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
-            assert self.listener.heard == [(input_of(event).kind, event.state) for event in stored.events if isinstance(event, InputEvent)]
+            assert self.listener.heard == heard_of(stored.events)
+
+
+def heard_of(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """Return what a listener hears of a journal: every event but the patches of documents."""
+    return [(_kind_of(event), event.state) for event in events if not isinstance(event, PatchEvent)]
+
+
+def _kind_of(event: Event) -> str:
+    if isinstance(event, InputEvent):
+        return input_of(event).kind
+    return InputKind.REWIND if isinstance(event, RewindEvent) else InputKind.FORGET
 
 
 def _by_value(conversation: Conversation) -> tuple[object, ...]:

@@ -54,7 +54,9 @@ def imported(lines: Any, store: Any, session_id: str | None = None, **options: A
 @given(sessions())
 def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSession) -> None:
     """From memory into a file and back: the conversation is equal, and so is every line; preserved turns are the same bytes."""
+    policy = session.policy
     options: Any = {"max_tokens": session.window.max_tokens, "counter": FAST}
+    options |= {"threshold": policy.threshold, "auto": policy.auto, "cooldown": policy.cooldown}
     lines = list(session.export_lines())
     with TemporaryDirectory() as folder, ContextSession.import_lines(lines, Path(folder) / "s.db", **options) as kept:
         assert kept.conversation == session.conversation

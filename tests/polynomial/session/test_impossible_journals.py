@@ -165,7 +165,7 @@ LIES: dict[str, tuple[int, Lie]] = {
     "an assistant turn first": (COMPRESS - CALL, without(0, CALL)),
     "COMPRESSED without a compression": (4, put(4, "state", value="COMPRESSED")),
     "a compression that leads elsewhere": (COMPRESS, put(COMPRESS, "state", value="ACCUMULATING")),
-    "a recall that leads elsewhere": (RECALL, put(RECALL, "state", value="PRESSURED")),
+    "a recall that leads elsewhere": (RECALL, put(RECALL, "state", value="DREAMING")),
     "a clear that leads elsewhere": (CLEAR, put(CLEAR, "state", value="ACCUMULATING")),
     "recall in EMPTY": (CLEAR + 1, moved(RECALL, CLEAR + 1)),
     "compress in EMPTY": (CLEAR + 1, moved(COMPRESS, CLEAR + 1)),

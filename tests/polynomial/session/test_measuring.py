@@ -218,16 +218,6 @@ def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
         assert session.window.max_tokens < ROOM
 
 
-def test_a_merged_session_begins_to_learn_anew() -> None:
-    """Its room is the one that was asked for."""
-    one, two = driven(ContextSession(ROOM, counter=FAST, session_id="one"), factor=1.4), ContextSession(session_id="two", counter=FAST)
-    two.add_user_turn("Another matter.")
-    both = one.merge(two, "both", max_tokens=4 * ROOM)
-    assert both.window.max_tokens == 4 * ROOM
-    both.messages()
-    assert both.reported(chat(50)) is not None
-
-
 def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
     """While words are made the room changes: what was decided for another room is decided again, and every turn is there once."""
     session: ContextSession

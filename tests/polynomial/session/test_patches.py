@@ -147,22 +147,6 @@ def test_json_keeps_them(store: SessionStore) -> None:
     assert again.events() == session.events()
 
 
-def test_merging_goes_by_the_rule_of_that_name(store: SessionStore) -> None:
-    """As companions do; what both have is a patch of the new journal."""
-    session = opened(store)
-    session.add_user_turn("Count.")
-    count(session)
-    one, other = session.fork("one"), session.fork("other")
-    count(one)
-    count(other)
-    other.add_assistant_turn("Done.")
-    both = one.merge(other, "both")
-    assert both.companion("count") == {"seen": 2}
-    count(other)
-    both = one.merge(other, "added", companions={"count": lambda mine, yours: {"seen": mine["seen"] + yours["seen"]}})
-    assert both.companion("count") == opened(store, "added").companion("count") == {"seen": 5}
-
-
 def test_what_changes_nothing_is_no_event() -> None:
     """None, or a patch without operations."""
     session = opened(InMemoryStore())

@@ -8,9 +8,8 @@ import sys
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from inspect import getsource
 from pathlib import Path
-from typing import Any, Unpack, assert_type
+from typing import Any, Unpack
 
 import pytest
 from hypothesis import given
@@ -29,7 +28,7 @@ from polycontext.nodes import PromptBuilder
 from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
-from polycontext.polynomial.session import invoking, options
+from polycontext.polynomial.session import options
 from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
@@ -230,13 +229,12 @@ def test_the_paths_below_a_path_are_itself() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_a_path_says_what_it_takes_in_words_that_can_be_typed(path: ContextPath) -> None:
-    """Its line is its name and a signature without a module in it; what it does is one line; its twin takes no less."""
+    """Its line is its name and a signature without a module in it; what it does is one line."""
     written = str(path).removeprefix(path.name)
     assert re.fullmatch(r"\(.*\) -> .+", written)
     assert not re.search(r"\w\.\w|~|<", written)
     assert path.summary.endswith(".")
     assert "\n" not in path.summary
-    assert (path.later is not None) == (path.signature.return_annotation is ContextOutput)
 
 
 def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
@@ -256,37 +254,6 @@ def test_a_session_without_paths_loads_none() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "polycontext.polynomial.session.context_session" in loaded
     assert not {"polycontext.polynomial.session.paths", "polycontext.polynomial.session.invoking"} & set(loaded)
-
-
-def test_type_checkers_know_what_a_path_gives(session: ContextSession) -> None:
-    """The types stand in the overloads; each path and namespace of today is in one of both doors."""
-    assert_type(session.invoke("self.context.window.focus"), Turn | None)
-    assert_type(session.invoke("self.context.window.map", len), Store[int])
-    assert_type(session.invoke("self.context.window.seek", position=1), ContextWindow)
-    assert_type(session.invoke("self.context.window.history"), tuple[Turn, ...])
-    assert_type(session.invoke("self.context.pressure.check"), float)
-    assert_type(session.invoke("self.context.pressure.threshold"), float)
-    assert_type(session.invoke("self.context.pressure.compress", 0.2), ContextOutput)
-    assert_type(session.invoke("self.context.linearity.tag", "t2", "PRESERVED"), ContextOutput)
-    assert_type(session.invoke("self.context.linearity.promote", "t4", "PRESERVED"), ContextOutput)
-    assert_type(session.invoke("self.context.linearity.stats"), LinearityStats)
-    assert_type(session.invoke("self.context.prompt.system"), str)
-    assert_type(session.invoke("self.context.prompt.render"), str)
-    assert_type(session.invoke("self.context"), tuple[ContextPath, ...])
-
-    async def scene() -> None:
-        assert_type(await session.ainvoke("self.context.window.focus"), Turn | None)
-        assert_type(await session.ainvoke("self.context.window.map", len), Store[int])
-        assert_type(await session.ainvoke("self.context.window.seek", 1), ContextWindow)
-        assert_type(await session.ainvoke("self.context.window.history"), tuple[Turn, ...])
-        assert_type(await session.ainvoke("self.context.pressure.check"), float)
-        assert_type(await session.ainvoke("self.context.pressure.compress", 0.1), ContextOutput)
-        assert_type(await session.ainvoke("self.context.linearity.stats"), LinearityStats)
-        assert_type(await session.ainvoke("self.context.prompt.render"), str)
-        assert_type(await session.ainvoke("self.context.prompt"), tuple[ContextPath, ...])
-
-    asyncio.run(scene())
-    assert set(re.findall(r'"(self\.[\w.]+)"', getsource(invoking))) == set(ASKED)
 
 
 # --- what they do ----------------------------------------------------------------

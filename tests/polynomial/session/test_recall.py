@@ -136,7 +136,9 @@ def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
 def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
     """An empty view and a pressured one take nothing back, and the error speaks of the recall."""
     session = ContextSession(100, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
-    with pytest.raises(IllegalDirectionError, match="input recall is illegal in state EMPTY; legal: system, user_turn"):
+    with pytest.raises(
+        IllegalDirectionError, match="input recall is illegal in state EMPTY; legal: forget, resize, rewind, system, user_turn"
+    ):
         session.recall(["t1"])
     session.add_user_turn(words(80))
     with pytest.raises(ContextPressureError, match="input recall must wait; legal: clear, compress"):

@@ -306,7 +306,7 @@ def test_writers_see_that_another_went_back() -> None:
         behind.add_assistant_turn("answer")
         assert said(behind) == [*(f"n{number}" for number in range(to)), "else", "answer"]
         assert (behind.machine.context_state, behind.machine.window) == (behind.state, behind.window)
-        assert [kind.value for kind, _ in listener.heard] == ["user_turn", "assistant_turn"]
+        assert [kind.value for kind, _ in listener.heard] == ["rewind", "user_turn", "assistant_turn"]
 
 
 def test_a_rewind_can_name_the_revision_it_was_made_for() -> None:

@@ -18,7 +18,7 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
             GOOD._replace(kind="poet"),
             "kind: 'poet' is no kind of event; legal: system, user, assistant, tool, compress, recall, promote, clear",
         ),
-        (GOOD._replace(state="DREAMING"), "state: 'DREAMING' is no state"),
+        (GOOD._replace(state=""), "state: '' is no state"),
         (GOOD._replace(resource_class=7), "class: 7 is no class"),
         (GOOD._replace(resource_class=None), "class: None is no class"),
         (GOOD._replace(at=10**18), "at: 1000000000000000000 is no moment"),

@@ -207,7 +207,7 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
         made = ContextSession(600, counter=WORDS, projector=ContextProjector(summariser), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         if conversation is not None:
             made._writer.store.append("session", 0, session.events(), {})
-            made._writer.conversation = conversation
+            made._writer.stored = made._writer.conversation = conversation
         return made
 
     session = session_of()

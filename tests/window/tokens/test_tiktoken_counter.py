@@ -19,15 +19,10 @@ from hypothesis import strategies as st
 from tiktoken import registry
 
 from polycontext.linearity import CallerError, UnknownNameError
-from polycontext.window.tokens import tiktoken_counter
+from polycontext.window.tokens import vocabulary
 from polycontext.window.tokens.counting import EstimatingCounter
-from polycontext.window.tokens.tiktoken_counter import (
-    CHUNK,
-    InexactCountWarning,
-    TiktokenCounter,
-    chunks,
-    default_counter,
-)
+from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
+from polycontext.window.tokens.vocabulary import CHUNK, InexactCountWarning, chunks
 
 NAMES = ("o200k_base", "cl100k_base")
 encoding = st.sampled_from(NAMES)
@@ -56,7 +51,7 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def uncarried(unloaded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pretend that the package with the vocabularies is not installed."""
-    monkeypatch.setattr(tiktoken_counter, "find_spec", lambda name: None)
+    monkeypatch.setattr(vocabulary, "find_spec", lambda name: None)
     yield
     for name in NAMES:
         registry.ENCODINGS.pop(name, None)
@@ -237,8 +232,8 @@ def test_a_damaged_data_file_is_not_believed(unloaded: None, tmp_path: Path, mon
     """Neither a broken archive nor a wrong vocabulary inside a sound one is loaded."""
     for content in (b"not gzip", gzip.compress(b"aGVsbG8= 0\n"), gzip.compress(b"x" * 1000)[:-12]):
         (tmp_path / "broken.gz").write_bytes(content)
-        monkeypatch.setattr(tiktoken_counter, "_carried", lambda name: tmp_path / "broken.gz")
-        assert tiktoken_counter.load_encoding("o200k_base") is None
+        monkeypatch.setattr(vocabulary, "_carried", lambda name: tmp_path / "broken.gz")
+        assert vocabulary.load_encoding("o200k_base") is None
 
 
 def test_without_a_vocabulary_tokens_are_estimated_and_labelled(uncarried: None) -> None:
@@ -285,4 +280,4 @@ def test_an_engine_that_loads_otherwise_is_not_trusted(unloaded: None, monkeypat
     tiktoken.list_encoding_names()
     assert registry.ENCODING_CONSTRUCTORS is not None
     monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "o200k_base", lambda: pytest.fail("was run"))
-    assert tiktoken_counter.load_encoding("o200k_base") is None
+    assert vocabulary.load_encoding("o200k_base") is None

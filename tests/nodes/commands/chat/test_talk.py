@@ -19,7 +19,6 @@ from polycontext.nodes.commands.chat import chatting
 from polycontext.nodes.commands.chat.slash import COMMANDS, Outcome
 from polycontext.nodes.commands.chat.talk import ANSWER, Talk
 from polycontext.nodes.commands.output import shown
-from polycontext.nodes.models.answering import said_in
 from polycontext.nodes.models.strict import StrictChat, StrictServer
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
@@ -213,7 +212,6 @@ def test_halves_of_a_character_are_joined_and_what_controls_a_terminal_is_shown(
     assert "\x1b" not in chat.out
     assert "\u202e" not in chat.out
     assert shown("文脈 👩‍👩‍👧\tא\n") == "文脈 👩‍👩‍👧\tא\n"
-    assert said_in(["\udf4f", "\ud83c"]) == "\ufffd\ufffd"
 
 
 def test_a_reader_that_goes_away_loses_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

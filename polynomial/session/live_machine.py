@@ -1,0 +1,139 @@
+"""The live machine of a session: it owns no state, is always where the session is, and plays what was stored for its listeners."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from statemachine.engines.async_ import AsyncEngine
+
+from polycontext.polynomial.inputs import ContextOutput
+from polycontext.polynomial.machine.context_machine import ContextMachine, ContextModel
+from polycontext.polynomial.machine.step import Step
+from polycontext.polynomial.session.options import is_in_loop
+from polycontext.polynomial.session.twins import awaited
+from polycontext.polynomial.state import State
+
+_LOG = logging.getLogger("polycontext.session")
+_FAILED = "a listener of the machine failed; the input stays accepted"
+_REFUSED = "event %s, sent by a listener of the machine, was refused"
+
+
+class LiveMachine:
+    """Play stored steps on a machine of python-statemachine, one after the other; a listener that fails is logged and changes nothing.
+
+    It is the model of that machine, too: state and window are the session's, or those of the step that is played.
+    """
+
+    def __init__(self, session: Any, listeners: Sequence[object]) -> None:
+        self._session, self._writer = session, session._writer  # noqa: SLF001 - a part of it, loaded when it is wanted
+        self._played: ContextModel | None = None
+        self._steps: deque[tuple[Step, State]] = deque()
+        self._sent: deque[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = deque()
+        self._playing = Lock()
+        self.machine: ContextMachine = self._writer.conversation.machine(model=self, listeners=[*listeners], policy=self._writer.policy)
+
+    # --- the model --------------------------------------------------------------------
+
+    @property
+    def state(self) -> Any:
+        """Return the state of the session, or of the step that is played."""
+        return (self._played or self._writer.conversation).state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        if self._played is not None:
+            self._played.state = state
+
+    @property
+    def window(self) -> Any:
+        """Return the window of the session, or of the step that is played."""
+        return (self._played or self._writer.conversation).window
+
+    @window.setter
+    def window(self, window: Any) -> None:
+        if self._played is not None:
+            self._played.window = window
+
+    def written(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Write an event through the session, or keep it until the write is done that it is sent from."""
+        if self._writer.is_inside():
+            self._sent.append((event, args, kwargs))
+            return ContextOutput(self.window, self.state)
+        return (self._session.send if self.may_block() else self._session.asend)(event, *args, **kwargs)
+
+    # --- the session's side -------------------------------------------------------------
+
+    def may_block(self) -> bool:
+        """Return whether listeners can be called without awaiting them: none is a coroutine function, or no event loop is running here."""
+        return not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()  # noqa: SLF001 - the library says it nowhere else
+
+    def add(self, made: object, state: State) -> None:
+        """Play a step that has led on from `state`, when its turn comes; a patch of a document is none."""
+        if isinstance(made, Step):
+            self._steps.append((made, state))
+
+    def play(self) -> None:
+        """Play what was stored; where others are at it, they play these, too."""
+        while self._begins():
+            with self._next() as play:
+                play()
+
+    async def aplay(self) -> None:
+        """Play what was stored, and await listeners."""
+        while self._begins():
+            with self._next() as play:
+                await awaited(play())
+
+    def send_waiting(self) -> None:
+        """Send what listeners have sent meanwhile; what is refused is logged."""
+        while self._sent:
+            event, args, kwargs = self._sent.popleft()
+            with _logged(_REFUSED, event):
+                self._session.send(event, *args, **kwargs)
+
+    async def asend_waiting(self) -> None:
+        """Send what listeners have sent meanwhile without blocking."""
+        while self._sent:
+            event, args, kwargs = self._sent.popleft()
+            with _logged(_REFUSED, event):
+                await self._session.asend(event, *args, **kwargs)
+
+    def _begins(self) -> bool:
+        """Return whether there is a step that nobody else plays, and let nobody else play then."""
+        while self._steps and self._playing.acquire(blocking=False):
+            if self._steps:
+                return True
+            self._playing.release()
+        return False
+
+    @contextmanager
+    def _next(self) -> Generator[Callable[[], Any]]:
+        """Hand out what plays the next step; the machine is where that begins meanwhile."""
+        try:
+            with _logged(_FAILED):
+                step, state = self._steps.popleft()
+                self._played = ContextModel(step.window, state)
+                yield lambda: self.machine.send(step.input.kind, *step.args, step=step, **step.kwargs)
+        finally:
+            self._played = None
+            self._playing.release()
+
+
+def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine:
+    """Return the live machine of a session, made when it is first looked at."""
+    writer = session._writer  # noqa: SLF001 - as above
+    with writer._publishing:  # noqa: SLF001 - as above
+        writer.live = writer.live or LiveMachine(session, listeners)
+        machine: ContextMachine = writer.live.machine
+        return machine
+
+
+@contextmanager
+def _logged(what: str, *details: object) -> Generator[None]:
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - what a listener raises is its own affair, and what it has sent is refused to nobody else
+        _LOG.exception(what, *details)

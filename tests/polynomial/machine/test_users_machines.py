@@ -1,0 +1,81 @@
+"""What a user does first with the machine: send an event, ask what is legal, add a state, look for a position."""
+
+from typing import Any
+
+from statemachine import State
+
+from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextMachine, ContextSession, ContextState, IllegalDirectionError
+from polycontext.window import ContextWindow
+from tests.polynomial.conversations import WORDS, session_of
+
+
+class Waiting(ContextMachine):
+    """Wait for a person."""
+
+    approval = State("APPROVAL", value="APPROVAL")
+    hold = ContextMachine.accumulating.to(approval)
+    approve = approval.to(ContextMachine.accumulating)
+
+
+def refusal_of(machine: ContextMachine, event: str) -> BaseException | None:
+    """Return what a machine raises for an event."""
+    try:
+        machine.send(event, "more")
+    except Exception as error:  # noqa: BLE001 - which one is what is asked
+        return error
+    return None
+
+
+def fresh(kind: type[ContextMachine] = ContextMachine) -> ContextMachine:
+    """Return a machine with one turn."""
+    machine = kind(ContextWindow(1_000, counter=WORDS))
+    machine.user_turn("hello")
+    return machine
+
+
+def written(session: ContextSession) -> list[str]:
+    """Return what is in the log."""
+    return [turn.text for turn in session.log()]
+
+
+def test_an_event_that_is_sent_to_the_machine_of_a_session_is_written() -> None:
+    """The machine is the session's own: what it takes is in the log and in the journal."""
+    session = session_of(1_000)
+    refused = refusal_of(session.machine, "user_turn")
+    assert (refused, written(session)) == (None, ["more"])
+    assert session.machine.context_state == session.state == ContextState.ACCUMULATING
+
+
+def test_the_state_of_a_session_is_that_of_the_engine() -> None:
+    """What the engine of python-statemachine is configured to is where the session is, also after an event that it was sent."""
+    session = session_of(1_000)
+    session.add_user_turn("hello")
+    refused = refusal_of(session.machine, "assistant_turn")
+    assert refused is None
+    assert [state.value for state in session.machine.configuration] == [session.state]
+
+
+def test_an_illegal_event_in_a_state_that_was_added_names_what_is_legal() -> None:
+    """It is refused as anywhere else."""
+    machine = fresh(Waiting)
+    machine.send("hold")
+    refused = refusal_of(machine, "user_turn")
+    assert isinstance(refused, IllegalDirectionError), refused
+    assert "approve" in str(refused)
+
+
+def test_a_subclass_takes_no_event_from_the_base_class_and_gives_it_none() -> None:
+    """The base class lists its own events, whoever has declared more on its states."""
+    try:
+        found: object = sorted(str(event) for event in fresh().allowed_events)
+    except AttributeError as error:
+        found = error
+    assert isinstance(found, list), found
+    assert "hold" not in found
+    assert isinstance(refusal_of(fresh(), "hold"), LookupError)
+
+
+def test_the_first_state_is_a_position_of_the_polynomial() -> None:
+    """Seed 004 says so of every state."""
+    positions: Any = CONTEXT_POLYNOMIAL.positions
+    assert [state for state in ContextState if state not in positions] == []

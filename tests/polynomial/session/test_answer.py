@@ -1,0 +1,119 @@
+"""A streamed answer: part of the output while it is written, one commit once it ends."""
+
+import asyncio
+from copy import copy
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextSession, SessionWriteError
+from tests.polynomial.conversations import session_of
+
+
+def asked() -> ContextSession:
+    """Return a session that waits for an answer."""
+    session = session_of(600)
+    session.add_user_turn("Where is my parcel?")
+    return session
+
+
+def said(session: ContextSession) -> str | None:
+    """Return what has been said of the open answer."""
+    return session.output.answering
+
+
+def test_the_output_holds_what_has_been_said_and_the_journal_nothing_of_it() -> None:
+    """Nothing is stored before the answer ends; then it is one turn and one commit."""
+    session = asked()
+    assert said(session) is None
+    with session.answer() as answer:
+        assert said(session) == ""
+        for piece in ("On ", "its ", "way."):
+            answer.add(piece)
+        assert said(session) == answer.text == "On its way."
+        assert session.render()["answering"] is True
+        assert session.revision == 1
+    assert said(session) is None
+    assert session.render()["answering"] is False
+    assert (session.revision, session.log()[-1].text, session.log()[-1].role) == (2, "On its way.", "assistant")
+
+
+def test_tasks_stream_too() -> None:
+    """Also where the task is cancelled in between: what was said until then is kept."""
+
+    async def lived() -> None:
+        session, begun = asked(), asyncio.Event()
+
+        async def answers() -> None:
+            async with session.answer() as answer:
+                answer.add("On its")
+                begun.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(answers())
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (session.log()[-1].text, session.output.answering) == ("On its", None)
+
+    asyncio.run(lived())
+
+
+def test_what_was_said_until_an_error_is_kept() -> None:
+    """The error is raised as it is."""
+    session = asked()
+    answer = session.answer()
+    answer.add("On its")
+    with pytest.raises(ZeroDivisionError), answer:
+        answer.add(str(1 // 0))
+    assert session.log()[-1].text == "On its"
+
+
+@pytest.mark.parametrize("pieces", [(), (" ", "\n")])
+def test_blanks_are_no_answer(pieces: tuple[str, ...]) -> None:
+    """Nothing is stored."""
+    session = asked()
+    with session.answer() as answer:
+        for piece in pieces:
+            answer.add(piece)
+    assert session.revision == 1
+    assert session.output.answering is None
+
+
+def test_one_answer_at_a_time_and_none_after_its_end() -> None:
+    """A second one is refused and the first goes on; closing twice is closing once."""
+    session = asked()
+    answer = session.answer()
+    with pytest.raises(SessionWriteError, match="an answer is being written"):
+        session.answer()
+    with pytest.raises(InvalidOptionError):
+        answer.add(None)  # type: ignore[arg-type]
+    answer.add("Yes.")
+    answer.close()
+    answer.close()
+    assert session.revision == 2
+    with pytest.raises(SessionWriteError, match="the answer has ended"):
+        answer.add("more")
+    session.answer().close()
+
+
+def test_an_answer_that_is_refused_is_not_lost() -> None:
+    """The text is still there, and another answer can be opened."""
+    session = session_of(600)
+    answer = session.answer()
+    answer.add("Nobody has asked.")
+    with pytest.raises(Exception, match="assistant_turn is illegal"):
+        answer.close()
+    assert answer.text == "Nobody has asked."
+    assert session.output.answering is None
+    session.add_user_turn("Is anybody there?")
+    session.answer().close()
+
+
+def test_a_copy_has_no_open_answer() -> None:
+    """Whoever goes on elsewhere writes an answer of his own."""
+    session = asked()
+    session.answer().add("On its")
+    assert said(copy(session)) is None
+    assert session.output.answering == "On its"

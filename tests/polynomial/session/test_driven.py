@@ -1,0 +1,514 @@
+"""The machine that a user holds: driven by the session and by itself, listened to, and extended."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from statemachine import State
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.polynomial import (
+    ContextInput,
+    ContextMachine,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+    InputKind,
+    SessionWriteError,
+)
+from polycontext.polynomial.journal.events import MoveEvent
+from polycontext.polynomial.machine.declaring import OwnStates
+from polycontext.polynomial.machine.diagram import mermaid
+from polycontext.polynomial.machine.step import Step
+from polycontext.window import ContextWindow, ToolCall, Turn
+from tests.house import ROOT
+from tests.polynomial.conversations import session_of
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def told(session: ContextSession) -> list[str]:
+    """Return the texts of the log."""
+    return [turn.text for turn in session.log()]
+
+
+# --- drive it -----------------------------------------------------------------------
+
+BY_VERB: dict[str, tuple[Callable[[ContextSession], object], Callable[[ContextSession], object]]] = {
+    "user_turn": (lambda s: s.add_user_turn("more", name="ann"), lambda s: s.send("user_turn", "more", name="ann")),
+    "a turn": (lambda s: s.add(Turn("user", "x", timestamp=NOW)), lambda s: s.send("user_turn", Turn("user", "x", timestamp=NOW))),
+    "system": (lambda s: s.add_system("Be brief."), lambda s: s.send("system", "Be brief.")),
+    "assistant_turn": (lambda s: s.add_assistant_turn("hi"), lambda s: s.send("assistant_turn", "hi")),
+    "compress": (lambda s: s.compress(0.5), lambda s: s.send("compress", 0.5)),
+    "compress by itself": (lambda s: s.compress(), lambda s: s.send("compress")),
+    "clear": (lambda s: s.clear(keep_system=True), lambda s: s.send("clear", keep_system=True)),
+    "promote": (lambda s: s.promote("t2", "PRESERVED"), lambda s: s.send("promote", "t2", "PRESERVED")),
+    "recall": (lambda s: s.recall("t1"), lambda s: s.send("recall", "t1")),
+    "rewind": (lambda s: s.rewind(1), lambda s: s.send("rewind", 1)),
+    "forget": (lambda s: s.forget("t1"), lambda s: s.send("forget", "t1")),
+    "an input": (lambda s: s.compress(0.5), lambda s: s.send(ContextInput.compress(0.5))),
+    "an input with a turn": (
+        lambda s: s.add(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED),
+        lambda s: s.send(ContextInput.user_turn(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED)),
+    ),
+    "an input that promotes": (
+        lambda s: s.promote("t2", ResourceClass.PRESERVED, rationale="so"),
+        lambda s: s.send(ContextInput.promote("t2", ResourceClass.PRESERVED, "so")),
+    ),
+}
+
+
+def begun(**options: Any) -> ContextSession:
+    """Return a session with a question and an answer, whose clock stands."""
+    session = session_of(600, clock=lambda: NOW, **options)
+    session.add_user_turn("hello")
+    session.add_assistant_turn("hi")
+    return session
+
+
+@pytest.mark.parametrize("name", BY_VERB)
+def test_a_verb_and_its_event_do_the_same(name: str) -> None:
+    """By the verb, by `send`, by `asend` and by the live machine: the same journal."""
+    by_verb, by_event, awaited, by_machine = begun(), begun(), begun(), begun()
+    verb, event = BY_VERB[name]
+    verb(by_verb)
+    event(by_event)
+    asked: list[tuple[Any, Any]] = []
+
+    class Recorder:
+        def send(self, *args: Any, **kwargs: Any) -> None:
+            asked.append((args, kwargs))
+
+    event(Recorder())  # type: ignore[arg-type]  # only its arguments are wanted
+    ((args, kwargs),) = asked
+    asyncio.run(awaited.asend(*args, **kwargs))
+    if isinstance(args[0], str):
+        by_machine.machine.send(*args, **kwargs)
+    else:
+        by_machine.machine.advance(args[0])
+    assert by_event.events() == by_verb.events() == awaited.events() == by_machine.events()
+    assert by_event.conversation == by_verb.conversation == by_machine.conversation
+
+
+def test_a_result_is_sent() -> None:
+    """A tool's result is sent with the id of its call, by position or by name."""
+    session = begun()
+    session.send("assistant_turn", None, [ToolCall("c1", "look"), ToolCall("c2", "look")])
+    session.send("tool_turn", "seen", "c1")
+    session.machine.tool_turn("seen too", tool_call_id="c2")
+    assert told(session)[-2:] == ["seen", "seen too"]
+
+
+def test_resize_is_stored() -> None:
+    """A budget that is sent is an event of the journal."""
+    session = begun()
+    session.send("resize", 300)
+    session.machine.resize(200)
+    assert session.window.max_tokens == 200
+    assert [type(event).__name__ for event in session.events()[-2:]] == ["ResizeEvent", "ResizeEvent"]
+    asyncio.run(session.asend("resize", 100))
+    assert session.window.max_tokens == 100
+    with pytest.raises(InvalidOptionError):
+        session.send("resize", 0)
+    assert session.window.max_tokens == 100
+
+
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [("nonsense", UnknownNameError), (None, InvalidOptionError), (ContextInput.rewind(begun().window), InvalidOptionError)],
+)
+def test_what_is_no_event_is_refused(event: Any, error: type[Exception]) -> None:
+    """The refusal names what there is; nothing changes."""
+    session = begun()
+    before = session.conversation
+    with pytest.raises(error):
+        session.send(event)
+    assert session.conversation is before
+
+
+def test_the_live_machine_is_where_the_session_is() -> None:
+    """Its events, its state and its window are the session's, whoever wrote; a refusal changes neither."""
+    session = begun()
+    machine = session.machine
+    machine.send("user_turn", "more")
+    machine.assistant_turn("well")
+    session.compress(0.5)
+    assert told(session) == ["hello", "hi", "more", "well"]
+    assert machine is session.machine
+    assert (machine.context_state, machine.window) == (session.state, session.window)
+    assert {str(event) for event in machine.allowed_events} == {*map(str, ContextMachine.table.directions[ContextState.COMPRESSED])}
+    with pytest.raises(UnknownNameError):
+        machine.send("nonsense")
+    machine.clear()
+    with pytest.raises(IllegalDirectionError):
+        machine.assistant_turn("to whom?")
+    assert (machine.context_state, machine.window) == (ContextState.EMPTY, session.window)
+    assert [str(state.value) for state in machine.configuration] == ["EMPTY"]
+
+
+def test_the_machine_of_a_past_session_moves_itself_alone() -> None:
+    """It is where the conversation was; the session hears nothing of it."""
+    session = begun()
+    past = session.at(1)
+    machine = past.machine
+    assert (machine.context_state, len(machine.window)) == (past.state, 1)
+    machine.user_turn("x")
+    assert len(machine.window) == 2
+    assert (len(past.window), told(session)) == (1, ["hello", "hi"])
+
+
+# --- listen to it --------------------------------------------------------------------
+
+
+class Heard:
+    """Write down what is heard, and do something once."""
+
+    def __init__(self, act: Callable[[ContextMachine], object] = lambda machine: None) -> None:
+        self.heard: list[tuple[str, str, int]] = []
+        self.act = act
+
+    def after_transition(self, event: str, machine: ContextMachine) -> None:
+        """Listen."""
+        self.heard.append((str(event), machine.context_state, len(machine.window)))
+        act, self.act = self.act, lambda machine: None
+        act(machine)
+
+
+def test_an_event_from_inside_a_callback_is_written_after_the_commit(caplog: pytest.LogCaptureFixture) -> None:
+    """It is queued, and heard behind the one that it was sent from; a refusal is logged."""
+    listener = Heard(lambda machine: (machine.send("assistant_turn", "at your service"), machine.send("nonsense")))
+    session = session_of(600, listeners=[listener])
+    session.add_user_turn("hello")
+    assert told(session) == ["hello", "at your service"]
+    assert listener.heard == [("user_turn", "ACCUMULATING", 1), ("assistant_turn", "ACCUMULATING", 2)]
+    assert [record.getMessage() for record in caplog.records] == ["event nonsense, sent by a listener of the machine, was refused"]
+
+
+def test_a_listener_that_raises_undoes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """The commit stands, and the next one is heard."""
+    listener = Heard(lambda machine: 1 / 0)
+    session = session_of(600, listeners=[listener])
+    session.add_user_turn("hello")
+    session.add_assistant_turn("hi")
+    assert told(session) == ["hello", "hi"]
+    assert [name for name, *_ in listener.heard] == ["user_turn", "assistant_turn"]
+    assert "a listener of the machine failed" in caplog.text
+    assert session.machine.context_state == session.state
+
+
+def test_a_session_method_inside_a_callback_is_refused() -> None:
+    """A write that waited for itself would never end."""
+    refused: list[Exception] = []
+
+    def act(machine: ContextMachine) -> None:
+        try:
+            session.add_user_turn("inside")
+        except SessionWriteError as error:
+            refused.append(error)
+
+    session = session_of(600, listeners=[Heard(act)])
+    session.add_user_turn("hello")
+    assert len(refused) == 1
+    assert told(session) == ["hello"]
+
+
+def test_two_threads_drive_one_machine() -> None:
+    """Every event of both is stored and heard once, in the order of the journal."""
+    listener = Heard()
+    session = session_of(100_000, listeners=[listener])
+    threads = [threading.Thread(target=lambda: [session.machine.user_turn("x") for _ in range(50)]) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(session.log()) == 100
+    assert [size for _, _, size in listener.heard] == [*range(1, 101)]
+
+
+class Awaited:
+    """Listen without blocking, and fail when told to."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str]] = []
+        self.fails = False
+
+    async def after_transition(self, event: str, machine: ContextMachine) -> None:
+        """Listen."""
+        await asyncio.sleep(0)
+        self.heard.append((str(event), machine.context_state))
+        if self.fails:
+            raise RuntimeError("no")
+
+
+def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> None:
+    """In the twins and through the machine; a write that does not await is refused inside an event loop before it decides."""
+    listener = Awaited()
+
+    async def scene() -> None:
+        session = session_of(600, listeners=[listener])
+        await session.aadd_user_turn("hello")
+        await session.machine.send("assistant_turn", "hi")
+        await session.asend("compress", 0.1)
+        with pytest.raises(SessionWriteError, match="coroutine"):
+            session.add_user_turn("too late")
+        assert told(session) == ["hello", "hi"]
+        assert session.machine.context_state == session.state
+        listener.fails = True
+        await asyncio.gather(*(session.aadd_user_turn(f"t{number}") for number in range(3)))
+        assert len(session.log()) == 5
+
+    asyncio.run(scene())
+    assert [name for name, _ in listener.heard] == ["user_turn", "assistant_turn", "compress", *["user_turn"] * 3]
+    assert len(caplog.records) == 3
+    outside = session_of(600, listeners=[Awaited()])
+    outside.add_user_turn("no loop is running")
+    assert told(outside) == ["no loop is running"]
+
+
+# --- extend it -----------------------------------------------------------------------
+
+
+class Approval(ContextMachine):
+    """Let a tool call wait for a person."""
+
+    approval = State("APPROVAL", value="APPROVAL")
+    assistant_turn = ContextMachine.accumulating.to(approval, cond="pays") | ContextMachine.compressed.to(approval, cond="pays")
+    approve = approval.to(ContextMachine.accumulating, cond="is_signed")
+
+    entered: list[str] = []  # noqa: RUF012
+
+    def pays(self, step: Step) -> bool:
+        """Return whether the turn calls the tool that pays."""
+        return any(call.name == "pay" for call in step.input.turn.tool_calls)
+
+    def is_signed(self, step: Step) -> bool:
+        """Return whether somebody has signed."""
+        return bool(step.kwargs.get("by"))
+
+    def on_enter_approval(self) -> None:
+        """Tell somebody."""
+        self.entered.append(self.context_state)
+
+
+PAY = (ToolCall("c1", "pay"),)
+
+
+def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
+    """A turn leads there, only its events leave it, and the journal has names and arguments."""
+    Approval.entered.clear()
+    place = tmp_path / "a.db"
+    with ContextSession.open(place, "one", max_tokens=600, machine=Approval) as session:
+        session.add_user_turn("Pay the bill.")
+        assert session.add_assistant_turn(tool_calls=PAY).state == "APPROVAL"
+        assert Approval.entered == []  # nobody looks at the machine yet
+        with pytest.raises(IllegalDirectionError, match="illegal in state APPROVAL; legal: approve, forget, resize, rewind"):
+            session.add_tool_turn("paid", tool_call_id="c1")
+        with pytest.raises(IllegalDirectionError, match="no guard lets it pass"):
+            session.machine.send("approve")
+        assert [str(event) for event in session.machine.allowed_events] == ["resize", "rewind", "forget", "approve"]
+    with pytest.raises(InvalidDataError, match="ContextMachine has no state APPROVAL; legal: EMPTY, ACCUMULATING"):
+        ContextSession.open(place, "one", max_tokens=600)
+    with ContextSession.open(place, "one", max_tokens=600, machine=Approval, clock=lambda: NOW) as session:
+        assert (session.state, session.machine.context_state) == ("APPROVAL", "APPROVAL")
+        session.machine.send("approve", by="ana")
+        assert session.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
+        session.add_tool_turn("paid", tool_call_id="c1")
+        twin = ContextSession.from_json(session.to_json(), machine=Approval)
+        assert twin.events() == session.events()
+        assert twin.conversation == session.conversation
+        lines = list(session.export_lines())
+        assert ContextSession.import_lines(lines, tmp_path / "b.db", max_tokens=600, machine=Approval).events() == session.events()
+
+
+def test_entering_is_heard_when_the_step_is_played() -> None:
+    """What is attached to a state runs after the commit, once."""
+    Approval.entered.clear()
+    session = session_of(600, machine=Approval, listeners=[Heard()])
+    session.add_user_turn("Pay the bill.")
+    session.add_assistant_turn(tool_calls=PAY)
+    assert Approval.entered == ["APPROVAL"]
+    session.forget("t1")
+    session.send("resize", 500)
+    assert (session.state, Approval.entered) == ("APPROVAL", ["APPROVAL"])
+
+
+def test_rewinding_goes_from_and_to_an_added_state() -> None:
+    """The state that stood then stands again; what is not added is what the guards say."""
+    session = session_of(600, machine=Approval)
+    session.add_user_turn("Pay the bill.")
+    session.add_assistant_turn(tool_calls=PAY)
+    waiting = session.revision
+    session.send("approve", by="ana")
+    session.rewind(waiting)
+    assert session.state == "APPROVAL"
+    session.rewind(1)
+    assert session.state == "ACCUMULATING"
+    session.rewind(waiting)
+    assert session.fork("other").state == "APPROVAL"
+    assert told(session) == ["Pay the bill.", ""]
+
+
+def test_killed_and_continued(tmp_path: Path) -> None:
+    """A process that is killed in an added state leaves a session that goes on there."""
+    place = tmp_path / "k.db"
+    code = f"""
+    import os, signal
+    from tests.polynomial.session.test_driven import PAY, Approval, ContextSession
+    session = ContextSession.open({str(place)!r}, "one", max_tokens=600, machine=Approval)
+    session.add_user_turn("Pay the bill.")
+    session.machine.assistant_turn(None, tool_calls=PAY)
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False, cwd=ROOT)
+    assert done.returncode == -9
+    with ContextSession.open(place, "one", machine=Approval) as session:
+        assert session.state == "APPROVAL"
+        session.send("approve", by="ana")
+        assert session.add_tool_turn("paid", tool_call_id="c1").state == "ACCUMULATING"
+
+
+class Hours(ContextMachine):
+    """Take no question outside of working hours."""
+
+    def in_order(self, step: Step) -> None:
+        """Refuse by the time of the event."""
+        if step.input.kind is InputKind.USER_TURN and not 9 <= step.at.hour < 17:
+            raise PermissionError("We are back at nine.")
+        super().in_order(step)
+
+
+def test_a_validator_reads_the_time_of_the_event() -> None:
+    """It is asked before anything is stored; what was recorded is replayed at any time."""
+    hour = [12]
+    session = ContextSession(max_tokens=600, machine=Hours, clock=lambda: NOW + timedelta(hours=hour[0] - 12))
+    session.add_user_turn("Hello?")
+    hour[0] = 20
+    with pytest.raises(PermissionError):
+        session.add_user_turn("Anybody?")
+    session.add_assistant_turn("Good night.")
+    assert told(session) == ["Hello?", "Good night."]
+    assert ContextSession.from_json(session.to_json(), machine=Hours).conversation == session.conversation
+
+
+class Calm(ContextMachine):
+    """Never be pressured."""
+
+    def is_pressured(self, step: Step) -> bool:
+        """Say no."""
+        return False
+
+
+def test_a_guard_that_is_overridden_decides() -> None:
+    """The session goes by the guards of its own class, and only that one."""
+    calm, plain = (session_of(100, auto=False, machine=machine) for machine in (Calm, ContextMachine))
+    for session in (calm, plain):
+        session.add_user_turn("w " * 80)
+    assert (calm.state, plain.state) == (ContextState.ACCUMULATING, ContextState.PRESSURED)
+
+
+def test_two_subclasses_do_not_see_each_other() -> None:
+    """Each class has states of its own: what one declares on a shared name changes no other, and not the base."""
+
+    class First(ContextMachine):
+        waiting = State("WAITING", value="WAITING")
+        wait = ContextMachine.accumulating.to(waiting)
+        go_on = waiting.to(ContextMachine.accumulating)
+
+    class Second(ContextMachine):
+        waiting = State("WAITING", value="ELSEWHERE")
+        hold = ContextMachine.accumulating.to(waiting)
+        let_go = waiting.to(ContextMachine.empty)
+
+    class Third(First):
+        further = State("FURTHER", value="FURTHER")
+        move_on = First.waiting.to(further) | ContextMachine.accumulating.to(further)
+        back = further.to(First.waiting)
+
+    legal = {
+        machine: {str(kind) for kind in machine.table.directions["ACCUMULATING"]} for machine in (ContextMachine, First, Second, Third)
+    }
+    base = legal[ContextMachine]
+    assert legal == {ContextMachine: base, First: base | {"wait"}, Second: base | {"hold"}, Third: base | {"wait", "move_on"}}
+    assert base == {str(kind) for kind in InputKind}
+    assert set(Third.table.cells) == {*ContextState, "WAITING", "FURTHER"}
+    for machine, events in ((First, ["wait", "go_on", "wait"]), (Third, ["wait", "move_on", "back"]), (Second, ["hold"])):
+        session = begun(machine=machine, listeners=[Heard()])
+        for event in events:
+            session.send(event)
+        assert session.machine.context_state == session.state
+        assert [state.value for state in session.machine.configuration] == [session.state]
+    with pytest.raises(UnknownNameError):
+        begun().send("wait")
+    assert "WAITING --> ACCUMULATING : go_on" in mermaid(First.table)
+    assert "WAITING" not in mermaid()
+
+
+def test_a_class_body_that_fails_leaves_no_trace() -> None:
+    """What it has declared on inherited states by then is no part of the next class."""
+    with pytest.raises(ZeroDivisionError):
+
+        class Broken(ContextMachine):  # pyright: ignore[reportUnusedClass] - its body fails
+            waiting = State("WAITING", value="WAITING")
+            wait = ContextMachine.accumulating.to(waiting)
+            _ = 1 // 0
+
+    class Whole(ContextMachine):
+        pass
+
+    assert Whole.table.directions == ContextMachine.table.directions
+    assert begun(machine=Whole).add_user_turn("on").state == ContextState.ACCUMULATING
+
+
+WRONG: dict[str, Callable[[], object]] = {
+    "an expression": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond="is_empty and is_cooling"),
+    "a function": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond=lambda step: True),
+    "no method": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond="nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_guard_that_is_no_method_is_refused_when_the_class_is_made(name: str) -> None:
+    """The error names the class and what guards may be."""
+    with pytest.raises(InvalidOptionError, match=r"machine Wrong.*plain methods"):
+        OwnStates("Wrong", (ContextMachine,), {"__module__": __name__, "go": WRONG[name]()})
+
+
+def test_a_final_state_is_refused() -> None:
+    """A conversation has no end."""
+    with pytest.raises(InvalidOptionError, match="neither nested, parallel nor final"):
+
+        class Ending(ContextMachine):  # pyright: ignore[reportUnusedClass] - it is refused
+            over = State("OVER", value="OVER", final=True)
+            end = ContextMachine.accumulating.to(over)
+
+
+def begun_alone() -> Approval:
+    """Return a machine without a session that waits for a person."""
+    machine = Approval(ContextWindow(600))
+    machine.user_turn("Pay the bill.")
+    machine.assistant_turn(None, tool_calls=PAY)
+    assert machine.context_state == "APPROVAL"
+    return machine
+
+
+def test_arguments_that_are_no_json_are_refused() -> None:
+    """Nothing is stored that could not be read again."""
+    session = session_of(600, machine=Approval)
+    session.add_user_turn("Pay the bill.")
+    session.add_assistant_turn(tool_calls=PAY)
+    before = session.revision
+    with pytest.raises(InvalidDataError):
+        session.send("approve", by=object())
+    for send in (session.send, session.machine.send, begun_alone().send):
+        with pytest.raises(InvalidOptionError, match="another name"):
+            send("approve", step=1)
+    assert session.revision == before
+    assert logging.getLogger("statemachine").level == logging.INFO
