@@ -280,7 +280,6 @@ class Background:
         with self._lock:
             if self._flight is not flight or (became == "cancelled" and flight.landing):
                 return
-            self._flight = None
             revision = self._session.revision
             # What came too late is begun sooner the next time, and without a pause; what landed, a little later again.
             self._share = self._share / 2 if became == "outdated" else min(_BEGINS, self._share * 1.25)
@@ -288,6 +287,7 @@ class Background:
             self._not_before = revision + min(_MOST_PATIENCE, 2**self._failed) if self._failed else revision
             self._outcomes.append(BackgroundOutcome(became, why, revision))
             self._given_up = flight
+            self._flight = None
             flight.written.set()
             flight.over.set()
         if flight.task is not None and not flight.task.done():
