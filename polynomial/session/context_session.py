@@ -1,7 +1,7 @@
 """The session: one conversation, written through decisions, read as a value.
 
 Every write is a command: it is decided over the machine's table, stored, and only then the session is it.
-Reading never changes anything and never waits.
+Reading never changes anything and never waits; only a request compresses a view that went over its budget since.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -152,6 +152,8 @@ class ContextSession(SyncingSession):
         self._provider = room.provider
         self._asking = Asking(room.model, tools, room.reserve)
         self._clock, self._delivery = clock, Delivery()
+        is_machine = isinstance(machine, type) and issubclass(machine, ContextMachine)
+        require("machine", machine, is_machine, "ContextMachine, or a subclass of it")
         with self._opening(store) as kept:
             self._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
         load_ahead(room.counter)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -235,7 +236,9 @@ def load_ahead(counter: TokenCounter) -> None:
 
 def _loaded(counter: TokenCounter) -> None:
     constraint_sentences("Please always answer in English.")
-    getattr(counter, "exact", None)  # it knows only once the vocabulary is there
+    # It knows only once the vocabulary is there; what cannot be loaded is told by the first turn.
+    with suppress(Exception):
+        getattr(counter, "exact", None)
 
 
 def is_in_loop() -> bool:

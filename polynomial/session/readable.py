@@ -1,4 +1,4 @@
-"""What anybody may ask of a session: reading never changes anything and never waits."""
+"""What anybody may ask of a session: reading never changes anything and never waits, but that a request makes room for a view that went over its budget."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -288,6 +288,7 @@ class ReadableSession:
         Raises:
             InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
             ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
+            Whatever `save` raises, where a view went over its budget since the last commit: it is compressed first.
         """
         return self.request(provider, allow_open=allow_open).messages
 

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import pytest
 from statemachine import State
 
+from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextMachine, ContextSession, ContextState, IllegalDirectionError
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, session_of
@@ -79,3 +81,10 @@ def test_the_first_state_is_a_position_of_the_polynomial() -> None:
     """Seed 004 says so of every state."""
     positions: Any = CONTEXT_POLYNOMIAL.positions
     assert [state for state in ContextState if state not in positions] == []
+
+
+@pytest.mark.parametrize("machine", [None, int, "ContextMachine", ContextMachine()])
+def test_a_machine_is_a_class_of_machines(machine: object) -> None:
+    """An instance is none, nor is anything else."""
+    with pytest.raises(InvalidOptionError, match="machine"):
+        ContextSession(8000, machine=machine)  # type: ignore[arg-type]
