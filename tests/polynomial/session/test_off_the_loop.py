@@ -179,7 +179,7 @@ def test_what_cannot_be_loaded_ahead_is_told_by_the_first_turn_alone(caplog: pyt
 
     class Missing(EstimatingCounter):
         @property
-        def exact(self) -> bool:
+        def exact(self) -> bool:  # type: ignore[override]
             raise OSError("no vocabulary")
 
     async def lived() -> str:
