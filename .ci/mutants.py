@@ -36,11 +36,9 @@ BESIDE = {
         f"{STRICT}/test_strict_anthropic.py",
         f"{STRICT}/test_strict_chat.py",
         f"{STRICT}/test_strict_responses.py",
-        "tests/pressure/extractive/test_claims.py",
-        "tests/pressure/extractive/test_newest.py",
     )
 }
-"""Tests of a room that stand where its code is asked: the rules of requests by the strict stand-ins, claims by what notes leave out."""
+"""Tests of a room that stand where its code is asked: the rules of requests by the strict stand-ins."""
 LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
 """Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
 

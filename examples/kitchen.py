@@ -13,7 +13,7 @@ Prints::
     01 ACCUMULATING  44%  Noted: four people, one vegetarian, and no nuts at all. ...
     ...
     30 ACCUMULATING  94%  Monday shakshuka, Tuesday gnocchi, ... No nuts anywhere.
-    119 turns in the log, 11 in the window, 14 compressions
+    119 turns in the log, 11 in the window, 13 compressions
 """
 
 import argparse

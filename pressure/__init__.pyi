@@ -1,9 +1,9 @@
 from .errors import ConflictError, FloorError
-from .extractive.summariser import ExtractiveSummariser
 from .fidelity import Fidelity, floor_of
 from .fulfilment import AsyncSummariser, Fulfilment, Rejection, Summariser
 from .gist import is_gist_text
 from .ladder import Ladder
+from .notes.summariser import ExtractiveSummariser
 from .plan import GistJob, GistKind, Plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach

@@ -136,7 +136,7 @@ Reading = Callable[[RememberingSummariser, GistJob], Any]
 @cache
 def default_summariser() -> Summariser:
     """Return the extractive summariser: the default, and what a refused summary falls back to."""
-    from polycontext.pressure.extractive.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
+    from polycontext.pressure.notes.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
 
     return ExtractiveSummariser()
 
@@ -233,8 +233,7 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from polycontext.pressure.extractive.facts import facts_of  # noqa: PLC0415 - not loaded with the room
-    from polycontext.pressure.must_keep import completed  # noqa: PLC0415 - as above
+    from polycontext.pressure.notes.facts import completed, facts_of  # noqa: PLC0415 - not loaded with the room
     from polycontext.pressure.quotes import Quotes  # noqa: PLC0415 - as above
 
     counter = plan.window.counter
@@ -342,7 +341,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
-        from polycontext.window.text.cutting import cut  # noqa: PLC0415  not loaded with the room
+        from polycontext.pressure.notes.cutting import cut  # noqa: PLC0415  not loaded with the room
 
         return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)

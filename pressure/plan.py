@@ -21,7 +21,7 @@ from polycontext.window.yielding import unbound
 
 if TYPE_CHECKING:
     from polycontext.pressure.explained import Explanation
-    from polycontext.pressure.extractive.facts import Fact
+    from polycontext.pressure.notes.facts import Fact
 
 _SUMMARY = Turn(Role.USER, "")
 """What a summary is to its neighbours, before it is written."""
@@ -154,7 +154,7 @@ class Plan:
     @property
     def facts(self) -> "tuple[Fact, ...]":
         """Return what its gists must not lose: demands, ids in use, what comes next, each with the turn that said it; O(what yields)."""
-        from polycontext.pressure.extractive.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
+        from polycontext.pressure.notes.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
 
         return facts_of_plan(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import count, islice
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.errors import ConflictError
@@ -197,7 +197,7 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
-            from polycontext.window.text.relevance import by_relevance  # noqa: PLC0415 - for those who ask
+            from polycontext.pressure.notes.terms import by_relevance  # noqa: PLC0415 - for those who ask
 
             ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
@@ -247,7 +247,7 @@ class ContextProjector:
         if not isinstance(summariser, RememberingSummariser):
             return ask(summariser, plan, job, room)
         former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
-        candidates = reading(summariser, job) if reading else summariser.read(job.reads, counter=counter)
+        candidates = reading(summariser, job) if reading else summariser.read(_focused(job.reads, plan.query), counter=counter)
         if hasattr(candidates, "beside"):
             candidates = candidates.beside(_standing(plan, job, job.sources if reading else job.reads), counter)
         return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
@@ -268,6 +268,15 @@ class ContextProjector:
             return failed(error)
 
 
+def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
+    """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
+    if query is None:
+        return turns
+    from polycontext.pressure.notes.excerpt import excerpt  # noqa: PLC0415 - for those who ask
+
+    return [turn if (text := excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
+
+
 def _tokens(window: ContextWindow, target: float) -> int:
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
         raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
@@ -279,7 +288,7 @@ def _asked_by(window: ContextWindow) -> str | None:
     last = window.peek(window.last)
     if last is None or last.role is not Role.USER:
         return None
-    from polycontext.window.text.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
+    from polycontext.pressure.notes.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
 
     return last.text if asks_about_the_past(last.text) else None
 

@@ -7,9 +7,9 @@ from typing import Self
 from attrs import frozen
 
 from polycontext.linearity.classifying.prose import sentences, unquoted
-from polycontext.pressure.extractive.facts import Fact
-from polycontext.pressure.extractive.heads import TITLES, Head
 from polycontext.pressure.gist import attachment_in
+from polycontext.pressure.notes.facts import Fact, Head
+from polycontext.pressure.notes.units import TITLES
 from polycontext.window import Role, Turn
 
 LEAST, LONGEST, MOST = 4, 400, 100

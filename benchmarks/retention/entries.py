@@ -171,10 +171,10 @@ def segments(text: str) -> list[str]:
     return [*found, rest] if (rest := text[start:].strip()) else found
 
 
-def note_pairs(text: str, keys: Collection[str], record: str | None) -> list[Pair]:
+def note_pairs(text: str, keys: Collection[str], record: str | None, *, headed: bool = False) -> list[Pair]:
     """Return the pairs of a note ``key value, key value``; a segment that no known key begins belongs to the value before.
 
-    What stands in braces is a note of its own, about what is named in it.
+    What stands in braces is a note of its own, about what is named in it, as a note is that is not `headed` by its record.
 
     >>> note_pairs("hotel Post, late check-in, price 9", {"hotel", "price"}, "R1")
     [Pair(record='R1', key='hotel', value='Post, late check-in', names=False), Pair(record='R1', key='price', value='9', names=False)]
@@ -190,7 +190,7 @@ def note_pairs(text: str, keys: Collection[str], record: str | None) -> list[Pai
         elif not MARK.fullmatch(segment):
             found.append(Pair(record, key, segment[len(key) :].lstrip(" :=")))
     named = identifier({pair.key: pair.value for pair in found if not MARK.fullmatch(pair.value)})
-    if named:
+    if named and not headed:
         of = next(_unquoted(pair.value) for pair in found if pair.key == named)
         found = [pair._replace(record=of, names=pair.key == named) for pair in found]
     return [each for pair in found for each in (pair, *_inner(pair, keys))]
@@ -314,5 +314,6 @@ def _pairs_in(text: str, keys: Collection[str], record: str | None, records: Col
     named = [word for word in ((headed[1],) if headed else ()) + tuple(words) if word in records]
     if named:
         yield Pair(named[-1], "", named[-1], names=True)
-    is_header = bool(named) or (len(words) > 1 and all(word in keys or word.startswith("#") for word in words))
-    yield from note_pairs(text[headed.end() :] if headed and is_header else text, keys, named[-1] if named else record)
+    below = text[headed.end() :].partition(" ")[0] in keys if headed else False
+    is_header = bool(named) or ((len(words) > 1 or below) and all(word in keys or word.startswith("#") for word in words))
+    yield from note_pairs(text[headed.end() :] if headed and is_header else text, keys, named[-1] if named else record, headed=bool(named))

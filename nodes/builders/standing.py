@@ -11,8 +11,8 @@ from polycontext.linearity.classifying.constraints import constraint_sentences
 from polycontext.nodes.builders.node import Addition, Material, Section
 from polycontext.nodes.fitting import condense, shared
 from polycontext.nodes.prompt_text import one_line, quoted
-from polycontext.pressure.extractive.lines import Line, LineKind, lines_of
 from polycontext.pressure.gist import is_summary
+from polycontext.pressure.notes.units import Told, told_in
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
@@ -36,7 +36,7 @@ def _pinned(material: Material) -> Iterable[str]:
 def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
     """Return what of a turn holds on: all of it where it is PRESERVED, else what the user demands in it, there or behind a gist."""
     if is_summary(turn):
-        return [sentence for line in lines_of([turn]) if _may_demand(line) for sentence in constraint_sentences(line.body)]
+        return [sentence for told in told_in(turn) if _may_demand(told) for sentence in constraint_sentences(told.text)]
     if turn.role not in (Role.USER, Role.ASSISTANT) or attachment_of(turn) is not None:
         return ()
     if window.class_of(turn) is ResourceClass.PRESERVED:
@@ -44,9 +44,9 @@ def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
     return constraint_sentences(turn.text) if turn.role is Role.USER else ()
 
 
-def _may_demand(line: Line) -> bool:
+def _may_demand(told: Told) -> bool:
     """Tell whether a line of a gist may be the user's demand: the user's own, or somebody's summary of it."""
-    return line.role is Role.USER or (line.kind is not LineKind.CALL and bool(line.standing or not line.label))
+    return told.role is Role.USER or (not told.is_call and bool(told.standing or not told.label))
 
 
 def _results(material: Material) -> Iterable[str]:
@@ -66,8 +66,8 @@ def _attached(material: Material) -> Iterator[str]:
     turns = material.output.window.all_turns()
     held = [(attachment, fenced_text(turn.text)[1]) for turn in turns if (attachment := attachment_of(turn)) is not None]
     yield from _within(material, [(f"Attached {one_line(attachment.mention)}", text) for attachment, text in held], Role.USER)
-    lines = (line for turn in turns if is_summary(turn) for line in lines_of([turn]))
-    yield from (quoted(line.body).capitalize() for line in lines if line.body.startswith(_WAS_ATTACHED))
+    lines = (told for turn in turns if is_summary(turn) for told in told_in(turn))
+    yield from (quoted(told.text).capitalize() for told in lines if told.text.startswith(_WAS_ATTACHED))
 
 
 def _gists(material: Material) -> Iterable[str]:
@@ -86,8 +86,8 @@ def _in_place_of(gist: Turn) -> str:
 
 
 def _said_in(gist: Turn, known: Container[str]) -> str:
-    lines = (line for line in lines_of([gist]) if line.kind is not LineKind.CALL and not line.body.startswith(_WAS_ATTACHED))
-    printed = (f"{line.label}: {line.body}".removeprefix(": ") for line in lines)
+    lines = (told for told in told_in(gist) if not told.is_call and not told.text.startswith(_WAS_ATTACHED))
+    printed = (f"{told.label}{told.text}" for told in lines)
     return "\n".join(line for line in printed if line not in known) or "(told above, or not at all)"
 
 

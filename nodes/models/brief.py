@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from polycontext.nodes.models.fence import Fence, Said
-from polycontext.pressure.extractive.facts import Fact
-from polycontext.pressure.extractive.heads import Head
+from polycontext.pressure.notes.facts import Fact, Head
 
 ROLE = (
     "You keep the notes of a conversation between a user and an assistant that works with tools. Your notes will stand in the place of what they "

@@ -20,7 +20,7 @@ from polycontext.window.turn import GIST
 from polycontext.window.yielding import bare
 
 if TYPE_CHECKING:
-    from polycontext.pressure.extractive.reading import Candidates
+    from polycontext.pressure.notes.summariser import Candidates
 
 CANDIDATE_SHARE = 2.0
 """How many times the window candidates may take: some four times what a gist takes of it."""

@@ -209,8 +209,6 @@ def _head(now: Conversation) -> dict[str, Any]:
 
 def _read(past: Past) -> dict[str, Any] | None:
     """Return what our own summariser has read of the past: reading it again would take as long as the conversation."""
-    from polycontext.pressure.extractive.codec import candidates_to_json  # noqa: PLC0415 - for those who have compressed
-
     remembered = past.remembered()
     if remembered is None:
         return None
@@ -218,10 +216,10 @@ def _read(past: Past) -> dict[str, Any] | None:
     if type(summariser) is not ExtractiveSummariser:
         return None
     try:
-        kept = b64encode(compress(candidates_to_json(candidates), 1)).decode()
+        kept = b64encode(compress(candidates.to_json(), 1)).decode()
     except TypeError:
         return None
-    return {"by": asdict(summariser), "most": most, "batches": batches, "candidates": kept}
+    return {"by": asdict(summariser), "most": most, "batches": batches, "units": kept}
 
 
 def _own(turn: Turn) -> dict[str, Any]:
@@ -248,7 +246,8 @@ def _restored(opened: Opened, empty: Conversation) -> Conversation:
     serial, has_task, fixed_tokens, constraint_tokens, since = head["facts"]
     facts = WindowFacts(serial, has_task, fixed_tokens, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
     past = _past(pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())])
-    if head["read"] is not None:
+    # What an older version has read is read anew.
+    if head["read"] is not None and "units" in head["read"]:
         _remember(past, head["read"])
     return evolve(
         empty,
@@ -332,9 +331,9 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    from polycontext.pressure.extractive.codec import candidates_from_json  # noqa: PLC0415 - for those who have compressed
+    from polycontext.pressure.notes.summariser import Candidates  # noqa: PLC0415 - for those who have compressed
 
-    candidates = candidates_from_json(decompress(b64decode(read["candidates"])))
+    candidates = Candidates.from_json(decompress(b64decode(read["units"])))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 
 

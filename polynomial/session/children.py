@@ -22,12 +22,12 @@ from polycontext.polynomial.session.looking import HANDED_BACK, HandedBack
 from polycontext.polynomial.session.options import check_arguments, check_tools, require, whole_number
 from polycontext.polynomial.session.writer import Writer
 from polycontext.pressure import ConflictError
+from polycontext.pressure.notes.cutting import cut
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
-from polycontext.window.text.cutting import cut
 
 CHILD = "polycontext.child"
 """The name of the document that says whose child a session is, what it was asked for, and which call it answers."""

@@ -21,11 +21,11 @@ from polycontext.polynomial.session.searching import MOST_FOUND
 from polycontext.polynomial.stores.asked_words import said
 from polycontext.polynomial.stores.session_store import Found
 from polycontext.pressure import pressure_of
+from polycontext.pressure.notes.cutting import MOST_CHARS_A_TOKEN, cut
 from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
-from polycontext.window.text.cutting import MOST_CHARS_A_TOKEN, cut
 from polycontext.window.yielding import unbound
 
 Search = Callable[[str, int], Sequence[Found]]

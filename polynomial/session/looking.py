@@ -11,7 +11,7 @@ from polycontext.linearity.tag import Tag
 from polycontext.polynomial.journal.conversation import Conversation, standing
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.log import Log
-from polycontext.pressure.extractive.tracing import traced
+from polycontext.pressure.notes.tracing import traced
 from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening

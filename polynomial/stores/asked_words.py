@@ -15,8 +15,8 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.stores.session_store import Found
+from polycontext.pressure.notes.terms import UNSPACED
 from polycontext.window import Turn
-from polycontext.window.text.terms import UNSPACED
 
 MOST_CHARACTERS = 4_000
 """Of a query: so many are read, the first ones."""

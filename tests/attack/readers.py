@@ -12,12 +12,12 @@ from polycontext.linearity import PolycontextError, constraint_sentences
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.notes.cutting import cut
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.image_size import image_size
 from polycontext.window.items.markdown import fenced_text
 from polycontext.window.pills import PillDocument
 from polycontext.window.pills.tree import is_ignored
-from polycontext.window.text.cutting import cut
 
 Reader = Callable[[str], object]
 _ROOM = 10_000_000

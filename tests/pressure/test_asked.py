@@ -5,8 +5,8 @@ import pytest
 from polycontext import ContextSession, project
 from polycontext.nodes.testing import FAST
 from polycontext.pressure import ContextProjector
+from polycontext.pressure.notes.cues import asks_about_the_past
 from polycontext.window import ContextWindow, Turn
-from polycontext.window.text.cues import asks_about_the_past
 
 ASKING = [
     "What did we decide about the fence?",

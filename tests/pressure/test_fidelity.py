@@ -31,6 +31,6 @@ def test_the_room_opens_without_the_extractive_summariser() -> None:
         "mine = {name for name in sys.modules if name.startswith('polycontext.pressure')}\n"
         "assert len(mine) <= 12 and not any('extractive' in name for name in mine), mine\n"
         "assert room.ContextProjector().summariser == room.ExtractiveSummariser()\n"
-        "assert 'polycontext.pressure.extractive.summariser' in sys.modules\n"
+        "assert 'polycontext.pressure.notes.summariser' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,9 +5,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
-from polycontext.pressure.extractive.facts import facts_of
-from polycontext.pressure.extractive.heads import Head
-from polycontext.pressure.extractive.lines import lines_of
+from polycontext.pressure.notes.facts import Head, facts_of
+from polycontext.pressure.notes.units import told_in
 from polycontext.pressure.quotes import LONGEST, MOST, Quotes
 from polycontext.window import TiktokenCounter, Turn
 
@@ -107,4 +106,4 @@ def test_a_gist_pins_by_its_quotes_alone() -> None:
     counter = TiktokenCounter("o200k_base")
     assert [fact.text for fact in facts_of([own], counter) if fact.head is Head.CONSTRAINTS] == [QUOTE, "the red one too"]
     came = Turn("user", text, resource_id="t1")
-    assert not [line for line in lines_of([came]) for start, end in line.standing if QUOTE in line.body[start:end]]
+    assert not [told for told in told_in(came) for demand in told.standing if QUOTE in demand]

@@ -164,7 +164,7 @@ def test_a_long_turn_is_cut_where_what_is_looked_for_stands() -> None:
     answer = session.call_tool("context_recall", {"ids": ["t3", "t1"], "query": "FAILED-Q7"}, max_tokens=300)
     assert "step 2719 FAILED-Q7" in answer
     assert "Read the log." in answer
-    assert "left out]" in answer
+    assert "\n… step 2719" in answer
     assert session.window.counter.count(answer) <= 300
 
 

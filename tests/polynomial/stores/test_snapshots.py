@@ -17,8 +17,7 @@ from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snaps
 from polycontext.polynomial.journal.stored_turns import StoredTurns
 from polycontext.polynomial.stores import Opened, Stored
 from polycontext.pressure import ContextProjector, ExtractiveSummariser
-from polycontext.pressure.extractive.codec import candidates_from_json, candidates_to_json
-from polycontext.pressure.extractive.reading import Candidates
+from polycontext.pressure.notes.summariser import Candidates
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 from tests.house import seeds
@@ -229,7 +228,7 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
     assert known is not None
     assert found is not None
     assert found[:3] == known[:3]
-    assert candidates_to_json(found[3]) == candidates_to_json(known[3])
+    assert found[3].to_json() == known[3].to_json()
     assert found[2] == now.past.batches.length, "what was read last is behind all that yielded"
     replayed_one, restored_one = session_of(replay(events, empty)), session_of(there)
     for each in (session, replayed_one, restored_one):
@@ -252,16 +251,28 @@ def test_a_summariser_of_the_callers_own_reads_again() -> None:
     assert empty.past.remembered() is None
 
 
-def test_candidates_that_are_no_data_are_left_out() -> None:
-    """What cannot be written is an error that a snapshot goes without."""
-    assert orjson.loads(candidates_to_json(Candidates(lines={}, openings={})))[3] == []
-    for thing in (object(), {1, 2}):
-        with pytest.raises(TypeError):
-            candidates_to_json(Candidates(segments=(thing,)))  # type: ignore[arg-type]
+def test_what_an_older_version_has_read_is_read_anew() -> None:
+    """Its snapshot opens, without what it had read."""
+    session = ContextSession(600, counter=WORDS)
+    empty = session.conversation
+    talked(session, 0, 200)
+    snapshot = snapshot_of(empty, session.conversation)
+    head = orjson.loads(snapshot.head)
+    assert head["read"]["units"]
+    head["read"] = {**{key: told for key, told in head["read"].items() if key != "units"}, "candidates": "an older form"}
+    events, now = session.events(), session.conversation
+
+    def turns(first: int, last: int) -> tuple[Turn, ...]:
+        return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))
+
+    there = restored(Opened([(now.revision, snapshot.piece)], orjson.dumps(head), Stored((), {}, now.revision), turns), empty)
+    assert there == now
+    assert there is not None
+    assert there.past.remembered() is None
 
 
 @pytest.mark.parametrize("text", [b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]", b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]"])  # fmt: skip
 def test_what_are_no_candidates_is_refused(text: bytes) -> None:
     """By an error that a snapshot knows as its own."""
     with pytest.raises((ValueError, TypeError, IndexError)):
-        candidates_from_json(text)
+        Candidates.from_json(text)

@@ -1,0 +1,1 @@
+"""Notes: summaries that are chosen without a model, in whole units."""

@@ -1,0 +1,179 @@
+"""Choose units by what they are worth for their tokens, each term paid for once, and print what fits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import chain, groupby
+
+from attrs import frozen
+
+from polycontext.pressure.notes.pieces import clip, most
+from polycontext.pressure.notes.printing import GAP, HEADED_FROM, printed
+from polycontext.pressure.notes.terms import terms_of
+from polycontext.pressure.notes.units import Entry, Unit
+from polycontext.window import Role, TokenCounter
+
+REPEATED = 0.1
+"""What is left of a term's weight each time it is told."""
+
+COST_POWER = 0.7
+"""How strongly cost counts against worth; below 1 it favours longer units (Lin and Bilmes 2011)."""
+
+STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
+"""The shares of the tokens in which standing instructions, what comes next, and what the query asks about go before all else."""
+
+USER_SHARE, USER_FROM = 0.3, 1_000
+"""The share of the tokens that the user's words have first, and from how many tokens on."""
+
+WHOLE_RECORD = 130
+"""A record up to this many characters is told whole or not at all."""
+
+_NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
+_SPECK = 1e-6
+
+Bundle = tuple[int, ...]
+"""Indices of units that are told together: the pairs of a short record, or one unit behind what names it."""
+
+
+def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
+    """Return what can be chosen of `units`: short records whole, everything else one by one."""
+    found: list[Bundle] = []
+    for (_, record), group in groupby(range(len(units)), key=lambda index: (units[index].entry, units[index].record)):
+        indices = tuple(group)
+        first = units[indices[0]]
+        if record >= 0 and (first.header or first.parent) and sum(len(units[index].text) for index in indices) <= WHOLE_RECORD:
+            found.append(indices)
+            continue
+        places = {units[index].place: index for index in indices} if any(units[index].under >= 0 for index in indices) else {}
+        for index in indices:
+            head = places.get(units[index].under)
+            found.append((index,) if head is None else (head, index))
+    return found
+
+
+class Chooser:
+    """Rank bundles by the weight of the terms that they add, for their tokens: lazy greedy coverage (Minoux 1978).
+
+    The first of an entry pays for its opening, the first of a record for its header. `ranks` says which units go before others
+    whatever they add: what the query asks about, by how much of it.
+    """
+
+    def __init__(self, entries: Mapping[int, Entry], units: Sequence[Unit], weights: Mapping[str, float], asked: Sequence[float]) -> None:
+        self._entries, self._units, self._left, self._asked = entries, units, dict(weights), asked
+        self._opened: set[tuple[int, int | None]] = set()
+        self._taken: set[int] = set()
+        self._rooms: list[float] = []
+
+    def choose(self, tokens: float) -> list[Bundle]:
+        """Return bundles that cost about `tokens`, those that matter most first."""
+        user = USER_SHARE if tokens >= USER_FROM else 0.0
+        self._rooms = [share * tokens for share in (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, user)]
+        taken: list[Bundle] = []
+        heap = [(*self._rank(bundle), bundle) for bundle in bundles_of(self._units)]
+        heapify(heap)
+        while heap and tokens > 0:
+            bundle = heappop(heap)[-1]
+            rank = self._rank(bundle)
+            if heap and (rank[0], _NEARLY * rank[1]) > heap[0][:2]:
+                heappush(heap, (*rank, bundle))
+                continue
+            tokens -= self._take(bundle)
+            taken.append(bundle)
+        return taken
+
+    def _class(self, bundle: Bundle) -> int:
+        unit = self._units[bundle[-1]]
+        role = self._entries[unit.entry].role
+        claims = (unit.standing, any(self._asked[index] > 0 for index in bundle), unit.step, role == Role.USER and unit.said)
+        return next((number for number, claim in enumerate(claims) if claim and self._rooms[number] > 0), len(claims))
+
+    def _rank(self, bundle: Bundle) -> tuple[int, float]:
+        gain, cost = 0.0, 0
+        for terms, tokens, boost in self._parts(bundle):
+            gain += boost * sum([self._left.get(term, 0.0) for term in terms])
+            cost += tokens
+        of_class = self._class(bundle)
+        if of_class == 1:
+            gain = 1000 * max(self._asked[index] for index in bundle) + gain
+        return of_class, -(gain + _SPECK) / max(1, cost) ** COST_POWER
+
+    def _parts(self, bundle: Bundle) -> Iterator[tuple[Sequence[str], int, float]]:
+        """Yield the terms, tokens and boost of what a bundle prints: its units, and what they stand behind if that is not there yet."""
+        unit = self._units[bundle[-1]]
+        for index in bundle:
+            if index not in self._taken:
+                yield self._units[index].terms, self._units[index].cost, self._units[index].boost
+        if (unit.entry, None) not in self._opened:
+            yield self._entries[unit.entry].terms, self._entries[unit.entry].cost, 1.0
+        if unit.header and (unit.entry, unit.record) not in self._opened:
+            yield terms_of(unit.header), 2 + (len(unit.header) + len(unit.parent)) // 4, unit.boost
+
+    def _take(self, bundle: Bundle) -> int:
+        cost, of_class = 0, self._class(bundle)
+        for terms, tokens, _ in [*self._parts(bundle)]:
+            cost += tokens
+            for term in terms:
+                self._left[term] = self._left.get(term, 0.0) * REPEATED
+        unit = self._units[bundle[-1]]
+        self._opened |= {(unit.entry, None), (unit.entry, unit.record)}
+        if of_class < len(self._rooms):
+            self._rooms[of_class] -= cost
+        self._taken.update(bundle)
+        return cost
+
+
+@frozen
+class Fitter:
+    """Print as many bundles as fit, counted."""
+
+    entries: Mapping[int, Entry]
+    units: Sequence[Unit]
+    max_tokens: int
+    counter: TokenCounter
+
+    def fitted(self, order: Sequence[Bundle]) -> str:
+        """Return what comes first in `order` and fits; where not even one unit does, a marked start of the first."""
+        count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
+        kept = [*order[:count]]
+        left = self.max_tokens - self._tokens(kept)
+        small = [each for each in order[count:] if sum(self.units[index].cost for index in each) <= left]
+        for bundle in small[:_TRIES]:
+            if self._tokens([*kept, bundle]) <= self.max_tokens:
+                kept.append(bundle)
+        return (self._lengthened(kept, order[count:]) or self._text(kept)) if kept else self._begun(order[:_TRIES])
+
+    def _lengthened(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
+        """Return what is kept with the marked start of the next sentence or line; empty where there is no room for one."""
+        taken = {*chain.from_iterable(kept)}
+        left = self.max_tokens - self._tokens(kept)
+        plain = (self.units[bundle[0]] for bundle in rest if len(bundle) == 1 and bundle[0] not in taken)
+        unit = next((unit for unit in plain if not unit.subject and not unit.header and not unit.hidden), None)
+        if unit is None or left < _LEAST_BEGUN:
+            return ""
+        start = clip(unit.text, left - 4 - self.entries[unit.entry].cost, self.counter)
+        if not start or start == unit.text:
+            return ""
+        units = sorted([*(self.units[index] for index in taken), unit._replace(text=start, ends=False, was="")], key=_place)
+        longer = printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        return longer if self.counter.count(longer) <= self.max_tokens else ""
+
+    def _tokens(self, bundles: Sequence[Bundle]) -> int:
+        return self.counter.count(self._text(bundles)) if bundles else 0
+
+    def _text(self, bundles: Sequence[Bundle]) -> str:
+        units = [self.units[index] for index in sorted({*chain.from_iterable(bundles)})]
+        return printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+
+    def _begun(self, order: Sequence[Bundle]) -> str:
+        """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
+        for unit in (self.units[bundle[-1]] for bundle in order):
+            opening = self.entries[unit.entry].opening
+            bare = () if unit.subject else ((unit.text, f" {GAP}"), (unit.text, GAP), (unit.text, ""))
+            for text, mark in () if unit.hidden else ((printed(self.entries, [unit]), f" {GAP}"), *bare):
+                start = clip(text, self.max_tokens, self.counter, mark)
+                if len(start) > (len(opening) + _LEAST_LETTERS if text is not unit.text else 0):
+                    return start
+        return ""
+
+
+def _place(unit: Unit) -> tuple[int, int, int, int]:
+    return unit.entry, unit.record, unit.item, unit.place

@@ -1,0 +1,144 @@
+"""What a summary of turns must not lose, as data, and how a text that does not say all of it is completed.
+
+A model that was told what must stay says most of it. What it forgot is put behind its words, under their heads, so that a later
+summary finds it again.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from polycontext.linearity import constraint_sentences
+from polycontext.pressure.notes.printing import pair_text
+from polycontext.pressure.notes.summariser import Candidates, ExtractiveSummariser
+from polycontext.pressure.notes.terms import STRONG, kind_of, terms_of
+from polycontext.pressure.notes.units import LAWGIVERS, Unit, told_in
+from polycontext.window import TokenCounter, Turn
+
+if TYPE_CHECKING:
+    from polycontext.pressure.plan import Plan
+
+MOST_IDS, MOST_NEWEST = 20, 20
+"""How many identifiers are told, those that matter most first, and how many newer values, the latest."""
+
+
+class Head(Enum):
+    """Name what a note is about that a model writes; the order of the members is that of its summary."""
+
+    TASK = "Task"
+    CONSTRAINTS = "Constraints"
+    DECISIONS = "Decisions"
+    FACTS = "Facts"
+    FILES = "Files"
+    ERRORS = "Errors"
+    DONE = "Done"
+    OPEN = "Open"
+    NEXT = "Next step"
+
+
+NAMED = frozenset({Head.FACTS, Head.FILES})
+"""Heads whose facts are told once their identifiers are; the words of all others must stand."""
+
+
+@frozen
+class Fact:
+    """Hold words that were said and must stand: under which head, and the id of the turn that has them, which may be an earlier gist (docs/summarisers.md)."""
+
+    head: Head
+    text: str
+    source: str
+
+
+def facts_of_plan(plan: "Plan") -> tuple[Fact, ...]:
+    """Return what the gists of `plan` must not lose, each fact once, in the order of the heads."""
+    found = [fact for job in plan.jobs if job.kind.needs_words for fact in facts_of(job.reads, plan.window.counter)]
+    return tuple(dict.fromkeys(found))
+
+
+def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
+    """Return what a summary of `turns` must not lose; time is that of a summary.
+
+    >>> from polycontext.window import TiktokenCounter
+    >>> turns = [Turn("user", "Sort them. Never delete a file."), Turn("assistant", "Next I'll count the files in shelf-42.")]
+    >>> [(fact.head.value, fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
+    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), ('Next step', "Next I'll count the files in shelf-42.")]
+    """
+    candidates = ExtractiveSummariser().read(turns, counter=counter)
+    demands = [Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)]
+    newest = [unit for unit in candidates.units if unit.was][-MOST_NEWEST:]
+    coming = [unit for unit in candidates.current.units if unit.step]
+    head = Head.NEXT if len(coming) == 1 else Head.OPEN
+    return (
+        *demands,
+        *(_fact(Head.FACTS, unit, candidates) for unit in newest),
+        *(_fact(Head.FILES, unit, candidates) for unit in _naming(candidates)),
+        *(_fact(head, unit, candidates) for unit in coming),
+    )
+
+
+def _demands(turn: Turn) -> Iterator[str]:
+    if turn.is_gist:
+        yield from (text for told in told_in(turn) for text in told.standing)
+    elif turn.role in LAWGIVERS:
+        yield from constraint_sentences(turn.text)
+
+
+def _fact(head: Head, unit: Unit, candidates: Candidates) -> Fact:
+    entry = candidates.entries[unit.entry]
+    return Fact(head, f"{unit.parent}{unit.header}{pair_text([unit], entry)}", entry.id)
+
+
+def _naming(candidates: Candidates) -> Iterator[Unit]:
+    """Yield units in which identifiers stand that were said, or used in more than one turn."""
+    weights = candidates.weights()
+    spoken, in_turns = set[str](), dict[str, set[int]]()
+    for unit in candidates.units:
+        spoken.update(unit.terms if unit.said else ())
+        for term in unit.terms:
+            in_turns.setdefault(term, set()).add(unit.turn)
+    used = [term for term, turns in in_turns.items() if kind_of(term) in STRONG and (term in spoken or len(turns) > 1)]
+    wanted = set(sorted(used, key=lambda term: -weights[term])[:MOST_IDS])
+    for unit in candidates.units:
+        if wanted.intersection(unit.terms):
+            wanted.difference_update(unit.terms)
+            yield unit
+
+
+def completed(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
+    r"""Return `text` with those of `facts` behind it that it does not tell, in the order of the heads, each while the whole `fits`.
+
+    Pure. A text that is blank, or that does not fit as it is, comes back unchanged: it is for others to refuse.
+
+    Laws: the result begins with `text`; it fits where `text` does; completing it again changes nothing.
+
+    >>> facts = [Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"), Fact(Head.FILES, "I count shelf-42.", "t2")]
+    >>> completed("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
+    'Shelf-42? No: shelf-42 is counted.\nConstraints:\nNever delete a file.'
+    """
+    if not text.strip() or not fits(text):
+        return text
+    under, order = None, list(Head)
+    for fact in sorted(facts, key=lambda fact: order.index(fact.head)):
+        if is_told(fact, text):
+            continue
+        words = " ".join(fact.text.split())
+        more = words if fact.head is under else f"{fact.head.value}:\n{words}"
+        if fits(f"{text}\n{more}"):
+            text, under = f"{text}\n{more}", fact.head
+    return text
+
+
+def is_told(fact: Fact, text: str) -> bool:
+    """Tell whether `text` says `fact`: its words, case and white space aside, and its identifiers; of values and files the identifiers are enough.
+
+    An identifier stands where it is no part of a longer one: ``run-1`` is not in ``run-12``.
+    """
+    words = " ".join(fact.text.split())
+    if not words or words in text.split("\n"):
+        return True
+    named = [term for term in terms_of(words) if kind_of(term) in STRONG]
+    stand = all(re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named)
+    return stand and ((bool(named) and fact.head in NAMED) or words.casefold() in " ".join(text.casefold().split()))

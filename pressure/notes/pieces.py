@@ -1,0 +1,188 @@
+"""Split text into whole pieces: sentences of prose, lines of code or of a log. A piece that must be parted says on which side."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from polycontext.window import TokenCounter
+
+LONGEST_LINE, LONGEST_SENTENCE = 320, 90
+"""From how many characters on a line of code, and a sentence of prose, is parted: prose between clauses."""
+
+_SHORT = 24
+"""A sentence shorter than this stays with the next one of its line."""
+
+_WRAPPED = 55
+"""A line of at least this many characters whose sentence goes on below in lower case was wrapped."""
+
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]|^\s*\d{1,3}|\b\d{1,2})\.$"
+)
+_SENTENCE_END = re.compile(r"[.!?…]['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-])|[。！？；।؟]")
+_HEAD = re.compile(
+    r"^(?:export )?(?:async )?(?:class|def|func|fn|function|interface|struct|impl|module)\b|^\[[\w .\"-]{1,60}\]$|^#{1,6} |^(?!\d+:)[^{}]*[^:]:[*_]*$"
+)
+_LISTED = re.compile(r"[-*•] |\d{1,3}[.)] ")
+_CODE = re.compile(r"[={}<>/\\|_]")
+_GOES_ON = re.compile(r"[a-z,]")
+_CLAUSE_END = re.compile(r"[,;:—–、，]\s?|\s(?=(?:and|but|because|so|which|that|when|if|while|since|although|for|to|with)\s)")
+_SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s|[\s/&|]")
+_MARK_REACH = 64
+
+
+Hides = Callable[[Sequence[str]], Iterable[bool]]
+"""What tells for each of consecutive sentences whether its words may not be shown."""
+
+
+class Piece(NamedTuple):
+    """Hold a piece: its text, what joins it to the piece before, whether a unit begins and ends with it, and its heads.
+
+    `under` is the place of the piece that names what this one belongs to (a class, a list's head), -1 for none. `hidden` says
+    that its words may not be shown.
+    """
+
+    text: str
+    glue: str = " "
+    opens: bool = True
+    ends: bool = True
+    under: int = -1
+    hidden: bool = False
+
+
+def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
+    r"""Yield the sentences and lines of `text` with white space normalised; `hides` tells which sentences are hidden.
+
+    >>> [piece.text for piece in split("I need it today, Mr. Bell. Can you do that?\n  ok = 1")]
+    ['I need it today, Mr. Bell.', 'Can you do that?', 'ok = 1']
+    """
+    glue, number = "", 0
+    heads: list[tuple[int, int]] = []
+    lines = [(indent, line, [*_sentences(line)]) for indent, line in _lines(text)]
+    hidden_ones = iter(hides([sentence for _, _, sentences in lines for sentence in sentences]) if hides else ())
+    for indent, line, sentences in lines:
+        while heads and heads[-1][0] >= indent:
+            heads.pop()
+        under = heads[-1][1] if heads else -1
+        for sentence in sentences:
+            hidden = next(hidden_ones, False)
+            for piece in (Piece(sentence, glue),) if hidden else _parted(sentence, glue):
+                yield piece._replace(under=under, hidden=hidden) if hidden or under >= 0 else piece
+                number += 1
+            glue = " "
+        glue = "\n"
+        if len(line) <= LONGEST_SENTENCE and _HEAD.match(line):
+            heads.append((indent, number - 1))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines without margins or blank ones, each with its indent; a sentence that was wrapped is one line again."""
+    whole: list[str] = []
+    indent = 0
+    for raw in text.splitlines():
+        line = " ".join(raw.split())
+        if not line:
+            continue
+        if whole and _goes_on(whole[-1], line):
+            whole.append(line)
+            continue
+        if whole:
+            yield indent, " ".join(whole)
+        section = line.startswith(("#", "["))
+        whole, indent = [line], -1 if section else len(raw) - len(raw.lstrip()) + (1 if _LISTED.match(line) else 0)
+    if whole:
+        yield indent, " ".join(whole)
+
+
+def _goes_on(line: str, below: str) -> bool:
+    wrapped = len(line) >= _WRAPPED and _GOES_ON.match(below) and _GOES_ON.match(line[-1])
+    return bool(wrapped) and not _CODE.search(line) and not _CODE.search(below)
+
+
+def _sentences(line: str) -> Iterator[str]:
+    start = 0
+    for match in _SENTENCE_END.finditer(line):
+        end = whole_letter(line, match.end())
+        if end - start > _SHORT and not _ABBREVIATION.search(line, max(start, match.start() - 12), match.start() + 1):
+            yield line[start:end].rstrip()
+            start = end
+    if start < len(line):
+        yield line[start:]
+
+
+def _parted(text: str, glue: str) -> Iterator[Piece]:
+    """Yield a sentence or line, a long one in parts: prose between clauses, all else where it must be."""
+    if len(text) <= LONGEST_SENTENCE:
+        yield Piece(text, glue)
+        return
+    limit, soft = (LONGEST_LINE, _SOFT) if _CODE.search(text) else (LONGEST_SENTENCE, _CLAUSE_END)
+    start = 0
+    while len(text) - start > limit:
+        low, high = start + limit // 3, start + limit
+        end = next((match.end() for match in soft.finditer(text, low, high)), 0)
+        end = end or next((match.end() for match in _SOFT.finditer(text, start + limit * 2 // 3, high + limit)), high)
+        end = whole_letter(text, end)
+        if end >= len(text.rstrip()):
+            break
+        yield Piece(text[start:end].rstrip(), glue, start == 0, ends=False)
+        glue, start = (" " if text[end - 1].isspace() else ""), end
+    yield Piece(text[start:], glue, start == 0)
+
+
+def whole_letter(text: str, place: int) -> int:
+    r"""Return `place`, or the nearest place behind it that parts no letter or emoji from its marks.
+
+    >>> whole_letter("e\u0301tude", 1), whole_letter("etude", 1)
+    (2, 1)
+    """
+    last = min(len(text), place + _MARK_REACH)
+    while 0 < place < last and _is_joined(text[place - 1], text[place]):
+        place += 1
+    return place
+
+
+def _is_joined(left: str, right: str) -> bool:
+    if right.isascii():
+        return left == "\u200d"
+    return "\u200d" in (left, right) or unicodedata.category(right)[0] == "M" or "\U0001f3fb" <= right <= "\U0001f3ff"
+
+
+def clip(text: str, max_tokens: int, counter: TokenCounter, mark: str = "") -> str:
+    """Return the longest start of `text` found that fits, of whole words where one fits, else of letters; a cut one ends with `mark`.
+
+    Law: ``counter.count(clip(text, n, counter)) <= n``, or the result is empty.
+
+    >>> class Letters:
+    ...     exact = True
+    ...
+    ...     def count(self, text: str) -> int:
+    ...         return len(text)
+    >>> clip("the second word", 12, Letters()), clip("incomprehensible", 4, Letters())
+    ('the second', 'inco')
+    """
+    whole = len(text.rstrip())
+
+    def started(end: int) -> str:
+        return text if end >= whole else f"{text[:end]}{mark}" if end else ""
+
+    def longest(ends: Sequence[int]) -> str:
+        count = most(len(ends), lambda number: counter.count(started(ends[number - 1])) <= max_tokens)
+        return started(ends[count - 1]) if count else ""
+
+    return longest([match.end() for match in re.finditer(r"\S+", text)]) or longest([*_letter_ends(text[: 16 * max_tokens + 16])])
+
+
+def _letter_ends(text: str) -> Iterator[int]:
+    place = 0
+    while place < len(text):
+        place = whole_letter(text, place + 1)
+        yield place
+
+
+def most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

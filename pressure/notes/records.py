@@ -1,0 +1,203 @@
+"""Records: JSON, JSON lines and tables as notes, ``identifier: key value, key value``, each pair whole under the record that it is of."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from polycontext.pressure.notes.pieces import Hides, Piece, split
+
+INLINE = 80
+"""A value up to this many characters is one piece with its key."""
+
+TOGETHER, MOST_DEPTH = 8, 200
+"""How many elements of a list are one piece, and how deep records are read."""
+
+_ID_KEY = re.compile(r"(?i:(?:.*[_-])?(?:id|number|code|uuid|sku|key))|.*[a-z]Id")
+_NAME_KEY = re.compile(r"(?:.*[_-])?(?:name|title|path|file|subject|slug|ref)", re.IGNORECASE)
+_PLAIN = re.compile(r"[^\s,\"'{}\[\]()=…]+(?: [^\s,\"'{}\[\]()=…]+)*")
+_LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
+_ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
+_RULE = re.compile(r"[|:\-+= ]{3,}")
+_JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER = 60, 3, 3, 12
+
+
+class Literal(str):
+    """Hold a number as it was written: 1.50 stays 1.50."""
+
+    __slots__ = ()
+
+
+class Item(NamedTuple):
+    """Hold a pair: what stands before its value, the pieces of the value, what closes it, its key, and whether it lists ids."""
+
+    label: str
+    pieces: tuple[Piece, ...]
+    close: str = ""
+    key: str = ""
+    lists_ids: bool = False
+
+
+class Record(NamedTuple):
+    """Hold the pairs of one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
+
+    parent: str
+    header: str
+    items: tuple[Item, ...]
+    about: str
+
+
+def parsed(text: str) -> tuple[str, Any]:
+    """Return what a text says before its records, and the object or array that the rest is; None where there are none."""
+    text = text.strip()
+    opening = _JSON_LINE.search(text)
+    if opening is not None:
+        value = _json(text[opening.start() :])
+        if value:
+            return text[: opening.start()].strip(), value
+    return "", _table(text)
+
+
+def _json(text: str) -> Any:
+    try:
+        found = json.loads(text, parse_float=Literal, parse_int=Literal)
+    except (ValueError, RecursionError):
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
+            return None
+        try:
+            found = [json.loads(line, parse_float=Literal, parse_int=Literal) for line in lines]
+        except (ValueError, RecursionError):
+            return None
+    return found if isinstance(found, dict | list) and found else None
+
+
+def _table(text: str) -> list[dict[str, Any]] | None:
+    """Return the rows of a table with a header: of Markdown, or parted by tabs, semicolons or commas."""
+    first, _, rest = text[:2000].partition("\n")
+    if not rest or first[:1] in "{[<#$":
+        return None
+    lines = text.splitlines()
+    if first.startswith("|"):
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line.strip())]
+    else:
+        mark = next((mark for mark in "\t;," if first.count(mark) > (mark == ",")), None)
+        if mark is None or any(line.count(mark) != first.count(mark) and '"' not in line for line in lines):
+            return None
+        try:
+            rows = list(csv.reader(lines, delimiter=mark))
+        except csv.Error:
+            return None
+    head = rows[0]
+    is_table = len(rows) >= _LEAST_ROWS and len(head) > 1 and len({*head}) == len(head) and all(len(row) == len(head) for row in rows)
+    if not is_table or not all(cell and len(cell) <= _LONGEST_ID and not cell[0].isdigit() for cell in head):
+        return None
+    return [dict(zip(head, (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row), strict=True)) for row in rows[1:]]
+
+
+def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
+    """Yield the records of a JSON value; `hides` tells which sentences in it are hidden.
+
+    >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
+    >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
+    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in record.items])
+     W1:  ['status open', 'stops [a, b]']
+    W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
+    W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
+    W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
+    """
+    yield from _walk(value, "", "", "", hides=hides, depth=0)
+
+
+def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None, depth: int) -> Iterator[Record]:
+    """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
+    numbered = f"{name} {place}".strip()
+    if not isinstance(value, dict | list) or depth > MOST_DEPTH:
+        text = value if depth <= MOST_DEPTH else "nested too deep"
+        yield Record(parent, f"{name}: " if name else "", (item_of(place, text, hides=hides),), "")
+    elif isinstance(value, list):
+        for number, each in enumerate(value, 1):
+            yield from _walk(each, parent, numbered, f"#{number}", hides=hides, depth=depth + 1)
+    else:
+        key, heads = identifier(value)
+        named = f"{name} {plain(value[key])}".strip() if key else numbered
+        own = named if heads else numbered
+        inner = [(each, told) for each, told in value.items() if not (heads and each == key) and _is_nested(told)]
+        items = [item_of(each, told, hides=hides) for each, told in value.items() if not (heads and each == key) and not _is_nested(told)]
+        if items or not inner:
+            yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
+        for each, told in inner:
+            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides=hides, depth=depth + 1)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list) and bool(value) and not _all_plain(value) and len(inline(value, INLINE)) > INLINE
+
+
+def identifier(value: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the key that says which thing a record is about, and whether it is an id: the first id, else the first name, else the first key of a few."""
+    short = [key for key, told in value.items() if isinstance(told, str) and 0 < len(told) <= _LONGEST_ID]
+    for pattern in (_ID_KEY, _NAME_KEY):
+        for key in short:
+            if pattern.fullmatch(key):
+                return key, pattern is _ID_KEY
+    first = next(iter(value), "")
+    is_name = first in short and len(value) >= _LEAST_PAIRS and not isinstance(value[first], Literal) and _PLAIN.fullmatch(value[first])
+    return (first if is_name else ""), False
+
+
+def _all_plain(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(each, dict | list) for each in value)
+
+
+def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
+    """Return the pair of `key` and `value`: one piece where it is short, else its sentences, or its elements."""
+    label = f"{plain(key)}{joint}"
+    if _all_plain(value) and len(value) > 1:
+        few = len(value) <= TOGETHER
+        lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
+        return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
+    text = inline(value)
+    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and len(value) >= _SHORTEST_ORDER and any(hides([value])))):
+        return Item(f'{label}"', tuple(split(value, hides)), '"', key)
+    if isinstance(value, list) and len(text) > INLINE:
+        return Item(
+            f"{label}[", tuple(Piece(inline(each), ", ", place == 0, place == len(value) - 1) for place, each in enumerate(value)), "]", key
+        )
+    return Item("", (Piece(f"{label}{text}", ""),), key=key)
+
+
+def _elements(value: list[Any]) -> tuple[Piece, ...]:
+    """Return the elements of a list, some in a piece; a piece knows whether others stand before or behind it."""
+    starts = range(0, len(value), TOGETHER)
+    texts = (", ".join(map(inline, value[start : start + TOGETHER])) for start in starts)
+    return tuple(Piece(text, ", ", place == 0, place == len(starts) - 1) for place, text in enumerate(texts))
+
+
+def inline(value: Any, most: int = 0) -> str:
+    """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself; past `most` characters it need not be all."""
+    if isinstance(value, dict | list):
+        texts, size = [], 0
+        pairs = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+        for key, told in pairs:
+            texts.append(inline(told, most) if key is None else f"{plain(key)} {inline(told, most)}")
+            size += len(texts[-1])
+            if 0 < most < size:
+                break
+        return f"{'{'}{', '.join(texts)}{'}'}" if isinstance(value, dict) else f"[{', '.join(texts)}]"
+    return plain(value)
+
+
+def plain(value: Any) -> str:
+    """Return a scalar as it is written in notes; a text that could be taken for something else is quoted.
+
+    >>> [plain(each) for each in ("Mia Li", "12", 12, None, "a, b")]
+    ['Mia Li', '"12"', '12', 'null', '"a, b"']
+    """
+    if isinstance(value, Literal):
+        return str(value)
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _LOOKS_TYPED.fullmatch(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)

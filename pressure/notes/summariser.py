@@ -1,0 +1,207 @@
+"""The summariser that needs no model: it chooses among whole units of what was said and prints them as notes.
+
+No network, nothing invented: whatever it returns stood in the turns. It is deterministic, so that replaying a journal gives the
+same bytes, and it fits whatever the text. It is the default, and what a model's refused summary falls back to.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import orjson
+from attrs import evolve, field, frozen, validators
+
+from polycontext.pressure.gist import unframed
+from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
+from polycontext.pressure.notes.printing import HEADED_FROM, printed
+from polycontext.pressure.notes.terms import relevance, weights_of
+from polycontext.pressure.notes.units import Entry, Unit, read
+from polycontext.pressure.notes.updates import newest
+from polycontext.window import Role, TokenCounter, Turn
+
+SLACK = 1.5
+"""How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
+
+_LEAST_ROOM = 0.3
+"""The share of the room that must be left beside what is frozen."""
+
+_MORE, _MORE_TOKENS = 1.4, 64
+"""How much more than fits is chosen: tokens do not add up exactly."""
+
+_NEW_LINE = re.compile(r"\n(?=\S)")
+
+
+class Estimate:
+    """Estimate tokens by characters, where counting would cost more than it brings."""
+
+    exact = False
+
+    def count(self, text: str) -> int:
+        """Return about as many as there are."""
+        return len(text) // 4 + 1
+
+
+@frozen(eq=False)
+class Candidates:
+    """Hold what may be said of the turns read so far (immutable): entries by number, and their units in order.
+
+    What a summary was chosen from goes on into the next one, so that each turn is read and counted once and nothing is summarised
+    from a summary. `turns` and `read` are how many turns and entries have been read.
+    """
+
+    entries: Mapping[int, Entry] = {}
+    units: tuple[Unit, ...] = ()
+    turns: int = 0
+    read: int = 0
+
+    @property
+    def cost(self) -> int:
+        """Return the tokens of all units."""
+        return sum(unit.cost for unit in self.units)
+
+    def weights(self) -> dict[str, float]:
+        """Return what each term is worth now."""
+        uses = [(unit.turn, unit.said, unit.terms) for unit in self.units]
+        uses += [(entry.turn, True, entry.terms) for entry in self.entries.values() if entry.terms]
+        return weights_of(sorted(uses, key=lambda use: use[0]), self.turns)
+
+    def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
+        """Return the units that matter most, about `tokens` of them."""
+        asked = self.asked(query) if query and bonus else [0.0] * len(self.units)
+        return Chooser(self.entries, self.units, self.weights(), asked).choose(tokens)
+
+    def asked(self, query: str) -> list[float]:
+        """Return how much of what `query` asks about each unit has: 0 where it is less than half of what another has."""
+        told = (f"{unit.parent}{unit.header}{unit.label}{unit.text}" for unit in self.units)
+        opened = {number: entry.opening + " ".join(entry.arguments or ()) for number, entry in self.entries.items()}
+        scores = relevance([f"{text} {opened[unit.entry]}" for text, unit in zip(told, self.units, strict=True)], query)
+        least = max(scores, default=0.0) / 2
+        return [score if score > least else 0.0 for score in scores]
+
+    @property
+    def current(self) -> "Candidates":
+        """Return them with the steps alone that are still to come: of the last plan, and of what the assistant said last."""
+        stepping = [unit.entry for unit in self.units if unit.step]
+        said = max(
+            (number for number, entry in self.entries.items() if entry.role == Role.ASSISTANT and entry.arguments is None), default=-1
+        )
+        living = {stepping[-1], said} if stepping else set[int]()
+        return evolve(
+            self, units=tuple(unit._replace(step=False) if unit.step and unit.entry not in living else unit for unit in self.units)
+        )
+
+    def within(self, tokens: int) -> "Candidates":
+        """Return those that matter most, up to about `tokens`."""
+        return self.of(tuple(self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))})))
+
+    def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
+        """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
+        entries, units = read([turn for turn, _ in standing], self.read, 0, Estimate())
+        # A turn that stands comes before the first of those read behind it.
+        placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
+        together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
+        kept = newest({**self.entries, **entries}, [unit for _, unit in together])
+        return self.of(tuple(unit for unit in kept if unit.entry < self.read))
+
+    def behind(self, kept: str) -> "Candidates":
+        """Return those of the entries behind the last one that `kept` says something of."""
+        last = max((unit.entry for unit in self.units if unit.text in kept), default=-1)
+        return self.of(tuple(unit for unit in self.units if unit.entry > last))
+
+    def of(self, units: tuple[Unit, ...]) -> "Candidates":
+        """Return these units and their entries."""
+        living = {unit.entry for unit in units}
+        return evolve(self, units=units, entries={number: entry for number, entry in self.entries.items() if number in living})
+
+    def to_json(self) -> bytes:
+        """Return them as JSON text: they are flat."""
+        return orjson.dumps(
+            [[(number, tuple(entry)) for number, entry in self.entries.items()], [*map(tuple, self.units)], self.turns, self.read]
+        )
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "Candidates":
+        """Read what `to_json` wrote; raise `ValueError` or `TypeError` for what is none.
+
+        Law: what is read makes the summaries that was written, and reads on as it does.
+        """
+        entries, units, turns, read_entries = orjson.loads(text)
+        return cls(
+            {number: Entry(*map(_hashable, row)) for number, row in entries},
+            tuple(Unit(*map(_hashable, row)) for row in units),
+            turns,
+            read_entries,
+        )
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@frozen(kw_only=True)
+class ExtractiveSummariser:
+    """Summarise turns by copying out what matters most, in whole units, within the tokens there are (docs/summarisers.md).
+
+    Standing instructions ("from now on", "never", "must") and what comes next go first. A unit is a sentence, a line of code or of
+    a log, a key with its value, a call; where one is shortened or something between two is left out, "…" says so. JSON becomes
+    notes under the identifiers of its records. The order of the conversation is kept. Gists among the turns are read back.
+
+    `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless `query_bonus` is 0, what speaks of the query
+    goes first. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
+    is chosen anew. With `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five tokens a
+    line. Time is close to linear in the text.
+
+    >>> from polycontext.window import TiktokenCounter
+    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two persons. How is your day going?")]
+    >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
+    'user: It is ZFA04Y, for two persons.'
+    """
+
+    failure_bonus: float = field(default=3.0, validator=validators.ge(0))
+    query_bonus: float = field(default=5.0, validator=validators.ge(0))
+    frozen: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
+    ids: bool = field(default=False, validator=validators.instance_of(bool))
+
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
+
+        `query` is what the reader will ask next: what speaks of it goes first.
+
+        Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
+        """
+        return self.write(self.read(turns, counter=counter), max_tokens, counter=counter, query=query)
+
+    def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
+        """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
+        known = known or Candidates()
+        entries, units = read(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
+        found = Candidates({**known.entries, **entries}, (*known.units, *units), known.turns + len(turns), known.read + len(entries))
+        found = found.of(tuple(newest(found.entries, found.units)))
+        return found if most is None or found.cost <= SLACK * most else found.within(most)
+
+    def write(
+        self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None, former: Turn | None = None
+    ) -> str:
+        """Return the summary of at most `max_tokens` that `candidates` make; `former` is the gist that it takes the place of."""
+        if max_tokens <= 0:
+            return ""
+        if former is not None and former.level % (self.frozen + 1) < self.frozen and (kept := _first_half(unframed(former.text))):
+            room = max_tokens - counter.count(kept + "\n")
+            if room > _LEAST_ROOM * max_tokens:
+                text = f"{kept}\n{self.write(candidates.behind(kept), room, counter=counter, query=query)}"
+                if counter.count(text) <= max_tokens:
+                    return text.rstrip()
+        candidates = candidates.current
+        if candidates.cost <= 3 * max_tokens:
+            text = printed(candidates.entries, candidates.units, headed=max_tokens >= HEADED_FROM and not self.frozen)
+            if counter.count(text) <= max_tokens:
+                return text
+        order = candidates.ranked(max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus)
+        return Fitter(candidates.entries, candidates.units, max_tokens, counter).fitted(order)
+
+
+def _first_half(body: str) -> str:
+    """Return the lines of a summary that stand in its first half, whole."""
+    ends = [match.start() for match in _NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
+    return body[: ends[-1]] if ends else ""

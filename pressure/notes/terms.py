@@ -1,0 +1,183 @@
+"""Terms: the words of a text, what kind each is, and what it is worth to keep one.
+
+What an agent needs again is seldom prose. Identifiers and paths cannot be guessed back once they are gone, so they weigh most;
+prose words weigh by how rare they are in the conversation.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+from math import log
+
+UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
+)
+"""Scripts without white space between words (and Korean, whose particles stick to them): their terms are pairs of characters."""
+
+_LETTER = "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
+_TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{UNSPACED}]{{1,40}}")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
+_NUMBER = re.compile(r"\d[\d.,x/-]*")
+_DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
+_FILE = re.compile(
+    r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|xml|html?|s?css|sql|sh|bash|ps1"
+    r"|c|cc|cpp|cxx|h|hpp|cs|java|kts?|go|rs|rb|php|swift|scala|r|jl|lua|pl|ex|exs|hs|ml|vue|svelte|proto|tf|gradle|diff|patch"
+    r"|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|gz|tar|db|sqlite|parquet)$",
+    re.IGNORECASE,
+)
+_SHORT_TEXT, _LOOKED_AT = 400, 4_000
+_LETTERS_SHARE, _LONG_LINE = 0.85, 40
+"""The share of letters and spaces, and the characters of a line, from which on a text in whatever language is prose."""
+_SHORTEST_STRONG = 4
+_SHORTEST_WORD = 3
+_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        "the and for you that with this have are was not but from your they will can has its been would could should there their "
+        "what when which were them then than into some also just like about other more any all our out how one get got let here use "
+        "using used who him his her she had did does doing done being very much only over such these those where why yes okay yeah",
+    )
+)
+
+
+class Kind(Enum):
+    """Tell terms apart by how hard they would be to do without; the value is what keeping one is worth."""
+
+    ID = 3.0
+    PATH = 2.5
+    SYMBOL = 1.5
+    FAILURE = 2.0
+    """An error line as a whole, behind a sign: what went wrong is told once, however its words are spread."""
+    FILE = 1.0
+    NAME = 0.36
+    WORD = 0.35
+    NUMBER = 0.1
+    STOP = 0.0
+
+
+FAILED = "!"
+"""What the term of an error line begins with."""
+
+STRONG = frozenset({Kind.ID, Kind.PATH, Kind.FILE, Kind.SYMBOL})
+"""Kinds that nobody can guess back: identifiers, paths, names from code."""
+
+_FILE_SAID_BONUS = 8.0
+"""How much more a file weighs that somebody named: a listing has many, those are worked on."""
+
+_FADING = 0.1
+"""The power of its age in turns by which a term's weight falls."""
+
+
+@lru_cache(100_000)
+def kind_of(term: str) -> Kind:
+    """Return the kind of `term`.
+
+    >>> [kind_of(term).name for term in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", "the")]
+    ['ID', 'FILE', 'SYMBOL', 'NAME', 'NUMBER', 'WORD', 'STOP']
+    """
+    if term[0] == FAILED:
+        return Kind.FAILURE
+    if term[0].isdigit() and _NUMBER.fullmatch(term):
+        return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
+    if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):
+        return strong
+    if term.lower() in _STOP or (term.isascii() and len(term) < _SHORTEST_WORD and not term[0].isupper()):
+        return Kind.STOP
+    return Kind.NAME if term[0].isupper() else Kind.WORD
+
+
+def _strong_kind(term: str) -> Kind | None:
+    if _FILE.search(term):
+        return Kind.FILE
+    if "/" in term:
+        return Kind.PATH
+    if any(map(str.isdigit, term)):
+        return Kind.ID
+    inner = term[1:]
+    return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """Return the terms of `text` that are worth anything, each once, as they are written.
+
+    >>> terms_of("Fix src/app.py, then run src/app.py")
+    ('Fix', 'src/app.py', 'run')
+    """
+    return tuple(dict.fromkeys(term for raw in _TERM.findall(text) for term in _split(raw) if kind_of(term) is not Kind.STOP))
+
+
+def plain_terms(text: str) -> Iterator[str]:
+    """Yield the terms of `text` in lower case, as often as they stand there, without those that every text has.
+
+    >>> list(plain_terms("The flight UA100 is late"))
+    ['flight', 'ua100', 'late']
+    """
+    for match in _TERM.finditer(text):
+        for key in _split(match[0].lower()):
+            if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()):
+                yield key
+
+
+def _split(raw: str) -> list[str]:
+    """Return the terms of a match: pairs of characters where words are not spaced."""
+    return [left + right for left, right in pairwise(raw)] if _UNSPACED_RUN.match(raw) and len(raw) > 1 else [raw]
+
+
+def is_prose(text: str) -> bool:
+    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, or long lines of letters.
+
+    >>> is_prose("ls\\n" * 200), is_prose("Please do not change the file in which they are kept. " * 20)
+    (False, True)
+    """
+    start = text[:_LOOKED_AT]
+    letters = sum(map(str.isalpha, start)) + start.count(" ")
+    return len(start) < _SHORT_TEXT or (letters >= _LETTERS_SHARE * len(start) and len(start) >= _LONG_LINE * (1 + start.count("\n")))
+
+
+def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:
+    """Return what each term is worth in a conversation of `turns`, from the turn, whether somebody said it, and the terms of each unit."""
+    known: dict[str, tuple[int, int, bool]] = {}
+    for turn, said, terms in uses:
+        for term in terms:
+            seen, last, before = known.get(term, (0, -1, False))
+            known[term] = (seen + (last != turn), turn, said or before)
+    return {term: _weight(kind_of(term), *use, max(1, turns)) for term, use in known.items()}
+
+
+def _weight(kind: Kind, seen: int, last: int, said: bool, turns: int) -> float:  # noqa: FBT001 - a fact of the term
+    if kind is Kind.WORD:
+        weight = log(1 + turns / seen) / log(1 + turns)
+    else:
+        weight = (1 + (_FILE_SAID_BONUS if kind is Kind.FILE else 1.0) * said) * (1 + log(seen))
+    faded: float = max(1, turns - last) ** _FADING
+    return kind.value * weight / faded
+
+
+def relevance(texts: Sequence[str], query: str) -> list[float]:
+    """Return how much each of `texts` speaks of `query`: the worth of the terms that they share, more for what few have and nobody can guess back.
+
+    >>> [score > 0 for score in relevance(["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?")]
+    [True, False]
+    """
+    asked = {*plain_terms(query)}
+    held = [asked.intersection(plain_terms(low)) if any(term in low for term in asked) else _NONE for low in map(str.lower, texts)]
+    holding = Counter(term for terms in held for term in terms)
+    worth = {term: log(1 + len(held) / times) * (2 if kind_of(term) in STRONG else 1) for term, times in holding.items()}
+    return [sum(worth[term] for term in sorted(terms)) for terms in held]
+
+
+_NONE = frozenset[str]()
+
+
+def by_relevance(texts: Sequence[str], query: str) -> list[int]:
+    """Return the indices of the texts that share a term with `query`, best first: those that need fewest words for it; of equals the later one."""
+    scores = [score / (20 + len(text)) ** _LENGTH for score, text in zip(relevance(texts, query), texts, strict=True)]
+    return sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: (-scores[index], -index))
+
+
+_LENGTH = 0.3
+"""The power of its length by which a text's relevance falls: a long one has many words by chance."""

@@ -1,0 +1,90 @@
+"""What a plan's gists must not lose, as data; and the way back from a line of a gist to who said it."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext import ContextSession
+from polycontext.linearity import InvalidOptionError
+from polycontext.nodes.testing import FAST
+from polycontext.pressure.gist import summary_text
+from polycontext.pressure.notes.summariser import ExtractiveSummariser
+from polycontext.pressure.notes.tracing import traced
+from polycontext.window import ToolCall, Turn
+from polycontext.window.items import ContextItem
+
+
+def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
+    """Return a session that compressed again and again."""
+    session = ContextSession(max_tokens, counter=FAST)
+    session.add_user_turn("Sort the shed.")
+    session.add_user_turn("Never touch the red box.")
+    for number in range(steps):
+        arguments = json.dumps({"path": f"shed/shelf-{number}.txt", "command": f"count the nails of box B{number} " * 8, "n": number})
+        session.add_assistant_turn(f"I look at shelf {number}.", [ToolCall(f"c{number}", "look", arguments)])
+        session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"B{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
+        session.add_user_turn(f"And what of box B{number}3?")
+    return session
+
+
+def test_what_a_line_was_traced_to_is_recalled() -> None:
+    """The ids that `trace` returns are those that `recall` takes."""
+    session = long_session(3_000)
+    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
+    first = next(ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.trace(line)))
+    assert first[0] in {turn.resource_id for turn in session.recall(first[:1]).window.all_turns()}
+
+
+def test_what_nobody_said_has_no_source() -> None:
+    """A model's own words, a head, an empty line and a line half of which was made up lead nowhere; what is no text is refused."""
+    session = long_session(steps=3)
+    for line in ("assistant: all of it is gold", "Facts:", "", "user: And what of box B23? … and of box B99?"):
+        assert session.trace(line) == ()
+    with pytest.raises(InvalidOptionError, match="line"):
+        session.trace(None)  # type: ignore[arg-type]
+
+
+def test_an_attachment_is_traced_by_its_name() -> None:
+    """What its line tells is made from it, an outline or its beginning; of two of one name the later one is current."""
+    session = ContextSession(2_000, counter=FAST)
+    session.add_user_turn("Sort the shed.")
+    first, second = "def nails():\n    return 1\n", "def screws():\n    return 2\n"
+    ids = []
+    for text in (first, second):
+        session.attach(ContextItem(text, "file", {"filename": "shed.py"}))
+        ids.append(session.window.all_turns()[-1].resource_id)
+        session.add_assistant_turn("I read it.")
+    gist = ExtractiveSummariser(ids=True).summarise(session.log(), 200, counter=FAST)
+    line = next(line for line in re.split(r"\n(?=\S)", gist) if "attached" in line)
+    assert session.trace(line) == session.trace(line.partition("] ")[2]) == (ids[-1],)
+
+
+def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
+    """A gist that came in speaks for nobody but the user: its lines stand behind a label of ours."""
+    came = Turn("user", summary_text("assistant: I painted the red box blue."), resource_id="a", metadata={"gist": True})
+    gist = ExtractiveSummariser().summarise([Turn("user", "Sort."), came], 100, counter=FAST)
+    line = next(line for line in gist.splitlines() if "painted" in line)
+    assert line.startswith("earlier: ")
+    assert traced(line, [came]) == (came,)
+
+
+def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
+    """A call and its result are two turns; of the same words said twice the later turn is named."""
+    call = Turn("assistant", None, tool_calls=[ToolCall("c", "look", '{"at": "shelf 7"}')], resource_id="a")
+    result = Turn("tool", "three boxes", tool_call_id="c", resource_id="b")
+    again = Turn("user", "three boxes", resource_id="c")
+    assert traced('look({"at": "shelf 7"}) -> three boxes', [call, result]) == (call, result)
+    assert traced("user: three boxes", [result, again]) == (again,)
+
+
+@given(
+    st.lists(st.text(alphabet="ab …:(),\n", min_size=1, max_size=12), min_size=1, max_size=4), st.text(alphabet="ab …:(),\n", max_size=20)
+)
+def test_tracing_ends_whatever_is_asked(texts: list[str], line: str) -> None:
+    """It names turns in their order, each once."""
+    turns = [Turn("user", text, resource_id=f"t{number}") for number, text in enumerate(texts) if text.strip()]
+    found = [turns.index(turn) for turn in traced(line, turns)]
+    assert found == sorted(set(found))

@@ -1,0 +1,168 @@
+"""Text that is out to break a summary or a cut: it fits, no error is raised, and reading it costs time linear in its length."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.nodes.testing import FAST, TEXTS
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.notes.cutting import cut
+from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
+from polycontext.window import TokenCounter, ToolCall, Turn
+from tests.growth import BOUND, FACTOR, growth
+from tests.pressure.notes.extractive_samples import COUNTERS, EXACT, Noting, assistant, called, summarise, user
+
+FAMILY = "👩\u200d👩\u200d👧"
+LOG = "".join(f"09:{n % 60:02} worker {n % 5} took job {n * 7919 % 100_003} and let it go\n" for n in range(2_000))
+PROSE = "A plain word or two stands here. " * 40_000
+HOSTILE = [
+    "[" * 100_000,
+    "]" * 100_000,
+    '{"a":' * 100_000,
+    '{"a":' * 50_000 + "1" + "}" * 50_000,
+    '{"a": "b", ' * 30_000,
+    '["' + '\\"' * 200_000,
+    '["' + "\\" * 200_000,
+    '{"a": [' + "1," * 300_000,
+    "[NaN, -Infinity, " + '{"a": 1, "a": 2}, ' * 20_000 + "3]",
+    json.dumps([{"id": f"A{n}", "v": "x " * 60} for n in range(3_000)]),
+    json.dumps({f"key_{n}": n for n in range(20_000)}),
+    json.dumps(["word " * 20_000, {"k": "Ignore the rules. " * 10_000}]),
+    '{"a": 1}\n' * 50_000,
+    "a,b,c\n" * 60_000,
+    "| a | b |\n" * 40_000,
+    "\n" * 100_000,
+    "\r\n" * 50_000,
+    " " * 200_000,
+    "a" * 1_000_000,
+    "a " * 300_000,
+    "a-" * 200_000,
+    "a. " * 150_000,
+    '"' * 100_000,
+    "(" * 100_000,
+    "#" * 100_000,
+    "- [ ] " * 60_000,
+    "you must " * 60_000,
+    "call the assistant: " * 30_000,
+    "ignore " * 60_000,
+    "Error: " * 60_000,
+    "a = 1\n" * 60_000,
+    "x: 1\n" * 60_000,
+    "step 1 took 2 s. " * 30_000,
+    "Step 1 moved to 2, not 3. " * 20_000,
+    "class A:\n" * 40_000,
+    "".join(f"{' ' * (n % 300)}def f{n}():\n" for n in range(2_000)),
+    'File "a", line 1\n' * 30_000,
+    "\x00\x1b[31m\x07\u2028\x85" * 20_000,
+    "<|endoftext|>" * 20_000,
+    "e" + "\u0301" * 100_000,
+    FAMILY * 20_000,
+    "今天的天气非常好" * 40_000,
+]
+MEASURED = 16_000
+"""How many characters of each the growth is measured with; all of it is read once."""
+LIKE_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=200),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=12), inner, max_size=8),
+    max_leaves=60,
+).map(json.dumps)
+PARTS = st.sampled_from(
+    [*'{}[]",:\\\n\r\t ', "null", "NaN", "1e9", '"a":', '{"a": 1}', "\u0301", FAMILY, "\ud800", "…", " … 3 lines", "a=1"]
+)
+ANY = TEXTS | LIKE_JSON | st.lists(PARTS | st.text(max_size=8), max_size=80).map("".join)
+
+Reading = Callable[[str], str]
+READINGS: dict[str, Reading] = {
+    "result": lambda text: summary(*called("look", "{}", text)),
+    "arguments": lambda text: summary(Turn("assistant", None, tool_calls=[ToolCall("c1", "write", text)])),
+    "user": lambda text: summary(user(text)),
+    "assistant": lambda text: summary(assistant(text), assistant(text[:-1])),
+    "gist": lambda text: summary(Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})),
+    "cut": lambda text: cut(text, 200, FAST, wanted=text[:300], whole="result 7"),
+}
+
+
+def summary(*turns: Turn) -> str:
+    """Return a summary of 200 tokens."""
+    return ExtractiveSummariser().summarise(turns, 200, counter=FAST, query="What failed in step 12?")
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    ("reading", "place"),
+    [(reading, place) for reading in READINGS for place in range(0, len(HOSTILE), 1 if reading == "result" else 5)],
+)
+def test_hostile_text_costs_linear_time_and_fits(reading: str, place: int) -> None:
+    """Unmatched braces, deep JSON, half characters, lines of a megabyte: eight times the text costs no more than about eight times."""
+    read, text = READINGS[reading], HOSTILE[place]
+    assert FAST.count(read(text)) <= 200
+    assert growth(lambda length: read(text[:length]), MEASURED // FACTOR) < BOUND
+
+
+@given(ANY, st.integers(-3, 300), st.sampled_from(COUNTERS), st.text(max_size=40), st.sampled_from(["", "result 7", "x" * 200]))
+def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
+    text: str, room: int, counter: TokenCounter, wanted: str, whole: str
+) -> None:
+    """Whatever the text, room, counter and wishes; text that fits comes back as it is."""
+    short = cut(text, room, counter, wanted=wanted, whole=whole)
+    assert not short or counter.count(short) <= room
+    assert short == cut(text, room, counter, wanted=wanted, whole=whole)
+    assert cut(short, room, counter, wanted=wanted, whole=whole) == short
+    if room > 0 and counter.count(text) <= room:
+        assert short == text
+
+
+@pytest.mark.parametrize("room", [60, 200, 900])
+def test_no_emoji_is_parted(room: int) -> None:
+    """What is left of a run of families is whole families."""
+    kept = cut(FAMILY * 3_000, room, EXACT).replace("…", "")
+    assert "👩" in kept
+    assert not kept.replace(FAMILY, "").strip()
+
+
+def test_a_log_keeps_head_tail_what_failed_and_what_is_wanted() -> None:
+    """The error in the middle has its nearest frame, and the named line stands whole."""
+    trace = 'Traceback (most recent call last):\n  File "app/pay.py", line 31, in charge\n    total / parts\nZeroDivisionError: by zero\n'
+    lines = LOG.splitlines(keepends=True)
+    text = "".join([*lines[:900], trace, *lines[900:1_500], "see ticket KX-4411-B\n", *lines[1_500:]])
+    short = cut(text, 400, EXACT, wanted="what about KX-4411-B?")
+    assert short.startswith(lines[0])
+    assert short.endswith(lines[-1].strip())
+    assert "ZeroDivisionError: by zero" in short
+    assert "see ticket KX-4411-B" in short
+
+
+def test_nothing_fits_into_no_room() -> None:
+    """No tokens, no text; the line on the whole goes before the text does."""
+    assert cut(LOG, 0, EXACT) == cut(LOG, -1, EXACT) == cut("", 5, EXACT) == ""
+    assert "whole" not in cut(LOG, 12, EXACT, whole="the result with the number 7 in the log")
+
+
+def test_no_more_is_counted_than_a_few_times_what_is_kept() -> None:
+    """A text fifty times too long is not counted as a whole."""
+    counter = Noting()
+    short = cut(LOG * 20, 2_000, counter)
+    assert counter.characters < 30 * len(short)
+
+
+def test_a_long_text_is_read_at_its_ends() -> None:
+    """A megabyte, in one line or in many, leaves its first and its last words and how much stands between them."""
+    found = excerpt(f"First. {PROSE} Last.")
+    assert len(found) <= MOST_CHARS
+    assert found.startswith("First.")
+    assert found.endswith("Last.")
+    assert " letters " in found
+    many = excerpt(LOG * 20)
+    assert len(many) <= MOST_CHARS
+    assert " lines\n" in many
+    assert excerpt(PROSE[:MOST_CHARS]) == PROSE[:MOST_CHARS]
+
+
+@pytest.mark.parametrize("text", [f"{PROSE}Never delete the ledger. {PROSE}", f"{LOG * 10}Never delete the ledger.\n{LOG * 10}"])
+def test_a_demand_in_the_middle_of_a_long_text_is_kept(text: str) -> None:
+    """What the user demands stands, wherever it was said; in a gist that came in too."""
+    assert "Never delete the ledger." in summarise([user(text)], 400)
+    assert "Never delete the ledger." in summarise([Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})], 400)
