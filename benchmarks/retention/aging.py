@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from benchmarks.retention.bound import sources_of, view_of
 from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import Wanted, needles_of, texts_of, whole_text
@@ -60,6 +61,8 @@ class Aging:
 
     session: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
     whole_log: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
+    recorded: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
+    """Of sessions, by the stricter measure: with key and record, or in its sentence."""
     compressions: int = 0
     between: float | None = None
     """Which share of a request the next one begins with, on average."""
@@ -70,7 +73,12 @@ class Aging:
     def as_data(self) -> dict[str, Any]:
         """Return the figures, JSON-ready."""
         ages = {
-            str(age): {"session": self.session[age].share, "whole log": self.whole_log[age].share, "of": self.session[age].of}
+            str(age): {
+                "session": self.session[age].share,
+                "whole log": self.whole_log[age].share,
+                "with record": self.recorded[age].share,
+                "of": self.session[age].of,
+            }
             for age in AGES
         }
         return {
@@ -114,10 +122,13 @@ def _look(aging: Aging, chain: Chain, grown: Grown, seen_at: dict[int, int]) -> 
     except Exception:  # noqa: BLE001 - a refusal keeps nothing
         log = ""
     text = whole_text(view)
+    sources = sources_of(chain.messages[: grown.taken])
+    read = view_of(view, sources)
     for age, each in looked_at:
         nearest = next(wanted for wanted in AGES if age in _around(wanted))
         aging.session[nearest].add(str(grown.compressions), int(each.stands_in(text)), 1)
         aging.whole_log[nearest].add(str(grown.compressions), int(each.stands_in(log)), 1)
+        aging.recorded[nearest].add(str(grown.compressions), int(read.binds(each, sources)), 1)
 
 
 def _around(age: int) -> range:

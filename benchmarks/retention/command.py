@@ -96,7 +96,7 @@ class Run:
             found[name] = {
                 str(way): aging.measure_aging(chain, way, window=self.asked.window, tell=self.tell).as_data() for way in self.ways
             }
-            title = f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: identifiers in view, session / whole log"
+            title = f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: identifiers in view, session / whole log / session with record"
             self.console.print(report.aging(title, found[name]))
         return found
 

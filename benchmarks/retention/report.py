@@ -124,7 +124,8 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
     made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "between requests", "cost", "ended by"])
     for way, data in figures.items():
         ages = [data["after compressions"][str(age)] for age in AGES]
-        cells = [f"{_share(age['session'])} / {_share(age['whole log'])} of {age['of']}" if age["of"] else "" for age in ages]
+        shares = ("session", "whole log", "with record")
+        cells = [f"{' / '.join(_share(age[share]) for share in shares)} of {age['of']}" if age["of"] else "" for age in ages]
         made.add_row(
             way, str(data["compressions"]), *cells, _percent(data["prefix between"]), _number(data["paid"]), data["ended by"] or ""
         )
