@@ -251,9 +251,14 @@ def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "
     """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
     if not is_over_budget(window):
         return
-    besides = REQUEST_OVERHEAD + projector.plan_within(window, 0).introduced_tokens
+    besides = besides_floor(window, projector)
     if projector.floor(window) > window.max_tokens - besides:
         raise overflow(window, projector, what, besides, window.max_tokens)
+
+
+def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:
+    """Return the tokens that a request takes besides the floor of `window`: what every one takes, and what a provider wants said between the turns."""
+    return REQUEST_OVERHEAD + projector.plan_within(window, 0).introduced_tokens
 
 
 def overflow(window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int) -> ContextOverflowError:

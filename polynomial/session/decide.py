@@ -18,7 +18,7 @@ from polycontext.polynomial.inputs import ContextInput, ContextOutput, Promotion
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
 from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
+from polycontext.polynomial.machine.step import ContextPolicy, Step, besides_floor, is_over_budget
 from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.session.commands import (
     Add,
@@ -38,7 +38,7 @@ from polycontext.polynomial.state import ContextState, InputKind, State
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.pressure.plan import unbinding_plan
-from polycontext.window import REQUEST_OVERHEAD, ContextItem, ContextWindow, Role, Turn
+from polycontext.window import ContextItem, ContextWindow, Role, Turn
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
@@ -217,7 +217,8 @@ class Draft:
         """Plan the view as it is; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
         window, policy = self.conversation.window, self.policy
         for task in (False, True):
-            if not is_over_budget(window) or policy.projector.floor(window) + REQUEST_OVERHEAD <= window.max_tokens:
+            projector = policy.projector
+            if not is_over_budget(window) or projector.floor(window) + besides_floor(window, projector) <= window.max_tokens:
                 break
             policy = truncating(self.policy, task=task)
         return planned(window, policy, target, query, low)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
@@ -80,6 +80,7 @@ def test_what_is_handed_out_is_the_callers_own() -> None:
 SAID = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 40)), min_size=5, max_size=25)
 
 
+@example([("user", 1), ("user", 1), ("system", 1), ("system", 1), ("system", 10), ("system", 40), ("system", 40), ("user", 40)], 200)
 @given(SAID, st.sampled_from([200, 300, 500]))
 def test_there_is_room_for_what_a_provider_wants_said_between_turns(said: list[tuple[str, int]], budget: int) -> None:
     """System turns in the middle cost Anthropic's separators: a turn that leaves no room for them is refused, and what is in can be sent."""
