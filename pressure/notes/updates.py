@@ -48,6 +48,12 @@ _MOVED = re.compile(
     r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|update:|correction:|scratch that|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"\b(?:now|actually|instead|update|correction|changed|moved|jetzt|nun|doch|maintenant|désormais|finalement|ahora|ya)\b|改|现在|今は|変更",
+    re.IGNORECASE,
+)
+"""Words by which somebody says that what was said no longer holds."""
+
 _SCOPE = re.compile(r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)", re.IGNORECASE)
 """Keys that say which of several things of one name a record is about."""
 
@@ -78,7 +84,9 @@ def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
         known[subject] = telling
         if before is None or before.entry == telling.entry or before.unit in gone:
             continue
-        if _rank(entries, telling) < _rank(entries, before) or not _replaces(telling, before, units[telling.unit]):
+        if _rank(entries, telling) < _rank(entries, before) or not _replaces(
+            telling, before, units[telling.unit], is_prose=entries[telling.entry].role != Role.TOOL
+        ):
             continue
         if subject[0] == "=" and (telling.entry, before.entry) not in alike:
             continue
@@ -104,11 +112,14 @@ def _rank(entries: Mapping[int, Entry], telling: Telling) -> int:
     return _RANKS.get(entries[telling.entry].role, 0)
 
 
-def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
+def _replaces(new: Telling, old: Telling, unit: Unit, *, is_prose: bool) -> bool:
     """Tell whether two tellings of one subject are of one thing at two times."""
     if not new.frame or len(old.values) != len(new.values):
         return True
     changed = [place for place, (one, other) in enumerate(zip(old.values, new.values, strict=True)) if one != other]
+    if is_prose and len(changed) > 1 and not _CHANGED.search(unit.text):
+        # Two things of one kind, each with values of its own.
+        return False
     return bool(changed) and not _names(unit.text, changed[0])
 
 
@@ -253,5 +264,5 @@ def _names(text: str, place: int) -> bool:
     if not _CODE.fullmatch(match[0]) or match[0].isalpha():
         return False
     if _NOUN.search(text, max(0, match.start() - 40), match.start()):
-        return not _COUNTED.match(text, match.end())
+        return not (match[0].isdigit() and _COUNTED.match(text, match.end()))
     return match[0][0].isalpha() and not re.search(r"\w", text[: match.start()])

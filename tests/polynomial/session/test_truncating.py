@@ -67,7 +67,7 @@ def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
     session.add_user_turn("Begin here.\n" + "\n".join(f"line {n} of many" for n in range(500)) + "\nEnd there.")
     seen = session.messages()[1]["content"]
     assert seen.startswith(f"{CUT}2 in the log]\nBegin here.\n")
-    assert seen.endswith("\nEnd there.")
+    assert seen.endswith("\n… End there.")
     assert (600 - system) // 3 < len(seen.split()) <= (600 - system) // 2
     for turn in chat(60, 40)[1:]:
         session.add(turn)
