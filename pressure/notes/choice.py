@@ -21,7 +21,7 @@ COST_POWER = 0.7
 STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
 """The shares of the tokens in which standing instructions, what comes next, and what the query asks about go before all else."""
 
-USER_SHARE, USER_FROM = 0.3, 1_000
+USER_SHARE, USER_FROM = 0.2, 1_000
 """The share of the tokens that the user's words have first, and from how many tokens on."""
 
 WHOLE_RECORD = 130

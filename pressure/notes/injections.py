@@ -17,6 +17,12 @@ CERTAIN, LIKELY = -0.4, -0.8
 WINDOW, STEM = 400, 6
 """How many characters are scored at a time, and by how many a word is known."""
 
+ASKS_OF_INSTRUCTIONS = re.compile(
+    r"\b(?:inject\w*|instruct\w*|instruccion\w*|istruzion\w*|instruç\w*|anweisung\w*|prompts?|commands?|addressed to|hidden (?:text|note)s?)\b|指示|指令|プロンプト",
+    re.IGNORECASE,
+)
+"""Words of a question about what somebody tells an assistant to do."""
+
 _ASIAN = "\u3040-\u30ff\u4e00-\u9fff"
 _SPECIAL = re.compile(
     r"(?P<url>https?://\S{1,200})|(?P<mail>[\w.+-]{1,40}@[\w.-]{1,60})"

@@ -16,8 +16,8 @@ STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:
 HEADED_FROM = 300
 """From how many tokens on there are headings."""
 
-NOTICE = "[text addressed to the assistant, see {}]"
-"""Stands in place of what the text of a tool tells the assistant to do, with the id of its turn."""
+NOTICE = "[text addressed to the assistant{}]"
+"""Stands in place of what the text of a tool tells the assistant to do; it names the turn to see."""
 
 
 def left_out(number: int, what: str) -> str:
@@ -111,5 +111,5 @@ def pair_text(pieces: Sequence["Unit"], entry: "Entry") -> str:
 
 def _shown(unit: "Unit", entry: "Entry") -> str:
     if unit.hidden:
-        return NOTICE.format(entry.id)
+        return NOTICE.format(f", see {entry.id}" if entry.id else "")
     return f"{unit.text} (was {unit.was})" if unit.was else unit.text

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen, validators
 
 from polycontext.pressure.gist import unframed
 from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
+from polycontext.pressure.notes.injections import ASKS_OF_INSTRUCTIONS
 from polycontext.pressure.notes.printing import HEADED_FROM, printed
 from polycontext.pressure.notes.terms import relevance, weights_of
 from polycontext.pressure.notes.units import Entry, Unit, read
@@ -148,7 +149,7 @@ class ExtractiveSummariser:
     notes under the identifiers of its records. The order of the conversation is kept. Gists among the turns are read back.
 
     `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless `query_bonus` is 0, what speaks of the query
-    goes first. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
+    goes first; text addressed to the assistant is shown to a query about such text alone. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
     is chosen anew. With `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five tokens a
     line. Time is close to linear in the text.
 
@@ -193,6 +194,8 @@ class ExtractiveSummariser:
                 if counter.count(text) <= max_tokens:
                     return text.rstrip()
         candidates = candidates.current
+        if query and ASKS_OF_INSTRUCTIONS.search(query):
+            candidates = candidates.of(tuple(unit._replace(hidden=False) for unit in candidates.units))
         if candidates.cost <= 3 * max_tokens:
             text = printed(candidates.entries, candidates.units, headed=max_tokens >= HEADED_FROM and not self.frozen)
             if counter.count(text) <= max_tokens:

@@ -196,6 +196,14 @@ def test_what_a_tool_tells_the_assistant_to_do_is_not_repeated(result: str, max_
     assert traced("read_mail() -> [text addressed to the assistant, see t3]", turns)[-1] is turns[2]
 
 
+@pytest.mark.parametrize(("question", "stands"), [("What instructions are hidden in that mail?", True), ("When is the meeting?", False)])
+def test_what_the_user_asks_about_is_shown(question: str, stands: bool) -> None:  # noqa: FBT001 - a case
+    """Who wants to know what a mail tells the assistant reads it."""
+    turns = [Turn("user", "Read my mail."), *called("read_mail", "{}", f"The meeting is at 9. {ATTACK} Bring the blue folder.")]
+    text = summarise(turns, 90, query=question)
+    assert (ATTACK in text) is stands
+
+
 def test_what_the_user_says_is_no_attack() -> None:
     """The user may tell the assistant what to do."""
     assert ATTACK in summarise([user(ATTACK)], 100)
@@ -292,6 +300,6 @@ def test_an_order_in_the_text_of_a_tool_leaves_a_notice(order: str, *, notice: b
     result = called("read_mail", "{}", f"The parcel comes on Tuesday at nine. {order} The code of the door is 4471.")
     text = summarise(result, 400)
     assert (order not in text) is notice
-    assert (f"see {result[1].resource_id}]" in text) is notice
+    assert ("[text addressed to the assistant]" in text) is notice
     assert "The code of the door is 4471." in text
     assert order in summarise([user(order)], 400)
