@@ -21,7 +21,13 @@ _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN
 _ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
 _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
-_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER = 60, 3, 3, 12
+_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER, _LONGEST_WORD = 60, 3, 3, 12, 40
+
+
+def may_command(text: str) -> bool:
+    """Tell whether `text` is long enough to tell somebody to do something: an address or a code in one word is not."""
+    is_word = text.isascii() and " " not in text.strip()
+    return len(text) >= (_LONGEST_WORD if is_word else _SHORTEST_ORDER)
 
 
 class Literal(str):
@@ -49,6 +55,11 @@ class Record(NamedTuple):
     about: str
 
 
+def numbers_as_written(text: str) -> Any:
+    """Return the value of a JSON text with its numbers as literals; raise `ValueError` or `RecursionError` as `json.loads` does."""
+    return json.loads(text, parse_float=Literal, parse_int=Literal)
+
+
 def parsed(text: str) -> tuple[str, Any]:
     """Return what a text says before its records, and the object or array that the rest is; None where there are none."""
     text = text.strip()
@@ -62,13 +73,13 @@ def parsed(text: str) -> tuple[str, Any]:
 
 def _json(text: str) -> Any:
     try:
-        found = json.loads(text, parse_float=Literal, parse_int=Literal)
+        found = numbers_as_written(text)
     except (ValueError, RecursionError):
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
             return None
         try:
-            found = [json.loads(line, parse_float=Literal, parse_int=Literal) for line in lines]
+            found = [*map(numbers_as_written, lines)]
         except (ValueError, RecursionError):
             return None
     return found if isinstance(found, dict | list) and found else None
@@ -160,7 +171,7 @@ def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) 
         lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
         return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
     text = inline(value)
-    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and len(value) >= _SHORTEST_ORDER and any(hides([value])))):
+    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
     if isinstance(value, list) and len(text) > INLINE:
         return Item(
