@@ -80,7 +80,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     whole: list[str] = []
     indent = 0
     for raw in text.splitlines():
-        line = " ".join(raw.split())
+        line = one_line(raw)
         if not line:
             continue
         if whole and _goes_on(whole[-1], line):
@@ -127,6 +127,11 @@ def _parted(text: str, glue: str) -> Iterator[Piece]:
         yield Piece(text[start:end].rstrip(), glue, start == 0, ends=False)
         glue, start = (" " if text[end - 1].isspace() else ""), end
     yield Piece(text[start:], glue, start == 0)
+
+
+def one_line(text: str) -> str:
+    """Return `text` with its white space as single spaces."""
+    return " ".join(text.split())
 
 
 def whole_letter(text: str, place: int) -> int:

@@ -55,9 +55,12 @@ class Record(NamedTuple):
     about: str
 
 
-def numbers_as_written(text: str) -> Any:
-    """Return the value of a JSON text with its numbers as literals; raise `ValueError` or `RecursionError` as `json.loads` does."""
-    return json.loads(text, parse_float=Literal, parse_int=Literal)
+def read_json(text: str) -> Any:
+    """Return the value of a JSON text, its numbers as literals; None where it is none."""
+    try:
+        return json.loads(text, parse_float=Literal, parse_int=Literal)
+    except (ValueError, RecursionError):
+        return None
 
 
 def parsed(text: str) -> tuple[str, Any]:
@@ -65,24 +68,19 @@ def parsed(text: str) -> tuple[str, Any]:
     text = text.strip()
     opening = _JSON_LINE.search(text)
     if opening is not None:
-        value = _json(text[opening.start() :])
-        if value:
+        rest = text[opening.start() :]
+        value = read_json(rest) or _json_lines(rest)
+        if isinstance(value, dict | list) and value:
             return text[: opening.start()].strip(), value
     return "", _table(text)
 
 
-def _json(text: str) -> Any:
-    try:
-        found = numbers_as_written(text)
-    except (ValueError, RecursionError):
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
-            return None
-        try:
-            found = [*map(numbers_as_written, lines)]
-        except (ValueError, RecursionError):
-            return None
-    return found if isinstance(found, dict | list) and found else None
+def _json_lines(text: str) -> list[Any] | None:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
+        return None
+    records = [*map(read_json, lines)]
+    return None if None in records else records
 
 
 def _table(text: str) -> list[dict[str, Any]] | None:
@@ -119,7 +117,7 @@ def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
-    yield from _walk(value, "", "", "", hides=hides, depth=0)
+    return _walk(value, "", "", "", hides=hides, depth=0)
 
 
 def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None, depth: int) -> Iterator[Record]:
@@ -135,11 +133,12 @@ def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None
         key, heads = identifier(value)
         named = f"{name} {plain(value[key])}".strip() if key else numbered
         own = named if heads else numbered
-        inner = [(each, told) for each, told in value.items() if not (heads and each == key) and _is_nested(told)]
-        items = [item_of(each, told, hides=hides) for each, told in value.items() if not (heads and each == key) and not _is_nested(told)]
+        rest = {each: told for each, told in value.items() if not (heads and each == key)}
+        inner = {each: told for each, told in rest.items() if _is_nested(told)}
+        items = [item_of(each, told, hides=hides) for each, told in rest.items() if each not in inner]
         if items or not inner:
             yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
-        for each, told in inner:
+        for each, told in inner.items():
             yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides=hides, depth=depth + 1)
 
 
@@ -166,39 +165,30 @@ def _all_plain(value: Any) -> bool:
 def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
     """Return the pair of `key` and `value`: one piece where it is short, else its sentences, or its elements."""
     label = f"{plain(key)}{joint}"
-    if _all_plain(value) and len(value) > 1:
-        few = len(value) <= TOGETHER
-        lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
-        return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
+    if isinstance(value, list) and ((len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE):
+        size = TOGETHER if _all_plain(value) else 1
+        texts = [", ".join(map(inline, value[start : start + size])) for start in range(0, len(value), size)]
+        pieces = (Piece(text, ", ", place == 0, place == len(texts) - 1) for place, text in enumerate(texts))
+        count = f"({len(value)}) " if size < len(value) and size == TOGETHER else ""
+        return Item(f"{label}{count}[", tuple(pieces), "]", key, any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER]))
     text = inline(value)
     if isinstance(value, str) and (len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
-    if isinstance(value, list) and len(text) > INLINE:
-        return Item(
-            f"{label}[", tuple(Piece(inline(each), ", ", place == 0, place == len(value) - 1) for place, each in enumerate(value)), "]", key
-        )
     return Item("", (Piece(f"{label}{text}", ""),), key=key)
-
-
-def _elements(value: list[Any]) -> tuple[Piece, ...]:
-    """Return the elements of a list, some in a piece; a piece knows whether others stand before or behind it."""
-    starts = range(0, len(value), TOGETHER)
-    texts = (", ".join(map(inline, value[start : start + TOGETHER])) for start in starts)
-    return tuple(Piece(text, ", ", place == 0, place == len(starts) - 1) for place, text in enumerate(texts))
 
 
 def inline(value: Any, most: int = 0) -> str:
     """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself; past `most` characters it need not be all."""
-    if isinstance(value, dict | list):
-        texts, size = [], 0
-        pairs = value.items() if isinstance(value, dict) else ((None, each) for each in value)
-        for key, told in pairs:
-            texts.append(inline(told, most) if key is None else f"{plain(key)} {inline(told, most)}")
-            size += len(texts[-1])
-            if 0 < most < size:
-                break
-        return f"{'{'}{', '.join(texts)}{'}'}" if isinstance(value, dict) else f"[{', '.join(texts)}]"
-    return plain(value)
+    if not isinstance(value, dict | list):
+        return plain(value)
+    texts, size = [], 0
+    for key, told in value.items() if isinstance(value, dict) else enumerate(value):
+        text = inline(told, most)
+        texts.append(f"{plain(key)} {text}" if isinstance(value, dict) else text)
+        size += len(texts[-1])
+        if 0 < most < size:
+            break
+    return f"{{{', '.join(texts)}}}" if isinstance(value, dict) else f"[{', '.join(texts)}]"
 
 
 def plain(value: Any) -> str:

@@ -7,6 +7,7 @@ is read back into the entries that it was printed as.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from posixpath import normpath
 from typing import Any, NamedTuple
 
@@ -15,14 +16,28 @@ from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unfra
 from polycontext.pressure.notes import cues
 from polycontext.pressure.notes.excerpt import excerpt
 from polycontext.pressure.notes.injections import LIKELY, injected, score
-from polycontext.pressure.notes.pieces import Hides, split
+from polycontext.pressure.notes.pieces import Hides, one_line, split
 from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from polycontext.pressure.notes.records import Item, Record, item_of, may_command, numbers_as_written, parsed, records_of
+from polycontext.pressure.notes.records import Item, Record, item_of, may_command, parsed, read_json, records_of
 from polycontext.pressure.notes.terms import FAILED, is_prose, terms_of
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 
-MODEL_TITLES = ("Task:", "Constraints:", "Decisions:", "Facts:", "Files:", "Errors:", "Done:", "Open:", "Next step:")
-TITLES = frozenset((STANDING, NEXT, CONVERSATION, *MODEL_TITLES))
+
+class Head(Enum):
+    """Name what a note is about that a model writes; the order of the members is that of its summary."""
+
+    TASK = "Task"
+    CONSTRAINTS = "Constraints"
+    DECISIONS = "Decisions"
+    FACTS = "Facts"
+    FILES = "Files"
+    ERRORS = "Errors"
+    DONE = "Done"
+    OPEN = "Open"
+    NEXT = "Next step"
+
+
+TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
 """The headings of notes, and those of a model's: no line of a summary."""
 
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
@@ -137,7 +152,8 @@ class _Reading:
 
     def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
         """Add a call, its long arguments as units, each in the place of its name; return its number and the key that a result gives it."""
-        value = _object(call.arguments)
+        value = read_json(call.arguments)
+        value = value if isinstance(value, dict) else None
         arguments, items = _arguments(call.arguments, value)
         number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
         units = [*self._of_records(number, [Record("", "", items, "")], -1)]
@@ -241,11 +257,6 @@ def read(
     return reading.entries, reading.units
 
 
-def one_line(text: str) -> str:
-    """Return `text` with its white space as single spaces."""
-    return " ".join(text.split())
-
-
 def attached_label(turn: Turn) -> str:
     """Return what the line of an attachment begins with; empty where `turn` is none."""
     attachment = attachment_in(turn)
@@ -271,7 +282,7 @@ def told_in(gist: Turn) -> Iterator[Told]:
         if line in TITLES:
             under = line
         elif line and line != SUMMARY_END:
-            yield _told(line, trusted=trusted, is_quoted=under in (STANDING, "Constraints:"))
+            yield _told(line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:"))
 
 
 def _told(line: str, *, trusted: bool, is_quoted: bool) -> Told:
@@ -286,14 +297,6 @@ def _told(line: str, *, trusted: bool, is_quoted: bool) -> Told:
     if called:
         return Told(called[0], Role.TOOL, line[called.end() :], is_call=True)
     return Told("" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else constraint_sentences(line))
-
-
-def _object(text: str) -> Mapping[str, Any] | None:
-    try:
-        value = numbers_as_written(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[Item, ...]]:
