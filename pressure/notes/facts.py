@@ -52,16 +52,14 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), ('Next step', "Next I'll count the files in shelf-42.")]
     """
     candidates = ExtractiveSummariser().read(turns, counter=counter)
-    demands = [Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)]
-    newest = [unit for unit in candidates.units if unit.was][-MOST_NEWEST:]
     coming = [unit for unit in candidates.current.units if unit.step]
-    head = Head.NEXT if len(coming) == 1 else Head.OPEN
-    return (
-        *demands,
-        *(_fact(Head.FACTS, unit, candidates) for unit in newest),
-        *(_fact(Head.FILES, unit, candidates) for unit in _naming(candidates)),
-        *(_fact(head, unit, candidates) for unit in coming),
-    )
+    told = {
+        Head.FACTS: [unit for unit in candidates.units if unit.was][-MOST_NEWEST:],
+        Head.FILES: _naming(candidates),
+        Head.NEXT if len(coming) == 1 else Head.OPEN: coming,
+    }
+    demands = (Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn))
+    return (*demands, *(_fact(head, unit, candidates) for head, units in told.items() for unit in units))
 
 
 def _demands(turn: Turn) -> Iterator[str]:
@@ -107,12 +105,10 @@ def completed(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> 
         return text
     under, order = None, list(Head)
     for fact in sorted(facts, key=lambda fact: order.index(fact.head)):
-        if is_told(fact, text):
-            continue
-        words = one_line(fact.text)
-        more = words if fact.head is under else f"{fact.head.value}:\n{words}"
-        if fits(f"{text}\n{more}"):
-            text, under = f"{text}\n{more}", fact.head
+        title = "" if fact.head is under else f"{fact.head.value}:\n"
+        longer = f"{text}\n{title}{one_line(fact.text)}"
+        if not is_told(fact, text) and fits(longer):
+            text, under = longer, fact.head
     return text
 
 

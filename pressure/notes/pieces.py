@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -186,8 +187,4 @@ def _letter_ends(text: str) -> Iterator[int]:
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:
     """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
-    low, high = 0, limit + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return bisect_right(range(1, limit + 1), 0, key=lambda number: 0 if fits(number) else 1)

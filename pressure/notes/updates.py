@@ -5,9 +5,10 @@ that of the same file and section, a line or sentence to one with the same words
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from polycontext.pressure.notes.terms import STRONG, kind_of, plain_terms, terms_of
@@ -21,7 +22,7 @@ NEWER_BOOST = 3.0
 """How much more is worth what has replaced something."""
 
 _VALUE = re.compile(
-    r"(?<!\w)(?:(?<=\w=)[\w./-]+|(?<!/)[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
+    r"(?<!\w)((?<=\w=)[\w./-]+|(?<!/)[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
     r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
     r"|(?<!/)(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w))"
 )
@@ -162,15 +163,10 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
     """Yield what units tell, in order, by subject; what one text says twice is a series."""
     for number, group in groupby(range(len(units)), key=lambda index: units[index].entry):
         entry = entries[number]
-        found: dict[str, Telling] = {}
-        series = set[str]()
-        indices = [*group]
-        rank = _RANKS.get(entry.role, 0)
-        for subject, telling in (*_records(indices, units, rank), *_lines(indices, units, entry, rank)):
-            if subject in found:
-                series.add(subject)
-            found[subject] = telling
-        yield from ((subject, telling) for subject, telling in found.items() if subject not in series)
+        rank, indices = _RANKS.get(entry.role, 0), [*group]
+        told = [*_records(indices, units, rank), *_lines(indices, units, entry, rank)]
+        times = Counter(subject for subject, _ in told)
+        yield from (each for each in told if times[each[0]] == 1)
 
 
 def _records(indices: Sequence[int], units: Sequence[Unit], rank: int) -> Iterator[tuple[str, Telling]]:
@@ -180,11 +176,11 @@ def _records(indices: Sequence[int], units: Sequence[Unit], rank: int) -> Iterat
         record = {index: units[index].text for index in group}
         if len(record) > _MOST_PAIRS:
             continue
-        scoped = {index: text for index, text in record.items() if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])}
+        scoped = {index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])}
+        beside = [text for index, text in record.items() if index in scoped]
         for index, text in record.items():
             about, _, key = units[index].subject.partition("\t")
-            beside = scoped if about and index not in scoped else record
-            others = [other for each, other in beside.items() if each != index]
+            others = beside if about and index not in scoped else [other for each, other in record.items() if each != index]
             if about or others:
                 yield f"{about}\t{key}|{others}", Telling(index, units[index].entry, rank, "", (text.removeprefix(key).strip(),))
 
@@ -193,21 +189,25 @@ def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: in
     spoken = [index for index in indices if not units[index].subject and units[index].record >= 0 and not units[index].hidden]
     if not spoken:
         return
-    head, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
+    first, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
+    head = "" if is_prose else _frame(first)[0]
     places = {units[index].place: index for index in spoken}
-    file = (_file_of(head) if len(spoken) > 1 else "") or _file_of(" ".join(entry.arguments or ()))
+    file = (_file_of(first) if len(spoken) > 1 else "") or _file_of(" ".join(entry.arguments or ()))
     for index in spoken:
         unit = units[index]
         if unit.opens and unit.ends and not unit.step and len(unit.text) <= _LONGEST:
             is_first = index == spoken[0]
             section = units[places[unit.under]].text if unit.under in places else ""
-            if told := _line(unit.text, "" if is_first else file, section, "" if is_first or is_prose else head, is_prose):
+            if told := _line(unit.text, "" if is_first else file, section, "" if is_first else head, is_prose):
                 yield told[0], Telling(index, unit.entry, rank, *told[1:])
 
 
 @lru_cache(20_000)
 def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tuple[str, str, tuple[str, ...]] | None:  # noqa: FBT001 - cached
-    """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change."""
+    """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change.
+
+    `file` and `section` are where a setting stands, `head` the frame of the first line of a result.
+    """
     if _QUESTION.search(text):
         return None
     text = _TIME.sub("", text)
@@ -220,7 +220,7 @@ def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tupl
         return f":{prefix[1]}|{named}", "", (rest,)
     frame, values = _frame(text)
     letters = sum(map(str.isalpha, frame)) + 3 * len(_UNSPACED.findall(frame)) if values else 0
-    return (f"~{_frame(head)[0]}|{frame}", frame, values) if letters >= LEAST_SHARED else None
+    return (f"~{head}|{frame}", frame, values) if letters >= LEAST_SHARED else None
 
 
 @lru_cache(1_000)
@@ -231,18 +231,14 @@ def _file_of(text: str) -> str:
 
 def _frame(text: str) -> tuple[str, tuple[str, ...]]:
     """Return `text` with its numbers, dates and states masked, and those."""
-    spans = [*_VALUE.finditer(text)]
-    parts, at = [], 0
-    for match in spans:
-        parts.append(text[at : match.start()])
-        at = match.end()
-    return "#".join((*parts, text[at:])), tuple(match[0] for match in spans)
+    parts = _VALUE.split(text)
+    return "#".join(parts[::2]), tuple(parts[1::2])
 
 
 def _names(text: str, place: int) -> bool:
     """Tell whether a value of `text` names what it is about: a code that begins it or stands behind its noun, such as gate B7."""
     text = _TIME.sub("", text)
-    match = [*_VALUE.finditer(text)][place]
+    match = next(islice(_VALUE.finditer(text), place, None))
     if not _CODE.fullmatch(match[0]) or match[0].isalpha():
         return False
     if _NOUN.search(text, max(0, match.start() - 40), match.start()):
