@@ -47,11 +47,11 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Hold the pairs of one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
+    """Hold one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
 
     parent: str
     header: str
-    items: tuple[Item, ...]
+    pairs: Mapping[str, Any]
     about: str
 
 
@@ -106,40 +106,43 @@ def _table(text: str) -> list[dict[str, Any]] | None:
     return [dict(zip(head, (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row), strict=True)) for row in rows[1:]]
 
 
-def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
-    """Yield the records of a JSON value; `hides` tells which sentences in it are hidden.
+def records_of(value: Any) -> Iterator[Record]:
+    """Yield the records of a JSON value.
 
     >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
     >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
-    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in record.items])
+    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in items_of(record)])
      W1:  ['status open', 'stops [a, b]']
     W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
-    return _walk(value, "", "", "", hides=hides, depth=0)
+    return _walk(value, "", "", "", depth=0)
 
 
-def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None, depth: int) -> Iterator[Record]:
+def items_of(record: Record, hides: Hides | None = None) -> list[Item]:
+    """Return the pairs of `record`; `hides` tells which sentences in them are hidden."""
+    return [item_of(key, value, hides=hides) for key, value in record.pairs.items()]
+
+
+def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iterator[Record]:
     """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
     numbered = f"{name} {place}".strip()
-    if not isinstance(value, dict | list) or depth > MOST_DEPTH:
-        text = value if depth <= MOST_DEPTH else "nested too deep"
-        yield Record(parent, f"{name}: " if name else "", (item_of(place, text, hides=hides),), "")
+    if not isinstance(value, dict | list) or value == {} or depth > MOST_DEPTH:
+        yield Record(parent, f"{name}: " if name else "", {place: value if depth <= MOST_DEPTH else "nested too deep"}, "")
     elif isinstance(value, list):
         for number, each in enumerate(value, 1):
-            yield from _walk(each, parent, numbered, f"#{number}", hides=hides, depth=depth + 1)
+            yield from _walk(each, parent, numbered, f"#{number}", depth=depth + 1)
     else:
         key, heads = identifier(value)
         named = f"{name} {plain(value[key])}".strip() if key else numbered
         own = named if heads else numbered
-        rest = {each: told for each, told in value.items() if not (heads and each == key)}
-        inner = {each: told for each, told in rest.items() if _is_nested(told)}
-        items = [item_of(each, told, hides=hides) for each, told in rest.items() if each not in inner]
-        if items or not inner:
-            yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
+        inner = {each: told for each, told in value.items() if not (heads and each == key) and _is_nested(told)}
+        pairs = {each: told for each, told in value.items() if each not in inner and not (heads and each == key)}
+        if pairs or not inner:
+            yield Record(parent, f"{own}: " if own else "", pairs or {key: value[key]}, f"{parent}{named}")
         for each, told in inner.items():
-            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides=hides, depth=depth + 1)
+            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", depth=depth + 1)
 
 
 def _is_nested(value: Any) -> bool:

@@ -18,7 +18,7 @@ from polycontext.pressure.notes.excerpt import excerpt
 from polycontext.pressure.notes.injections import LIKELY, injected, score
 from polycontext.pressure.notes.pieces import Hides, one_line, split
 from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from polycontext.pressure.notes.records import Item, Record, item_of, may_command, parsed, read_json, records_of
+from polycontext.pressure.notes.records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
 from polycontext.pressure.notes.terms import FAILED, is_prose, terms_of
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 
@@ -156,7 +156,7 @@ class _Reading:
         value = value if isinstance(value, dict) else None
         arguments, items = _arguments(call.arguments, value)
         number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
-        units = [*self._of_records(number, [Record("", "", items, "")], -1)]
+        units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
         coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][: cues.MOST_STEPS]
         self.units += [unit._replace(step=unit in coming) for unit in units]
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
@@ -189,16 +189,16 @@ class _Reading:
         if prose:
             self.units += self._of_prose(number, excerpt(prose, demands=role in LAWGIVERS), demands, hides)
         if value is not None:
-            records = [*records_of(value, hides)]
+            records = [*records_of(value)]
             self.entries[number] = self.entries[number]._replace(records=len(records))
             near = records if len(records) <= MOST_RECORDS else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
-            self.units += self._of_records(number, near, 1 if prose else 0)
+            self.units += self._of_records(number, ((record, items_of(record, hides)) for record in near), 1 if prose else 0)
 
-    def _of_records(self, number: int, records: Iterable[Record], first: int) -> Iterator[Unit]:
+    def _of_records(self, number: int, records: Iterable[tuple[Record, Sequence[Item]]], first: int) -> Iterator[Unit]:
         turn, is_call = self.entries[number].turn, first < 0
         said = is_call or self.entries[number].role != Role.TOOL
-        for nth, record in enumerate(records, first):
-            for place, item in enumerate(record.items):
+        for nth, (record, items) in enumerate(records, first):
+            for place, item in enumerate(items):
                 boost = (LIST_BOOST if item.lists_ids else 1.0) * (CHANGING if is_call and _CHANGING_ARGUMENT.match(item.key) else 1.0)
                 subject = "" if is_call or item.label else f"{record.about}\t{item.key}"
                 together = len(item.pieces) if item.label or is_call else 0
@@ -208,7 +208,7 @@ class _Reading:
                     yield Unit(
                         number, nth, place, at, turn, *piece, () if piece.hidden else terms_of(value), self._cost(piece.text),
                         boost * (COMMANDING if commands else 1.0), said, item.label, item.close, record.parent, record.header,
-                        len(record.items), together, subject=subject,
+                        len(items), together, subject=subject,
                     )  # fmt: skip
 
     def _of_prose(self, number: int, text: str, demands: Sequence[str] | None, hides: Hides | None) -> Iterator[Unit]:
