@@ -197,7 +197,7 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
-        from polycontext.pressure.notes.supersession import pointer_gain, superseded  # noqa: PLC0415 - for who compresses, not for who loads
+        from polycontext.pressure.supersession import pointer_gain, superseded  # noqa: PLC0415 - for who compresses, not for who loads
 
         costs = dict[str | None, int]()
         for atom in superseded(self.columns, self.ladder.reach.rules):

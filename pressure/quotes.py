@@ -8,8 +8,8 @@ from attrs import frozen
 
 from polycontext.linearity.classifying.prose import sentences, unquoted
 from polycontext.pressure.gist import attachment_in
-from polycontext.pressure.notes.facts import Fact, Head
-from polycontext.pressure.notes.units import TITLES
+from polycontext.pressure.notes.facts import Fact
+from polycontext.pressure.notes.units import TITLES, Head
 from polycontext.window import Role, Turn
 
 LEAST, LONGEST, MOST = 4, 400, 100

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from polycontext.nodes.models.fence import Fence, Said
-from polycontext.pressure.notes.facts import Fact, Head
+from polycontext.pressure.notes.facts import Fact
+from polycontext.pressure.notes.units import Head
 
 ROLE = (
     "You keep the notes of a conversation between a user and an assistant that works with tools. Your notes will stand in the place of what they "

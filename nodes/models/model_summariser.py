@@ -17,8 +17,9 @@ from polycontext.linearity.extras import require
 from polycontext.nodes.models.brief import ROLE, Brief
 from polycontext.nodes.models.errors import NoSummaryError
 from polycontext.nodes.models.fence import Said, said_by
-from polycontext.pressure.notes.facts import Fact, Head, facts_of
+from polycontext.pressure.notes.facts import Fact, facts_of
 from polycontext.pressure.notes.pieces import clip
+from polycontext.pressure.notes.units import Head
 from polycontext.pressure.plan import GistJob, Plan
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, TokenCounter, Turn, count_turn
 from polycontext.window.model_profiles import ModelProfile, find_model

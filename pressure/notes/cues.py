@@ -1,10 +1,8 @@
 """Cues: words by which a text says what failed, what was decided and what comes next."""
 
 import re
-from collections.abc import Iterator
-
-Span = tuple[int, int]
-"""Where a piece of a text starts and where it ends, in characters."""
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 MOST_STEPS, LONGEST_STEP = 2, 300
 """How many open items of one plan go before all else, the one at work and what follows it; how many characters of each."""
@@ -55,8 +53,7 @@ _INTENTION = re.compile(
     r"|(?:now |moving )on to|still (?:need|have|want) to|before that (?:i|we)|als nächstes|(?:danach|dann|jetzt|nun|morgen) (?:werde|mache|kommt|prüfe|schreibe|baue|nehme|gehe)|(?:ich|wir) werden?"
     r"|ensuite,? (?:je|nous|on)|(?:je vais|nous allons|on va)|prochaine étape|la suite|je passe|il (?:me )?reste"
     r"|a continuación|(?:voy|vamos) a|(?:siguiente|próximo) paso|(?:luego|después) (?:voy|haré|reviso)|queda por|lo siguiente)\b"
-    r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です",
-    re.IGNORECASE,
+    r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
 _END = re.compile(r"(?:[.!?](?=[\"')\]*_]{0,4}(?:\s|$))|[。！？])[\"')\]*_]{0,4}|\n")
 _ASKED = re.compile(
@@ -74,9 +71,19 @@ def says_failure(text: str) -> bool:
     return _FAILURE.match(text) is not None
 
 
-def is_frame(text: str) -> bool:
-    """Tell whether a line is a frame of a stack trace."""
-    return _FRAME.match(text) is not None
+def failing(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the places of errors, and of the frame nearest to each: the last before it with its line of code, or the first right behind it."""
+    frame, error = -1, -2
+    for place, line in enumerate(lines):
+        if _FRAME.match(line):
+            if place == error + 1:
+                yield place
+            frame = place
+        elif says_failure(line):
+            yield place
+            if frame >= 0:
+                yield from (frame, frame + 1)
+            frame, error = -1, place
 
 
 def asks_about_the_past(text: str) -> bool:
@@ -88,26 +95,16 @@ def asks_about_the_past(text: str) -> bool:
     return _ASKING.search(text) is not None and _ASKED_BEFORE.search(text) is not None
 
 
-def open_items(text: str) -> list[Span]:
-    r"""Return where a plan in `text` has its first open items.
+def steps(text: str) -> list[str]:
+    r"""Return the first open items of a plan in `text`; where it has none, what its speaker says last that will be done.
 
-    >>> text = "Fixed.\n1. [x] Find the crash\n2. [ ] Add a test\n3. [ ] Write it down"
-    >>> [text[start:end] for start, end in open_items(text)]
+    >>> steps("Fixed.\n1. [x] Find the crash\n2. [ ] Add a test\n3. [ ] Write it down")
     ['2. [ ] Add a test', '3. [ ] Write it down']
+    >>> steps("It works. Next I'll tidy up. Shall I?")
+    ["Next I'll tidy up."]
     """
-    return [*_first(_open_items(text))]
-
-
-def intention(text: str) -> Span | None:
-    """Return where `text` says last what its speaker will do.
-
-    >>> text = "It works. Next I'll tidy up. Shall I?"
-    >>> text[slice(*intention(text))]
-    "Next I'll tidy up."
-    """
-    backwards = reversed([*_sentences(text)])
-    said = (span for span in backwards if _INTENTION.search(text, *span) and not _ASKED.search(text[slice(*span)]))
-    return next(((start, min(end, start + LONGEST_STEP)) for start, end in said), None)
+    found = [*islice(_open_items(text), MOST_STEPS)] or [*islice(filter(_is_intention, reversed([*_sentences(text)])), 1)]
+    return [step[:LONGEST_STEP] for step in found]
 
 
 def is_open(note: str) -> bool:
@@ -119,33 +116,27 @@ def is_open(note: str) -> bool:
     return _PAIR.search(note) is not None or (_MARKED.match(note) is not None and not _DONE.match(note))
 
 
-def _first(spans: Iterator[Span]) -> Iterator[Span]:
-    for _, (start, end) in zip(range(MOST_STEPS), spans, strict=False):
-        yield start, min(end, start + LONGEST_STEP)
+def _is_intention(sentence: str) -> bool:
+    return _INTENTION.search(sentence.lower()) is not None and not _ASKED.search(sentence)
 
 
-def _open_items(text: str) -> Iterator[Span]:
-    start, listed = 0, False
-    for line in text.splitlines(keepends=True):
-        body, end = line.strip(), start + len(line.rstrip())
-        headed = _HEADING.match(line)
-        if _MARKED.match(line) and not _DONE.match(line):
-            yield start, end
-        elif headed and not line[headed.end() :].strip():
+def _open_items(text: str) -> Iterator[str]:
+    listed = False
+    for line in text.splitlines():
+        body, headed = line.strip(), _HEADING.match(line)
+        if headed and not line[headed.end() :].strip():
             listed = True
-        elif listed and body and not _DONE.match(line):
-            yield start, end
+        elif (_MARKED.match(line) or (listed and body)) and not _DONE.match(line):
+            yield line.rstrip()
         else:
             listed = listed and not body
             if ":" in line or "：" in line:
-                yield from ((start + first, start + last) for first, last in _sentences(line) if _HEADING.match(line, first))
-        start += len(line)
+                yield from filter(_HEADING.match, _sentences(line))
 
 
-def _sentences(text: str) -> Iterator[Span]:
+def _sentences(text: str) -> Iterator[str]:
     at = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        said = text[at:end]
-        if said.strip():
-            yield end - len(said.lstrip()), at + len(said.rstrip())
+        if said := text[at:end].strip():
+            yield said
         at = end

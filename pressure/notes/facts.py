@@ -6,16 +6,16 @@ summary finds it again.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from polycontext.linearity import constraint_sentences
+from polycontext.pressure.notes.pieces import one_line
 from polycontext.pressure.notes.printing import pair_text
 from polycontext.pressure.notes.summariser import Candidates, ExtractiveSummariser
 from polycontext.pressure.notes.terms import STRONG, kind_of, terms_of
-from polycontext.pressure.notes.units import LAWGIVERS, Unit, told_in
+from polycontext.pressure.notes.units import LAWGIVERS, Head, Unit, told_in
 from polycontext.window import TokenCounter, Turn
 
 if TYPE_CHECKING:
@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""
-
-
-class Head(Enum):
-    """Name what a note is about that a model writes; the order of the members is that of its summary."""
-
-    TASK = "Task"
-    CONSTRAINTS = "Constraints"
-    DECISIONS = "Decisions"
-    FACTS = "Facts"
-    FILES = "Files"
-    ERRORS = "Errors"
-    DONE = "Done"
-    OPEN = "Open"
-    NEXT = "Next step"
-
 
 NAMED = frozenset({Head.FACTS, Head.FILES})
 """Heads whose facts are told once their identifiers are; the words of all others must stand."""
@@ -67,16 +52,14 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), ('Next step', "Next I'll count the files in shelf-42.")]
     """
     candidates = ExtractiveSummariser().read(turns, counter=counter)
-    demands = [Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)]
-    newest = [unit for unit in candidates.units if unit.was][-MOST_NEWEST:]
     coming = [unit for unit in candidates.current.units if unit.step]
-    head = Head.NEXT if len(coming) == 1 else Head.OPEN
-    return (
-        *demands,
-        *(_fact(Head.FACTS, unit, candidates) for unit in newest),
-        *(_fact(Head.FILES, unit, candidates) for unit in _naming(candidates)),
-        *(_fact(head, unit, candidates) for unit in coming),
-    )
+    told = {
+        Head.FACTS: [unit for unit in candidates.units if unit.was][-MOST_NEWEST:],
+        Head.FILES: _naming(candidates),
+        Head.NEXT if len(coming) == 1 else Head.OPEN: coming,
+    }
+    demands = (Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn))
+    return (*demands, *(_fact(head, unit, candidates) for head, units in told.items() for unit in units))
 
 
 def _demands(turn: Turn) -> Iterator[str]:
@@ -122,12 +105,10 @@ def completed(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> 
         return text
     under, order = None, list(Head)
     for fact in sorted(facts, key=lambda fact: order.index(fact.head)):
-        if is_told(fact, text):
-            continue
-        words = " ".join(fact.text.split())
-        more = words if fact.head is under else f"{fact.head.value}:\n{words}"
-        if fits(f"{text}\n{more}"):
-            text, under = f"{text}\n{more}", fact.head
+        title = "" if fact.head is under else f"{fact.head.value}:\n"
+        longer = f"{text}\n{title}{one_line(fact.text)}"
+        if not is_told(fact, text) and fits(longer):
+            text, under = longer, fact.head
     return text
 
 
@@ -136,9 +117,9 @@ def is_told(fact: Fact, text: str) -> bool:
 
     An identifier stands where it is no part of a longer one: ``run-1`` is not in ``run-12``.
     """
-    words = " ".join(fact.text.split())
+    words = one_line(fact.text)
     if not words or words in text.split("\n"):
         return True
     named = [term for term in terms_of(words) if kind_of(term) in STRONG]
     stand = all(re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named)
-    return stand and ((bool(named) and fact.head in NAMED) or words.casefold() in " ".join(text.casefold().split()))
+    return stand and ((bool(named) and fact.head in NAMED) or words.casefold() in one_line(text.casefold()))

@@ -74,6 +74,7 @@ def _asian_words() -> re.Pattern[str]:
     return re.compile("|".join(sorted((word for word in table()[0] if word > "\u3040"), key=len, reverse=True)))
 
 
+@lru_cache(4_096)
 def score(text: str) -> float:
     """Return how much a sentence looks like an injection, a long one in the part of it that does most; an error message never does."""
     if says_failure(text):

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     whole: list[str] = []
     indent = 0
     for raw in text.splitlines():
-        line = " ".join(raw.split())
+        line = one_line(raw)
         if not line:
             continue
         if whole and _goes_on(whole[-1], line):
@@ -127,6 +128,11 @@ def _parted(text: str, glue: str) -> Iterator[Piece]:
         yield Piece(text[start:end].rstrip(), glue, start == 0, ends=False)
         glue, start = (" " if text[end - 1].isspace() else ""), end
     yield Piece(text[start:], glue, start == 0)
+
+
+def one_line(text: str) -> str:
+    """Return `text` with its white space as single spaces."""
+    return " ".join(text.split())
 
 
 def whole_letter(text: str, place: int) -> int:
@@ -181,8 +187,4 @@ def _letter_ends(text: str) -> Iterator[int]:
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:
     """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
-    low, high = 0, limit + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return bisect_right(range(1, limit + 1), 0, key=lambda number: 0 if fits(number) else 1)

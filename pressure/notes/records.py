@@ -21,7 +21,13 @@ _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN
 _ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
 _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
-_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER = 60, 3, 3, 12
+_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER, _LONGEST_WORD = 60, 3, 3, 12, 40
+
+
+def may_command(text: str) -> bool:
+    """Tell whether `text` is long enough to tell somebody to do something: an address or a code in one word is not."""
+    is_word = text.isascii() and " " not in text.strip()
+    return len(text) >= (_LONGEST_WORD if is_word else _SHORTEST_ORDER)
 
 
 class Literal(str):
@@ -41,12 +47,20 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Hold the pairs of one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
+    """Hold one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
 
     parent: str
     header: str
-    items: tuple[Item, ...]
+    pairs: Mapping[str, Any]
     about: str
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON text, its numbers as literals; None where it is none."""
+    try:
+        return json.loads(text, parse_float=Literal, parse_int=Literal)
+    except (ValueError, RecursionError):
+        return None
 
 
 def parsed(text: str) -> tuple[str, Any]:
@@ -54,24 +68,19 @@ def parsed(text: str) -> tuple[str, Any]:
     text = text.strip()
     opening = _JSON_LINE.search(text)
     if opening is not None:
-        value = _json(text[opening.start() :])
-        if value:
+        rest = text[opening.start() :]
+        value = read_json(rest) or _json_lines(rest)
+        if isinstance(value, dict | list) and value:
             return text[: opening.start()].strip(), value
     return "", _table(text)
 
 
-def _json(text: str) -> Any:
-    try:
-        found = json.loads(text, parse_float=Literal, parse_int=Literal)
-    except (ValueError, RecursionError):
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
-            return None
-        try:
-            found = [json.loads(line, parse_float=Literal, parse_int=Literal) for line in lines]
-        except (ValueError, RecursionError):
-            return None
-    return found if isinstance(found, dict | list) and found else None
+def _json_lines(text: str) -> list[Any] | None:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
+        return None
+    records = [*map(read_json, lines)]
+    return None if None in records else records
 
 
 def _table(text: str) -> list[dict[str, Any]] | None:
@@ -97,39 +106,43 @@ def _table(text: str) -> list[dict[str, Any]] | None:
     return [dict(zip(head, (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row), strict=True)) for row in rows[1:]]
 
 
-def records_of(value: Any, hides: Hides | None = None) -> Iterator[Record]:
-    """Yield the records of a JSON value; `hides` tells which sentences in it are hidden.
+def records_of(value: Any) -> Iterator[Record]:
+    """Yield the records of a JSON value.
 
     >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
     >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
-    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in record.items])
+    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in items_of(record)])
      W1:  ['status open', 'stops [a, b]']
     W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
-    yield from _walk(value, "", "", "", hides=hides, depth=0)
+    return _walk(value, "", "", "", depth=0)
 
 
-def _walk(value: Any, parent: str, name: str, place: str, *, hides: Hides | None, depth: int) -> Iterator[Record]:
+def items_of(record: Record, hides: Hides | None = None) -> list[Item]:
+    """Return the pairs of `record`; `hides` tells which sentences in them are hidden."""
+    return [item_of(key, value, hides=hides) for key, value in record.pairs.items()]
+
+
+def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iterator[Record]:
     """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
     numbered = f"{name} {place}".strip()
-    if not isinstance(value, dict | list) or depth > MOST_DEPTH:
-        text = value if depth <= MOST_DEPTH else "nested too deep"
-        yield Record(parent, f"{name}: " if name else "", (item_of(place, text, hides=hides),), "")
+    if not isinstance(value, dict | list) or value == {} or depth > MOST_DEPTH:
+        yield Record(parent, f"{name}: " if name else "", {place: value if depth <= MOST_DEPTH else "nested too deep"}, "")
     elif isinstance(value, list):
         for number, each in enumerate(value, 1):
-            yield from _walk(each, parent, numbered, f"#{number}", hides=hides, depth=depth + 1)
+            yield from _walk(each, parent, numbered, f"#{number}", depth=depth + 1)
     else:
         key, heads = identifier(value)
         named = f"{name} {plain(value[key])}".strip() if key else numbered
         own = named if heads else numbered
-        inner = [(each, told) for each, told in value.items() if not (heads and each == key) and _is_nested(told)]
-        items = [item_of(each, told, hides=hides) for each, told in value.items() if not (heads and each == key) and not _is_nested(told)]
-        if items or not inner:
-            yield Record(parent, f"{own}: " if own else "", tuple(items) or (Item("", (Piece(f"{key} {named}", ""),)),), f"{parent}{named}")
-        for each, told in inner:
-            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", hides=hides, depth=depth + 1)
+        inner = {each: told for each, told in value.items() if not (heads and each == key) and _is_nested(told)}
+        pairs = {each: told for each, told in value.items() if each not in inner and not (heads and each == key)}
+        if pairs or not inner:
+            yield Record(parent, f"{own}: " if own else "", pairs or {key: value[key]}, f"{parent}{named}")
+        for each, told in inner.items():
+            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", depth=depth + 1)
 
 
 def _is_nested(value: Any) -> bool:
@@ -155,39 +168,30 @@ def _all_plain(value: Any) -> bool:
 def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
     """Return the pair of `key` and `value`: one piece where it is short, else its sentences, or its elements."""
     label = f"{plain(key)}{joint}"
-    if _all_plain(value) and len(value) > 1:
-        few = len(value) <= TOGETHER
-        lists_ids = any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER])
-        return Item(f"{label}[" if few else f"{label}({len(value)}) [", _elements(value), "]", key, lists_ids)
+    if isinstance(value, list) and ((len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE):
+        size = TOGETHER if _all_plain(value) else 1
+        texts = [", ".join(map(inline, value[start : start + size])) for start in range(0, len(value), size)]
+        pieces = (Piece(text, ", ", place == 0, place == len(texts) - 1) for place, text in enumerate(texts))
+        count = f"({len(value)}) " if size < len(value) and size == TOGETHER else ""
+        return Item(f"{label}{count}[", tuple(pieces), "]", key, any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER]))
     text = inline(value)
-    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and len(value) >= _SHORTEST_ORDER and any(hides([value])))):
+    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
-    if isinstance(value, list) and len(text) > INLINE:
-        return Item(
-            f"{label}[", tuple(Piece(inline(each), ", ", place == 0, place == len(value) - 1) for place, each in enumerate(value)), "]", key
-        )
     return Item("", (Piece(f"{label}{text}", ""),), key=key)
-
-
-def _elements(value: list[Any]) -> tuple[Piece, ...]:
-    """Return the elements of a list, some in a piece; a piece knows whether others stand before or behind it."""
-    starts = range(0, len(value), TOGETHER)
-    texts = (", ".join(map(inline, value[start : start + TOGETHER])) for start in starts)
-    return tuple(Piece(text, ", ", place == 0, place == len(starts) - 1) for place, text in enumerate(texts))
 
 
 def inline(value: Any, most: int = 0) -> str:
     """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself; past `most` characters it need not be all."""
-    if isinstance(value, dict | list):
-        texts, size = [], 0
-        pairs = value.items() if isinstance(value, dict) else ((None, each) for each in value)
-        for key, told in pairs:
-            texts.append(inline(told, most) if key is None else f"{plain(key)} {inline(told, most)}")
-            size += len(texts[-1])
-            if 0 < most < size:
-                break
-        return f"{'{'}{', '.join(texts)}{'}'}" if isinstance(value, dict) else f"[{', '.join(texts)}]"
-    return plain(value)
+    if not isinstance(value, dict | list):
+        return plain(value)
+    texts, size = [], 0
+    for key, told in value.items() if isinstance(value, dict) else enumerate(value):
+        text = inline(told, most)
+        texts.append(f"{plain(key)} {text}" if isinstance(value, dict) else text)
+        size += len(texts[-1])
+        if 0 < most < size:
+            break
+    return f"{{{', '.join(texts)}}}" if isinstance(value, dict) else f"[{', '.join(texts)}]"
 
 
 def plain(value: Any) -> str:

@@ -5,7 +5,7 @@ same bytes, and it fits whatever the text. It is the default, and what a model's
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -84,17 +84,15 @@ class Candidates:
     def current(self) -> "Candidates":
         """Return them with the steps alone that are still to come: of the last plan, and of what the assistant said last."""
         stepping = [unit.entry for unit in self.units if unit.step]
-        said = max(
-            (number for number, entry in self.entries.items() if entry.role == Role.ASSISTANT and entry.arguments is None), default=-1
-        )
-        living = {stepping[-1], said} if stepping else set[int]()
+        said = [number for number, entry in self.entries.items() if entry.role == Role.ASSISTANT and entry.arguments is None]
+        living = {*stepping[-1:], *said[-1:]}
         return evolve(
             self, units=tuple(unit._replace(step=False) if unit.step and unit.entry not in living else unit for unit in self.units)
         )
 
     def within(self, tokens: int) -> "Candidates":
         """Return those that matter most, up to about `tokens`."""
-        return self.of(tuple(self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))})))
+        return self.of(self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))}))
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
         """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
@@ -103,17 +101,18 @@ class Candidates:
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
         together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
         kept = newest({**self.entries, **entries}, [unit for _, unit in together])
-        return self.of(tuple(unit for unit in kept if unit.entry < self.read))
+        return self.of(unit for unit in kept if unit.entry < self.read)
 
     def behind(self, kept: str) -> "Candidates":
         """Return those of the entries behind the last one that `kept` says something of."""
         last = max((unit.entry for unit in self.units if unit.text in kept), default=-1)
-        return self.of(tuple(unit for unit in self.units if unit.entry > last))
+        return self.of(unit for unit in self.units if unit.entry > last)
 
-    def of(self, units: tuple[Unit, ...]) -> "Candidates":
+    def of(self, units: Iterable[Unit]) -> "Candidates":
         """Return these units and their entries."""
-        living = {unit.entry for unit in units}
-        return evolve(self, units=units, entries={number: entry for number, entry in self.entries.items() if number in living})
+        kept = tuple(units)
+        living = {unit.entry for unit in kept}
+        return evolve(self, units=kept, entries={number: entry for number, entry in self.entries.items() if number in living})
 
     def to_json(self) -> bytes:
         """Return them as JSON text: they are flat."""
@@ -178,7 +177,7 @@ class ExtractiveSummariser:
         known = known or Candidates()
         entries, units = read(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
         found = Candidates({**known.entries, **entries}, (*known.units, *units), known.turns + len(turns), known.read + len(entries))
-        found = found.of(tuple(newest(found.entries, found.units)))
+        found = found.of(newest(found.entries, found.units))
         return found if most is None or found.cost <= SLACK * most else found.within(most)
 
     def write(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log
 
 UNSPACED = (
@@ -107,7 +107,7 @@ def terms_of(text: str) -> tuple[str, ...]:
     >>> terms_of("Fix src/app.py, then run src/app.py")
     ('Fix', 'src/app.py', 'run')
     """
-    return tuple(dict.fromkeys(term for raw in _TERM.findall(text) for term in _split(raw) if kind_of(term) is not Kind.STOP))
+    return tuple(dict.fromkeys(chain.from_iterable(map(_telling, _TERM.findall(text)))))
 
 
 def plain_terms(text: str) -> Iterator[str]:
@@ -116,15 +116,22 @@ def plain_terms(text: str) -> Iterator[str]:
     >>> list(plain_terms("The flight UA100 is late"))
     ['flight', 'ua100', 'late']
     """
-    for match in _TERM.finditer(text):
-        for key in _split(match[0].lower()):
-            if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()):
-                yield key
+    return chain.from_iterable(map(_plain, _TERM.findall(text.lower())))
+
+
+@lru_cache(50_000)
+def _telling(raw: str) -> tuple[str, ...]:
+    return tuple(term for term in _split(raw) if kind_of(term) is not Kind.STOP)
+
+
+@lru_cache(50_000)
+def _plain(raw: str) -> tuple[str, ...]:
+    return tuple(key for key in _split(raw) if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()))
 
 
 def _split(raw: str) -> list[str]:
     """Return the terms of a match: pairs of characters where words are not spaced."""
-    return [left + right for left, right in pairwise(raw)] if _UNSPACED_RUN.match(raw) and len(raw) > 1 else [raw]
+    return [left + right for left, right in pairwise(raw)] if len(raw) > 1 and _UNSPACED_RUN.match(raw) else [raw]
 
 
 def is_prose(text: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from polycontext.pressure.notes.pieces import one_line
 from polycontext.pressure.notes.printing import GAP, NOTICE, printed
 from polycontext.pressure.notes.summariser import Estimate
 from polycontext.pressure.notes.units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
@@ -29,7 +30,7 @@ def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
         return tuple(attached[-1:])
     noticed = {*_NOTICE.findall(line)}
     text = _WAS.sub(rf" {GAP} \1 {GAP} ", _NOTICE.sub(GAP, _unlabelled(line)))
-    pieces = {piece for part in _PARTS.split(text) if (piece := _flat(part).strip(" ,"))}
+    pieces = {piece for part in _PARTS.split(text) if (piece := one_line(part).strip(" ,"))}
     said = [(places, {piece for piece in pieces if piece in told}) for places, told in _atoms(turns, pieces)]
     found = {place for place, turn in enumerate(turns) if turn.resource_id in noticed}
     while pieces:
@@ -39,10 +40,6 @@ def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
         pieces -= said[best][1]
         found.update(said[best][0])
     return tuple(turns[place] for place in sorted(found))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _unlabelled(line: str) -> str:
@@ -67,4 +64,4 @@ def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range
         atom = turns[places.start : places.stop]
         raw = "\n".join(text for turn in atom for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)))
         if any(word in raw for word in words):
-            yield places, _flat(f"{printed(*read(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))
+            yield places, one_line(f"{printed(*read(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))

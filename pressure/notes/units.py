@@ -7,22 +7,37 @@ is read back into the entries that it was printed as.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from posixpath import normpath
 from typing import Any, NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from polycontext.pressure.notes import cues
-from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
+from polycontext.pressure.notes.excerpt import excerpt
 from polycontext.pressure.notes.injections import LIKELY, injected, score
-from polycontext.pressure.notes.pieces import Hides, Piece, split
+from polycontext.pressure.notes.pieces import Hides, one_line, split
 from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from polycontext.pressure.notes.records import Item, Literal, Record, item_of, parsed, records_of
+from polycontext.pressure.notes.records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
 from polycontext.pressure.notes.terms import FAILED, is_prose, terms_of
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 
-MODEL_TITLES = ("Task:", "Constraints:", "Decisions:", "Facts:", "Files:", "Errors:", "Done:", "Open:", "Next step:")
-TITLES = frozenset((STANDING, NEXT, CONVERSATION, *MODEL_TITLES))
+
+class Head(Enum):
+    """Name what a note is about that a model writes; the order of the members is that of its summary."""
+
+    TASK = "Task"
+    CONSTRAINTS = "Constraints"
+    DECISIONS = "Decisions"
+    FACTS = "Facts"
+    FILES = "Files"
+    ERRORS = "Errors"
+    DONE = "Done"
+    OPEN = "Open"
+    NEXT = "Next step"
+
+
+TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
 """The headings of notes, and those of a model's: no line of a summary."""
 
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
@@ -51,7 +66,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
-SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?((?:system|user|assistant|tool)(?: [^:\n]{1,64})?): ")
+SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?(system|user|assistant|tool)(?: [^:\n]{1,64})?: ")
 CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.*?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
 _NEW_LINE = re.compile(r"\n(?=\S)")
 
@@ -87,23 +102,23 @@ class Unit(NamedTuple):
     place: int
     turn: int
     text: str
-    terms: tuple[str, ...] = ()
-    cost: int = 0
-    boost: float = 1.0
-    glue: str = " "
-    opens: bool = True
-    ends: bool = True
-    under: int = -1
+    glue: str
+    opens: bool
+    ends: bool
+    under: int
+    hidden: bool
+    terms: tuple[str, ...]
+    cost: int
+    boost: float
+    said: bool
     label: str = ""
     close: str = ""
     parent: str = ""
     header: str = ""
     items: int = 1
     pieces: int = 0
-    said: bool = False
     standing: bool = False
     step: bool = False
-    hidden: bool = False
     subject: str = ""
     was: str = ""
 
@@ -119,148 +134,127 @@ class Told(NamedTuple):
 
 
 class _Reading:
-    """Collect the entries and units of turns."""
+    """Collect the entries and units of turns, counted."""
 
-    def __init__(self, first_entry: int, failure_bonus: float, *, ids: bool) -> None:
+    def __init__(self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool) -> None:
         self.entries: dict[int, Entry] = {}
         self.units: list[Unit] = []
-        self._keys: dict[int, str] = {}
-        self._next, self._failure_bonus, self._ids = first_entry, failure_bonus, ids
+        self._next, self._counter, self._failure_bonus, self._ids = first_entry, counter, failure_bonus, ids
 
     def add(self, turn: Turn, index: int, opening: str, role: Role, *, arguments: tuple[str, ...] | None = None, key: str = "") -> int:
         number, self._next = self._next, self._next + 1
-        shown = f"[{turn.resource_id}] {opening}" if self._ids and opening and not opening.startswith("[") else opening
-        self.entries[number] = Entry(shown, index, str(role), turn.resource_id, arguments, key)
+        if self._ids and opening and not opening.startswith("["):
+            opening = f"[{turn.resource_id}] {opening}"
+        entry = Entry(opening, index, str(role), turn.resource_id, arguments, key)
+        shown = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - it sees this module twice
+        self.entries[number] = entry._replace(terms=() if arguments is None else terms_of(shown), cost=self._cost(shown))
         return number
 
-    def call(self, turn: Turn, index: int, call: ToolCall) -> int:
-        """Add a call; its long arguments are units, each in the place of its name."""
-        value = _object(call.arguments)
+    def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
+        """Add a call, its long arguments as units, each in the place of its name; return its number and the key that a result gives it."""
+        value = read_json(call.arguments)
+        value = value if isinstance(value, dict) else None
         arguments, items = _arguments(call.arguments, value)
-        shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
         number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
-        self._keys[number] = _file_key(call.name, value or {}) or f"{call.name}({shown})"
-        units = [*self._of_records(number, index, [Record("", "", items, "")], said=True, record=-1)]
+        units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
         coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][: cues.MOST_STEPS]
-        self.units += [unit._replace(step=True) if unit in coming else unit for unit in units]
-        return number
+        self.units += [unit._replace(step=unit in coming) for unit in units]
+        shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
+        return number, _file_key(call.name, value or {}) or f"{call.name}({shown})"
 
-    def result(self, number: int, turn: Turn, index: int) -> None:
-        text = unframed(turn.text)
+    def result(self, number: int, key: str, turn: Turn, index: int) -> None:
         # What failed, or is cut, takes the place of nothing.
-        failed = turn.is_gist or turn.metadata.get("is_error") is True or _FAILED.match(text[:_FAILED_WITHIN]) is not None
-        key = "" if failed else self._keys.get(number, "")
-        self.entries[number] = self.entries[number]._replace(turn=index, id=turn.resource_id, key=key)
-        self._text(number, index, text, Role.TOOL)
+        failed = turn.is_gist or turn.metadata.get("is_error") is True or _FAILED.match(turn.text[:_FAILED_WITHIN])
+        self.entries[number] = self.entries[number]._replace(turn=index, id=turn.resource_id, key="" if failed else key)
+        self._text(number, unframed(turn.text))
 
     def spoken(self, turn: Turn, index: int) -> None:
-        label = attached_label(turn)
-        role = Role.TOOL if label else turn.role
-        opening = label or (f"{turn.role} {one_line(turn.name)}" if turn.name else str(turn.role))
-        number = self.add(turn, index, f"{opening}: ", role, key=label)
-        self._text(number, index, _attached(turn) if label else turn.text, role)
+        if label := attached_label(turn):
+            self._text(self.add(turn, index, f"{label}: ", Role.TOOL, key=label), _attached(turn))
+        else:
+            opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
+            self._text(self.add(turn, index, opening, turn.role), turn.text)
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in told_in(turn):
-            number = self.add(turn, index, told.label, told.role)
-            self._text(number, index, told.text, told.role, demands=told.standing, parse=False)
+            self._text(self.add(turn, index, told.label, told.role), told.text, told.standing)
 
-    def _text(
-        self,
-        number: int,
-        index: int,
-        text: str,
-        role: Role,
-        *,
-        demands: Sequence[str] | None = None,
-        parse: bool = True,
-    ) -> None:
-        """Add the units of what was said or answered: records as notes, all else by sentences and lines."""
-        is_tool = role is Role.TOOL
+    def _text(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
+        """Add the units of what was said or answered: records as notes, all else by sentences and lines; a line of a gist brings its `demands`."""
+        role = self.entries[number].role
         # What a user pasted is as little the user's words as what a tool said.
-        hides = injected if is_tool or (role is Role.USER and not is_prose(text)) else None
-        lead, value = parsed(text) if parse else ("", None)
-        record = 0
-        if value is None or lead:
-            prose = excerpt(lead if value is not None else text, demands=role in LAWGIVERS)
-            self.units += self._of_prose(number, index, prose, role, demands=demands, hides=hides)
-            record = 1
+        hides = injected if role == Role.TOOL or (role == Role.USER and not is_prose(text)) else None
+        lead, value = parsed(text) if demands is None else ("", None)
+        prose = text if value is None else lead
+        if prose:
+            self.units += self._of_prose(number, excerpt(prose, demands=role in LAWGIVERS), demands, hides)
         if value is not None:
-            records = [*records_of(value, hides)]
+            records = [*records_of(value)]
             self.entries[number] = self.entries[number]._replace(records=len(records))
             near = records if len(records) <= MOST_RECORDS else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
-            for unit in self._of_records(number, index, near, said=not is_tool, record=record):
-                self.units.append(unit._replace(boost=unit.boost * COMMANDING) if is_tool and score(unit.text) > LIKELY else unit)
+            self.units += self._of_records(number, ((record, items_of(record, hides)) for record in near), 1 if prose else 0)
 
-    def _of_records(self, number: int, index: int, records: Iterable[Record], *, said: bool, record: int) -> Iterator[Unit]:
-        for nth, (parent, header, items, about) in enumerate(records, record):
+    def _of_records(self, number: int, records: Iterable[tuple[Record, Sequence[Item]]], first: int) -> Iterator[Unit]:
+        turn, is_call = self.entries[number].turn, first < 0
+        said = is_call or self.entries[number].role != Role.TOOL
+        for nth, (record, items) in enumerate(records, first):
             for place, item in enumerate(items):
-                boost = (LIST_BOOST if item.lists_ids else 1.0) * (CHANGING if record < 0 and _CHANGING_ARGUMENT.match(item.key) else 1.0)
+                boost = (LIST_BOOST if item.lists_ids else 1.0) * (CHANGING if is_call and _CHANGING_ARGUMENT.match(item.key) else 1.0)
+                subject = "" if is_call or item.label else f"{record.about}\t{item.key}"
+                together = len(item.pieces) if item.label or is_call else 0
                 for at, piece in enumerate(item.pieces):
+                    value = piece.text.removeprefix(item.key)
+                    commands = not said and may_command(value) and score(piece.text) > LIKELY
                     yield Unit(
-                        number, nth, place, at, index, piece.text, terms_of(_value_of(item, piece)), 0, boost, piece.glue, piece.opens,
-                        piece.ends, piece.under, item.label, item.close, parent, header, len(items),
-                        len(item.pieces) if item.label or record < 0 else 0, said, hidden=piece.hidden,
-                        subject="" if record < 0 or item.label else f"{about}\t{item.key}",
+                        number, nth, place, at, turn, *piece, () if piece.hidden else terms_of(value), self._cost(piece.text),
+                        boost * (COMMANDING if commands else 1.0), said, item.label, item.close, record.parent, record.header,
+                        len(items), together, subject=subject,
                     )  # fmt: skip
 
-    def _of_prose(
-        self, number: int, index: int, text: str, role: Role, *, demands: Sequence[str] | None, hides: Hides | None
-    ) -> Iterator[Unit]:
-        said = role is not Role.TOOL and hides is None
-        demanded = constraint_sentences(text) if demands is None and role in LAWGIVERS else demands or ()
-        wanted = [one_line(sentence) for sentence in demanded]
-        steps = [one_line(step) for step in _steps(text)] if role is Role.ASSISTANT else []
+    def _of_prose(self, number: int, text: str, demands: Sequence[str] | None, hides: Hides | None) -> Iterator[Unit]:
+        _, turn, role, *_ = self.entries[number]
+        said = role != Role.TOOL and hides is None
+        if demands is None:
+            demands = constraint_sentences(text) if role in LAWGIVERS else ()
+        wanted = [*map(one_line, demands)]
+        steps = [*map(one_line, cues.steps(text))] if role == Role.ASSISTANT else []
         pieces = [*split(text, hides)]
-        frames = {*_frames(pieces)}
+        failing = {*cues.failing([piece.text for piece in pieces])}
         for place, piece in enumerate(pieces):
-            words = piece.text
+            words, boost = piece.text, USER_BOOST if said and role == Role.USER else 1.0
             terms = () if piece.hidden else terms_of(words)
-            boost = 1.0
-            if place in frames or cues.says_failure(words):
+            if place in failing:
                 boost *= self._failure_bonus
                 terms = (*terms, f"{FAILED}{words}")
-            elif not said and role is not Role.USER and score(words) > LIKELY:
+            elif role == Role.TOOL and score(words) > LIKELY:
                 boost *= COMMANDING
-            if said and role is Role.USER:
-                boost *= USER_BOOST
             yield Unit(
-                number, 0, 0, place, index, words, terms, 0, boost, piece.glue, piece.opens, piece.ends, piece.under, said=said, standing=_is_in(words, wanted), step=_is_in(words, steps), hidden=piece.hidden,
+                number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said, standing=_is_in(words, wanted), step=_is_in(words, steps)
             )  # fmt: skip
+
+    def _cost(self, text: str) -> int:
+        return self._counter.count(text) + 1
 
 
 def read(
     turns: Sequence[Turn], first_entry: int, first_turn: int, counter: TokenCounter, failure_bonus: float = 3.0, *, ids: bool = False
 ) -> tuple[dict[int, Entry], list[Unit]]:
     """Return the entries of `turns` by number and their units, in order, counted; each result stands on the line of its call."""
-    reading = _Reading(first_entry, failure_bonus, ids=ids)
-    calls: dict[str, int] = {}
+    reading = _Reading(first_entry, counter, failure_bonus, ids=ids)
+    calls: dict[str | None, tuple[int, str]] = {}
     for index, turn in enumerate(turns, first_turn):
         if turn.role is Role.TOOL:
-            number = calls.pop(turn.tool_call_id or "", None)
-            if number is None:
+            if turn.tool_call_id not in calls:
                 opening = "" if len(turns) == 1 else f"{one_line(turn.name or 'tool')} -> "
-                number = reading.add(turn, index, opening, Role.TOOL)
-            reading.result(number, turn, index)
+                calls[turn.tool_call_id] = reading.add(turn, index, opening, Role.TOOL), ""
+            reading.result(*calls.pop(turn.tool_call_id), turn, index)
             continue
         if turn.is_gist:
             reading.gist(turn, index)
         elif turn.text.strip():
             reading.spoken(turn, index)
         calls = {call.id: reading.call(turn, index, call) for call in turn.tool_calls}
-    costs: dict[str, int] = {}
-    for number, entry in reading.entries.items():
-        opening = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - it sees this module twice
-        if opening not in costs:
-            costs[opening] = counter.count(opening) + 1
-        terms = terms_of(opening) if entry.arguments is not None else ()
-        reading.entries[number] = entry._replace(terms=terms, cost=costs[opening])
-    return reading.entries, [unit._replace(cost=counter.count(unit.text) + 1) for unit in reading.units]
-
-
-def one_line(text: str) -> str:
-    """Return `text` with its white space as single spaces."""
-    return " ".join(text.split())
+    return reading.entries, reading.units
 
 
 def attached_label(turn: Turn) -> str:
@@ -287,32 +281,22 @@ def told_in(gist: Turn) -> Iterator[Told]:
         line = "\n".join(filter(None, map(one_line, block.splitlines())))
         if line in TITLES:
             under = line
-        if not line or line == SUMMARY_END or line in TITLES:
-            continue
-        spoken, called = SPOKEN_LINE.match(line), CALL_LINE.match(line)
-        if spoken and (trusted or spoken[1].partition(" ")[0] == Role.USER):
-            role, said = Role(spoken[1].partition(" ")[0]), line[spoken.end() :]
-            # What stands under these headings was checked when the gist was made (`Quotes`).
-            is_quote = trusted and role is Role.USER and under in (STANDING, "Constraints:")
-            yield Told(line[: spoken.end()], role, said, standing=tuple(said.split(f" {GAP} ")) if is_quote else _demands(said, role))
-        elif called:
-            yield Told(line[: called.end()], Role.TOOL, line[called.end() :], is_call=True)
-        else:
-            yield Told(
-                "" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else tuple(constraint_sentences(line))
-            )
+        elif line and line != SUMMARY_END:
+            yield _told(line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:"))
 
 
-def _demands(text: str, role: Role) -> tuple[str, ...]:
-    return tuple(constraint_sentences(text)) if role in LAWGIVERS else ()
-
-
-def _object(text: str) -> Mapping[str, Any] | None:
-    try:
-        value = json.loads(text, parse_float=Literal, parse_int=Literal)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _told(line: str, *, trusted: bool, is_quoted: bool) -> Told:
+    spoken, called = SPOKEN_LINE.match(line), CALL_LINE.match(line)
+    if spoken and (trusted or spoken[1] == Role.USER):
+        label, role, said = spoken[0], Role(spoken[1]), line[spoken.end() :]
+        if role not in LAWGIVERS:
+            return Told(label, role, said)
+        # What stands under these headings was checked when the gist was made (`Quotes`).
+        is_quote = trusted and role is Role.USER and is_quoted
+        return Told(label, role, said, standing=tuple(said.split(f" {GAP} ")) if is_quote else constraint_sentences(said))
+    if called:
+        return Told(called[0], Role.TOOL, line[called.end() :], is_call=True)
+    return Told("" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else constraint_sentences(line))
 
 
 def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[Item, ...]]:
@@ -322,21 +306,23 @@ def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, .
         if len(short) <= SHOWN_ARGUMENT:
             return (short,) if short else (), ()
         return ("=",), (Item("", tuple(split(excerpt(text)))),)
-    shown: list[str] = []
-    items: list[Item] = []
+    shown: list[tuple[str, Item]] = []
     left = SHOWN_ARGUMENTS
     for key, told in list(value.items())[:MOST_ARGUMENTS]:
         item = item_of(key, excerpt(told) if isinstance(told, str) else told, "=")
-        whole = item.label + item.pieces[0].text + item.close if len(item.pieces) == 1 else ""
-        fits = bool(whole) and len(whole) <= SHOWN_ARGUMENT and len(whole) <= left
-        left -= len(whole) if fits else 0
-        shown.append(whole if fits else f"{one_line(key)}=")
-        # What goes on behind its name is printed there: it stands without one.
-        items.append(Item("", ()) if fits else item)
+        whole = item.label + item.pieces[0].text + item.close
+        if len(item.pieces) == 1 and len(whole) <= min(SHOWN_ARGUMENT, left):
+            left -= len(whole)
+            shown.append((whole, _NO_ITEM))
+        else:
+            shown.append((f"{one_line(key)}=", item))
     if len(value) > MOST_ARGUMENTS:
-        shown.append(left_out(len(value) - MOST_ARGUMENTS, "argument"))
-        items.append(Item("", ()))
-    return tuple(shown), tuple(items)
+        shown.append((left_out(len(value) - MOST_ARGUMENTS, "argument"), _NO_ITEM))
+    return tuple(text for text, _ in shown), tuple(item for _, item in shown)
+
+
+_NO_ITEM = Item("", ())
+"""Stands for an argument that is shown whole: nothing goes on behind its name."""
 
 
 def _file_key(name: str, value: Mapping[str, Any]) -> str:
@@ -348,29 +334,5 @@ def _file_key(name: str, value: Mapping[str, Any]) -> str:
     return " ".join(("file", normpath(path), *sorted(part)))
 
 
-def _value_of(item: Item, piece: Piece) -> str:
-    return "" if piece.hidden else piece.text.removeprefix(item.key)
-
-
-def _steps(text: str) -> list[str]:
-    spans = cues.open_items(text) if len(text) <= MOST_CHARS else []
-    intended = cues.intention(text) if not spans else None
-    return [text[start:end] for start, end in ([intended] if intended else spans)]
-
-
 def _is_in(words: str, sentences: Sequence[str]) -> bool:
     return any(words in sentence or sentence in words for sentence in sentences)
-
-
-def _frames(pieces: Sequence[Piece]) -> Iterator[int]:
-    """Yield the places of the frame nearest to each error: the last before it with its line of code, or the first right behind it."""
-    frame, error = -1, -2
-    for place, piece in enumerate(pieces):
-        if cues.is_frame(piece.text):
-            if place == error + 1:
-                yield place
-            frame = place
-        elif cues.says_failure(piece.text):
-            if frame >= 0:
-                yield from (frame, frame + 1)
-            frame, error = -1, place

@@ -5,9 +5,10 @@ that of the same file and section, a line or sentence to one with the same words
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from polycontext.pressure.notes.terms import STRONG, kind_of, plain_terms, terms_of
@@ -21,9 +22,9 @@ NEWER_BOOST = 3.0
 """How much more is worth what has replaced something."""
 
 _VALUE = re.compile(
-    r"(?<=\w=)[\w./-]+|(?<![\w/])[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
-    r"|(?<!\w)(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
-    r"|(?<![\w/])(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w)"
+    r"(?<!\w)((?<=\w=)[\w./-]+|(?<!/)[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
+    r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
+    r"|(?<!/)(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w))"
 )
 """What may change in a sentence or line that tells of the same thing: numbers and codes, days, states."""
 
@@ -32,21 +33,21 @@ _NOUN = re.compile(
     r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
 )
 _COUNTED = re.compile(r" [a-z]{3,}s\b")
+_UNSPACED = re.compile("[\u2e80-\U0010ffff]")
 _CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
 _SETTING = re.compile(r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)|\s->)\s?(\S.*)$")
 _FILE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b|^[\w-]+(?:\.d)?/[\w-]+$")
 _PREFIX = re.compile(r"(.{3,80}?)(?:: | -> | = )(?=\S)")
 _REPLACED = re.compile(
-    r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces|(?:and|,) not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
-    r"|statt|au lieu d[eu]|(?:take|prefer|pick) [^.,]{1,40}? over)"
-    r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)|(?:换成|改成|改为)()",
-    re.IGNORECASE,
+    r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces|and not|, not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
+    r"|statt|au lieu d[eu]|take [^.,]{1,40}? over|prefer [^.,]{1,40}? over|pick [^.,]{1,40}? over)"
+    r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)"
 )
-"""Words that name the old value, which follows them."""
+"""Words that name the old value, which follows them; in lower case, as are those of `_MOVED`."""
 
 _MOVED = re.compile(
-    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|update:|correction:|scratch that|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更",
-    re.IGNORECASE,
+    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|scratch that|verschoben|geändert|déplacée?|movid[oa])\b"
+    r"|update:|correction:|换成|改成|改为|変更"
 )
 _CHANGED = re.compile(
     r"\b(?:now|actually|instead|update|correction|changed|moved|jetzt|nun|doch|maintenant|désormais|finalement|ahora|ya)\b|改|现在|今は|変更",
@@ -63,10 +64,11 @@ _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
 class Telling(NamedTuple):
-    """Hold what a unit tells of a subject: the unit by its index, its entry, the words around its values, and the values."""
+    """Hold what a unit tells of a subject: the unit by its index, its entry, the rank of who said it, the words around its values, and the values."""
 
     unit: int
     entry: int
+    rank: int
     frame: str
     values: tuple[str, ...]
 
@@ -79,45 +81,37 @@ def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
     known: dict[str, Telling] = {}
     tellings = [*_tellings(entries, units)]
     alike = _alike(tellings)
-    for subject, telling in tellings:
-        before = known.get(subject)
-        known[subject] = telling
-        if before is None or before.entry == telling.entry or before.unit in gone:
+    for subject, new in tellings:
+        old = known.get(subject)
+        known[subject] = new
+        if old is None or old.unit in gone or not _replaces(new, old, units[new.unit]):
             continue
-        if _rank(entries, telling) < _rank(entries, before) or not _replaces(
-            telling, before, units[telling.unit], is_prose=entries[telling.entry].role != Role.TOOL
-        ):
+        if subject[0] == "=" and (new.entry, old.entry) not in alike:
             continue
-        if subject[0] == "=" and (telling.entry, before.entry) not in alike:
-            continue
-        gone.add(before.unit)
-        old = was.pop(before.unit, "") or _old_value(telling, before)
-        if old and telling.values != before.values:
-            was[telling.unit] = old
+        gone.add(old.unit)
+        value = was.pop(old.unit, "") or _old_value(new, old)
+        if value and new.values != old.values:
+            was[new.unit] = value
     gone.update(_corrected(entries, units, gone))
-    return [
-        unit._replace(was=unit.was or was[index], boost=unit.boost * (1 if unit.was else NEWER_BOOST)) if index in was else unit
-        for index, unit in enumerate(units)
-        if index not in gone
-    ]
+    return [_marked(unit, was.get(index, "")) for index, unit in enumerate(units) if index not in gone]
+
+
+def _marked(unit: Unit, was: str) -> Unit:
+    return unit._replace(was=was, boost=unit.boost * NEWER_BOOST) if was and not unit.was else unit
 
 
 def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool:
-    if not entry.key or last[entry.key] == unit.entry:
+    return entry.key != "" and last[entry.key] != unit.entry and (unit.record >= 0 or entry.key.startswith("file "))
+
+
+def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
+    """Tell whether two tellings of one subject are of one thing at two times, the newer one by somebody whose word counts as much."""
+    if new.entry == old.entry or new.rank < old.rank:
         return False
-    return unit.record >= 0 or entry.key.startswith("file ")
-
-
-def _rank(entries: Mapping[int, Entry], telling: Telling) -> int:
-    return _RANKS.get(entries[telling.entry].role, 0)
-
-
-def _replaces(new: Telling, old: Telling, unit: Unit, *, is_prose: bool) -> bool:
-    """Tell whether two tellings of one subject are of one thing at two times."""
     if not new.frame or len(old.values) != len(new.values):
         return True
-    changed = [place for place, (one, other) in enumerate(zip(old.values, new.values, strict=True)) if one != other]
-    if is_prose and len(changed) > 1 and not _CHANGED.search(unit.text):
+    changed = [place for place, value in enumerate(new.values) if value != old.values[place]]
+    if len(changed) > (1 if new.rank else 2) and not _CHANGED.search(unit.text):
         # Two things of one kind, each with values of its own.
         return False
     return bool(changed) and not _names(unit.text, changed[0])
@@ -137,31 +131,29 @@ def _alike(tellings: Sequence[tuple[str, Telling]]) -> set[tuple[int, int]]:
 
 def _corrected(entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[int]) -> Iterator[int]:
     """Yield the sentences that a later one puts right in words that say so: it names the old value, or the subject and that it changed."""
-    said: list[tuple[int, frozenset[str]]] = []
+    said: list[tuple[int, int, int, frozenset[str]]] = []
     for index, unit in enumerate(units):
         if index in gone or not unit.said or unit.record or unit.standing:
             continue
-        words, (named, needed) = _stems(unit.text), _put_right(unit.text)
-        if needed:
-            rank = _RANKS.get(entries[unit.entry].role, 0)
-            for place, others in reversed(said[-_MOST_BEFORE:]):
-                before = units[place]
-                if before.entry == unit.entry or rank < _RANKS.get(entries[before.entry].role, 0):
-                    continue
-                shared = words & others
-                if len(shared) >= needed and (not named or named & shared) and 3 * len(shared) >= min(len(others), len(words)):
-                    yield place
-                    break
-        said.append((index, words))
+        rank, words = _RANKS.get(entries[unit.entry].role, 0), _stems(unit.text)
+        named, needed = _put_right(unit.text)
+        for place, entry, other_rank, others in reversed(said[-_MOST_BEFORE:]) if needed else ():
+            shared = words & others
+            if len(shared) < max(needed, min(len(others), len(words)) / 3) or (named and not named & shared):
+                continue
+            if entry != unit.entry and other_rank <= rank:
+                yield place
+                break
+        said.append((index, unit.entry, rank, words))
 
 
 @lru_cache(20_000)
 def _put_right(text: str) -> tuple[frozenset[str], int]:
     """Return which old values a sentence names, and how many words it must share with one that it puts right; 0 where it puts none."""
-    if _QUESTION.search(text):
-        return frozenset(), 0
-    named = frozenset(found[1].lower()[:_STEM] for found in _REPLACED.finditer(text) if found[1])
-    return named, 2 if named else 3 if _MOVED.search(text) else 0
+    low = text.lower()
+    named = frozenset(value[:_STEM] for value in _REPLACED.findall(low))
+    needed = 2 if named else 3 if _MOVED.search(low) else 0
+    return (named, needed) if needed and not _QUESTION.search(text) else (frozenset(), 0)
 
 
 @lru_cache(20_000)
@@ -171,61 +163,59 @@ def _stems(text: str) -> frozenset[str]:
 
 def _old_value(new: Telling, old: Telling) -> str:
     changed = [one for one, other in zip(old.values, new.values, strict=False) if one != other]
-    text = ", ".join(changed)
-    return text if 0 < len(text) <= LONGEST_WAS and "…" not in text else ""
+    # Of several nobody could tell which is which.
+    return changed[0] if len(changed) == 1 and len(changed[0]) <= LONGEST_WAS and "…" not in changed[0] else ""
 
 
 def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
     """Yield what units tell, in order, by subject; what one text says twice is a series."""
     for number, group in groupby(range(len(units)), key=lambda index: units[index].entry):
         entry = entries[number]
-        found: dict[str, Telling] = {}
-        series = set[str]()
-        indices = [*group]
-        for subject, telling in (*_records(indices, units), *_lines(indices, units, entry)):
-            if subject in found:
-                series.add(subject)
-            found[subject] = telling
-        yield from ((subject, telling) for subject, telling in found.items() if subject not in series)
+        rank, indices = _RANKS.get(entry.role, 0), [*group]
+        told = [*_records(indices, units, rank), *_lines(indices, units, entry, rank)]
+        times = Counter(subject for subject, _ in told)
+        yield from (each for each in told if times[each[0]] == 1)
 
 
-def _records(indices: Sequence[int], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
+def _records(indices: Sequence[int], units: Sequence[Unit], rank: int) -> Iterator[tuple[str, Telling]]:
     """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair, as what says which of several it is."""
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
-        record = [*group]
+        record = {index: units[index].text for index in group}
         if len(record) > _MOST_PAIRS:
             continue
-        scoped = [index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])]
-        for index in record:
-            unit = units[index]
-            about, _, key = unit.subject.partition("\t")
-            others = [units[each].text for each in (scoped if about and index not in scoped else record) if each != index]
+        scoped = {index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])}
+        beside = [text for index, text in record.items() if index in scoped]
+        for index, text in record.items():
+            about, _, key = units[index].subject.partition("\t")
+            others = beside if about and index not in scoped else [other for each, other in record.items() if each != index]
             if about or others:
-                value = unit.text.removeprefix(key).strip()
-                yield f"{unit.subject}|{others}", Telling(index, unit.entry, "", (value,))
+                yield f"{about}\t{key}|{others}", Telling(index, units[index].entry, rank, "", (text.removeprefix(key).strip(),))
 
 
-def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry) -> Iterator[tuple[str, Telling]]:
+def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: int) -> Iterator[tuple[str, Telling]]:
     spoken = [index for index in indices if not units[index].subject and units[index].record >= 0 and not units[index].hidden]
     if not spoken:
         return
-    head, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
+    first, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
+    head = "" if is_prose else _frame(first)[0]
     places = {units[index].place: index for index in spoken}
-    file = (_file_of(head) if len(spoken) > 1 else "") or _file_of(" ".join(entry.arguments or ()))
+    file = (_file_of(first) if len(spoken) > 1 else "") or _file_of(" ".join(entry.arguments or ()))
     for index in spoken:
         unit = units[index]
         if unit.opens and unit.ends and not unit.step and len(unit.text) <= _LONGEST:
             is_first = index == spoken[0]
             section = units[places[unit.under]].text if unit.under in places else ""
-            told = _line(unit.text, "" if is_first else file, section, "" if is_first or is_prose else head, is_prose)
-            if told:
-                yield told[0], Telling(index, unit.entry, told[1], told[2])
+            if told := _line(unit.text, "" if is_first else file, section, "" if is_first else head, is_prose):
+                yield told[0], Telling(index, unit.entry, rank, *told[1:])
 
 
 @lru_cache(20_000)
 def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tuple[str, str, tuple[str, ...]] | None:  # noqa: FBT001 - cached
-    """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change."""
+    """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change.
+
+    `file` and `section` are where a setting stands, `head` the frame of the first line of a result.
+    """
     if _QUESTION.search(text):
         return None
     text = _TIME.sub("", text)
@@ -237,8 +227,8 @@ def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tupl
         named = "" if any(map(str.isdigit, prefix[1] + rest[:1])) else re.sub(r"\W+", " ", rest).split(" ")[0]
         return f":{prefix[1]}|{named}", "", (rest,)
     frame, values = _frame(text)
-    letters = sum(map(str.isalpha, frame)) + 3 * sum(char > "\u2e80" for char in frame)
-    return (f"~{_frame(head)[0]}|{frame}", frame, values) if values and letters >= LEAST_SHARED else None
+    letters = sum(map(str.isalpha, frame)) + 3 * len(_UNSPACED.findall(frame)) if values else 0
+    return (f"~{head}|{frame}", frame, values) if letters >= LEAST_SHARED else None
 
 
 @lru_cache(1_000)
@@ -249,18 +239,14 @@ def _file_of(text: str) -> str:
 
 def _frame(text: str) -> tuple[str, tuple[str, ...]]:
     """Return `text` with its numbers, dates and states masked, and those."""
-    spans = [*_VALUE.finditer(text)]
-    parts, at = [], 0
-    for match in spans:
-        parts.append(text[at : match.start()])
-        at = match.end()
-    return "#".join((*parts, text[at:])), tuple(match[0] for match in spans)
+    parts = _VALUE.split(text)
+    return "#".join(parts[::2]), tuple(parts[1::2])
 
 
 def _names(text: str, place: int) -> bool:
     """Tell whether a value of `text` names what it is about: a code that begins it or stands behind its noun, such as gate B7."""
     text = _TIME.sub("", text)
-    match = [*_VALUE.finditer(text)][place]
+    match = next(islice(_VALUE.finditer(text), place, None))
     if not _CODE.fullmatch(match[0]) or match[0].isalpha():
         return False
     if _NOUN.search(text, max(0, match.start() - 40), match.start()):

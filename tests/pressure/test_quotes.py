@@ -5,8 +5,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
-from polycontext.pressure.notes.facts import Head, facts_of
-from polycontext.pressure.notes.units import told_in
+from polycontext.pressure.notes.facts import facts_of
+from polycontext.pressure.notes.units import Head, told_in
 from polycontext.pressure.quotes import LONGEST, MOST, Quotes
 from polycontext.window import TiktokenCounter, Turn
 

@@ -11,8 +11,8 @@ from polycontext.polynomial.journal.events import ERASED, is_erased
 from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.pressure import Fidelity
 from polycontext.pressure.gist import is_pointer, is_summary
-from polycontext.pressure.notes.supersession import superseded
 from polycontext.pressure.reach import columns_of
+from polycontext.pressure.supersession import superseded
 from polycontext.window import ContextWindow, Turn
 
 

@@ -11,7 +11,7 @@ from polycontext import project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.pieces import clip, split
 from polycontext.pressure.notes.printing import GAP
-from polycontext.pressure.notes.records import parsed, records_of
+from polycontext.pressure.notes.records import items_of, parsed, records_of
 from polycontext.pressure.notes.summariser import Candidates
 from polycontext.pressure.notes.tracing import traced
 from polycontext.window import Turn
@@ -107,8 +107,8 @@ def test_every_record_of_json_is_told(value: object) -> None:
     """Whatever the data: nothing breaks, and no record is without a pair."""
     _, read = parsed(json.dumps(value))
     for record in records_of(read) if read else ():
-        assert record.items
-        assert all(item.pieces for item in record.items)
+        assert items_of(record)
+        assert all(item.pieces for item in items_of(record))
 
 
 def test_a_call_is_shown_as_it_was_made() -> None:
