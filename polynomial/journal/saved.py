@@ -20,7 +20,7 @@ from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import CONVERTER
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import Reach, Signals
+from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
@@ -95,6 +95,18 @@ class SavedSession:
         # The marks were saved once: a session that is opened again takes today's, or what it is given.
         saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, cls, legal="what to_json wrote")
         return evolve(saved, events=list(with_sources(saved.events)))
+
+    def options(self) -> dict[str, Any]:
+        """Return what a session is made with again, but for its counter."""
+        return {
+            "max_tokens": self.max_tokens,
+            "auto": "background" if self.background else self.auto,
+            "reserve": self.taken,
+            "projector": ContextProjector(reach=self.reach),
+            "cooldown": self.cooldown,
+            "preserved_share": self.preserved_share,
+            "provider": self.provider,
+        }
 
     def loaded_counter(self) -> TokenCounter:
         """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""

@@ -1,3 +1,4 @@
+# ruff: noqa: SLF001 - it makes sessions
 """Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/exchange.md).
 
 A whole session is a header and its journal, an event a line; a log is a turn a line. What is read is checked line by line: an event
@@ -7,7 +8,7 @@ must be one that may follow those before it, as in every journal that is replaye
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import orjson
 from attrs import asdict, frozen
@@ -18,12 +19,24 @@ from polycontext.polynomial.journal.conversation import Conversation, replayed
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import CONVERTER, event_from_json, event_to_json
-from polycontext.polynomial.journal.saved import SCHEMA
+from polycontext.polynomial.journal.saved import SCHEMA, SavedSession
 from polycontext.polynomial.journal.snapshots import due, snapshot_of_all
 from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore, SnapshotStore
 from polycontext.window import Role, Turn
 from polycontext.window.providers.pairing import NO_RESULT
+
+from .commands import Together
+from .construction import PATIENCE, kept_at, let_go, store_at, store_with
+from .intake import added
+from .options import Model, NewOptions, OpenOptions, Place
+from .verbs import twin
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
+
+S = TypeVar("S", bound="ContextSession")
 
 FORMAT = "polycontext session"
 
@@ -31,9 +44,9 @@ Lines = Iterable[str | bytes] | str | bytes
 """Lines, as an open file has them, or one text of lines."""
 
 _COUNTED = re.compile(r"\$\.events\[(\d+)\]")
-_HEADER = "the first line that export_lines wrote"
-_EVENT = "a line that export_lines wrote"
-_TURN = "a line that export_log wrote"
+_HEADER = "the first line that export wrote"
+_EVENT = "a line that export wrote"
+_TURN = "a line that export_turns wrote"
 
 
 @frozen
@@ -68,7 +81,7 @@ def turns_of_lines(lines: Lines) -> list[Turn]:
         InvalidDataError: a line is no turn; names it, and the place of its first fault.
     """
     return [
-        structured(CONVERTER, _object(text, place, _TURN), Turn, path=place, legal=_TURN)
+        structured(CONVERTER, json_object(text, path=place, legal=_TURN), Turn, path=place, legal=_TURN)
         for place, text in _numbered(lines)
     ]  # fmt: skip
 
@@ -97,7 +110,7 @@ class Imported:
     def __init__(self, lines: Lines) -> None:
         self._lines = _numbered(lines)
         place, text = next(self._lines, ("line 1", ""))
-        self.header = structured(CONVERTER, _object(text, place, _HEADER), Header, path=place, legal=_HEADER)
+        self.header = structured(CONVERTER, json_object(text, path=place, legal=_HEADER), Header, path=place, legal=_HEADER)
         if (self.header.format, self.header.schema) != (FORMAT, SCHEMA):
             what = f"format {self.header.format!r:.60}, schema {self.header.schema}"
             raise InvalidDataError(place, what, f"format {FORMAT!r}, schema {SCHEMA}")
@@ -186,9 +199,124 @@ def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
     return ((f"line {number}", line) for number, line in enumerate(lines, 1) if not isinstance(line, str | bytes) or line.strip())
 
 
-def _object(text: str | bytes, place: str, legal: str) -> dict[str, Any]:
-    return json_object(text, path=place, legal=legal)
-
-
 def _line(data: Mapping[str, Any]) -> str:
     return orjson.dumps(data).decode() + "\n"
+
+
+# --- all sessions of a store ------------------------------------------------------------
+
+
+class Archive(Generic[S]):
+    """Answer for all sessions of a store, and make sessions of one class."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+
+    def list_sessions(self, url: Place, *, timeout: float = PATIENCE) -> Sequence[str]:
+        """Return the ids of all sessions at `url`, in alphabetical order; raises what `open` raises of stores, and makes no file."""
+        store = store_with("list_sessions", url, timeout)
+        try:
+            return store.list_sessions()
+        finally:
+            let_go(url, store)
+
+    def delete(self, url: Place, session_id: str, *, timeout: float = PATIENCE) -> bool:
+        """Forget a session with all its words, for ever; tell whether there was one. Raises what `open` raises of stores."""
+        store = store_with("delete", url, timeout)
+        try:
+            return store.delete(session_id)
+        finally:
+            let_go(url, store)
+
+    def load(
+        self,
+        lines: Lines,
+        url: Place,
+        session_id: str | None = None,
+        model: Model = None,
+        *,
+        timeout: float = PATIENCE,
+        **options: Unpack[OpenOptions],
+    ) -> S:
+        """Keep the session that `export` wrote at `url`, all or nothing, and return it as `open` does, with whose options it goes on.
+
+        `lines` are those of an open file, or a text. Its id is that of the first line, unless another is said. Every event is replayed
+        before anything is stored; no model is asked.
+
+        Raises:
+            InvalidDataError: a line is damaged, or an event that cannot have happened there; names the line.
+            InvalidOptionError: there is a session of that id. Whatever else `open` raises.
+
+        >>> from polycontext import ContextSession
+        >>> from polycontext.polynomial.stores import InMemoryStore
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Where is my parcel?")
+        >>> again = ContextSession.history.load(session.history.export(), InMemoryStore(), "a-copy", max_tokens=8000)
+        >>> again.conversation == session.conversation
+        True
+        >>> ContextSession.history.load(["[]"], InMemoryStore())
+        Traceback (most recent call last):
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object; legal: the first line that export wrote
+        """
+        imported = Imported(lines)
+        name = imported.header.session_id if session_id is None else session_id
+        # What cannot come in is refused before a file is made for it.
+        empty = self._kind(model, session_id=name, **options)
+        journal = imported.replayed(empty.conversation)
+        store = store_at(url, timeout)
+        try:
+            check_free(store, name)
+            store_whole(store, imported.header, name, journal, empty.policy)
+            session = self._kind.open(store, name, model, **options)
+        except BaseException:
+            let_go(url, store)
+            raise
+        if store is not url:
+            session._opened, session._place = store, (url, timeout)
+        return session
+
+    aload = twin(load)
+
+    def load_turns(self, lines: Lines, model: Model = None, **options: Unpack[NewOptions]) -> S:
+        """Return a new session that has taken the turns of `export_turns` in, under their ids, classified and counted anew.
+
+        What the user says and does not fit is truncated in the view. Calls that were open when the view was cleared get a marked result.
+
+        Raises:
+            InvalidDataError: a line is no turn; names it, and the place of its first fault.
+            Whatever a session or `add` raises.
+        """
+        turns = as_told_anew(turns_of_lines(lines))
+        session = self._kind(model, **options)
+        session._write(Together(tuple(added(turn) for turn in turns)))
+        return session
+
+    def from_json(self, text: str | bytes, *, store: Place | None = None, session_id: str = "session", **options: Unpack[OpenOptions]) -> S:
+        """Restore a session by replaying its journal; no model is called.
+
+        What is no data (a summariser, a classifier, a counter of your own) is passed again, and `threshold` where it is not to be a session's own.
+
+        Raises:
+            InvalidDataError: no saved session, of an unknown schema, or with an event that the machine's table does not allow.
+            ConflictError: `store` holds a session of this id already.
+        """
+        saved = SavedSession.from_text(text)
+        memory = InMemoryStore()
+        memory.append(session_id, 0, saved.events, saved.companions)
+        with saved.settings_checked():
+            given: dict[str, Any] = {**saved.options(), **options}
+            given["counter"] = given.get("counter") or saved.loaded_counter()
+            session = self._kind(store=memory, session_id=session_id, **given)
+        session.background.signal(saved.signals)
+        if store is not None:
+            # Only what has been replayed goes into a store.
+            with kept_at(session, store) as kept:
+                kept.append(session_id, 0, saved.events, saved.companions)
+                session._writer.keep_in(kept)
+        return session
+
+
+def saved(session: "ContextSession") -> SavedSession:
+    """Return a session as data, with its settings."""
+    as_given = session.conversation.with_room(session._writer.given)
+    return SavedSession.of(session.history.events(), as_given, session.policy, taken=session._asking.taken, provider=session._provider)

@@ -73,7 +73,7 @@ def preserved(session: ContextSession) -> list[Turn]:
 
 def whole(session: ContextSession) -> tuple[object, ...]:
     """Return everything that a refused input must leave as it is."""
-    return session.state, session.window, session.window.linearity, session.log(), session.events(), session.revision
+    return session.state, session.window, session.window.linearity, session.log(), session.history.events(), session.history.revision
 
 
 def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:

@@ -31,11 +31,11 @@ def export_session(where: Where, form: Form) -> int:
 def _lines(session: ContextSession, form: Form) -> Iterator[str]:
     match form:
         case "whole":
-            return session.export_lines()
+            return session.history.export()
         case "log":
-            return session.export_log()
+            return session.history.export_turns()
         case provider:
-            return (orjson.dumps(message).decode() + "\n" for message in session.export_messages(provider))
+            return (orjson.dumps(message).decode() + "\n" for message in session.history.messages(provider))
 
 
 def import_session(where: Where, new_id: str | None, source: str, *, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from polycontext.nodes.commands.session.reading_in import read_messages, read_te
 from polycontext.nodes.commands.session.told import tell_written
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.commands import Oversize
-from polycontext.polynomial.session.context_session import utc_now
+from polycontext.polynomial.session.options import utc_now
 from polycontext.window import InvalidMessagesError, Turn
 
 MANY = 1_000
@@ -58,7 +58,7 @@ def new_session(where: Where, key: str | None, *, as_json: bool) -> int:
         if key is None or store.committed(where.session, key) is None:
             check_new(store, where.session)
         session = ContextSession.open(store, where.session, **told.options())
-        session.accompany(COMPANION, told)
+        session.documents.accompany(COMPANION, told)
         return tell_written(session, where.session, session.extend([], idempotency_key=key), as_json=as_json)
 
 

@@ -42,7 +42,7 @@ def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(name: 
     """Sixty exchanges later, from a file, with and without what was remembered of the exchanges."""
     session = chatted()
     assert any(turn.is_gist for turn in session.window.all_turns())
-    again = ContextSession.from_json(session.to_json())
+    again = ContextSession.history.from_json(session.history.to_json())
     memory = ConversationContext.from_session(again) if remembering else ConversationContext()
     assert DEMAND in str(told(name, again, ConversationContext.from_json(memory.to_json())))
 

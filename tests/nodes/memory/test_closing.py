@@ -139,7 +139,7 @@ def test_a_resumed_memory_goes_on_alike() -> None:
     resumed = close_turn(
         ConversationContext.from_json(lived.conversation.to_json()),
         CurrentTurn.from_json(lived.turn.to_json()),
-        ContextSession.from_json(session.to_json()).output,
+        ContextSession.history.from_json(session.history.to_json()).output,
     )
     assert resumed.to_json() == straight.to_json()
 

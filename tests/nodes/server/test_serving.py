@@ -75,7 +75,7 @@ def test_the_command_serves_until_it_is_stopped(capsys: pytest.CaptureFixture[st
 
 
 def _kept(path: Any) -> ContextSession:
-    [name] = ContextSession.list_sessions(path)
+    [name] = ContextSession.history.list_sessions(path)
     with ContextSession.open(path, name) as session:
         return session
 

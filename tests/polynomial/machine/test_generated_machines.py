@@ -88,7 +88,7 @@ def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
             assert (machine.context_state, machine.window) == (here, window)
             if given.kind != "rewind":
                 outcome(lambda: session.send(given))  # noqa: B023 - as above
-        again = ContextSession.from_json(session.to_json(), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind)
+        again = ContextSession.history.from_json(session.history.to_json(), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind)
         assert again.conversation == session.conversation
         assert session.machine.context_state == session.state
     assert ContextMachine.table.directions == base

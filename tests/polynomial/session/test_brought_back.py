@@ -48,7 +48,7 @@ def test_what_a_brought_back_gist_says_goes_on_into_the_next_one() -> None:
     """It is in the log, and read from there like everything else."""
     session = grown([{"role": "user", "content": "Plan."}, {"role": "user", "content": GIST}])
     assert "user: two soups" in lines(session)
-    again = ContextSession.from_json(session.to_json(), counter=FAST)
+    again = ContextSession.history.from_json(session.history.to_json(), counter=FAST)
     assert again.messages() == session.messages()
 
 

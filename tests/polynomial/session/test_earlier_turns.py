@@ -74,12 +74,12 @@ def test_a_saved_turn_is_written_as_it_came(turn: dict[str, Any], messages: list
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("first")
     session.extend(messages)
-    saved = json.loads(session.to_json())
+    saved = json.loads(session.history.to_json())
     places = [event["turn"] for event in saved["events"] if event["event"] == "TurnEvent"]
     kept = {name: inner for name, inner in places[1].items() if name not in {"role", "content", "tool_calls", "parts", "metadata"}}
     places[1].clear()
     places[1].update(kept | turn)
-    loaded = ContextSession.from_json(json.dumps({**saved, "schema": 2}), counter=FAST)
+    loaded = ContextSession.history.from_json(json.dumps({**saved, "schema": 2}), counter=FAST)
     assert loaded.messages() == session.messages()
     assert loaded.messages()[1:] == messages
     metadata = dict(loaded.window.all_turns()[1].metadata)

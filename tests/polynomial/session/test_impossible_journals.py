@@ -43,19 +43,19 @@ def honest() -> str:
     session.compress(0.1)
     session.clear()
     session.add_user_turn("anew")
-    return session.to_json()
+    return session.history.to_json()
 
 
 def loaded(data: Json) -> ContextSession:
     """Load a saved session."""
-    return ContextSession.from_json(json.dumps(data), counter=WORDS)
+    return ContextSession.history.from_json(json.dumps(data), counter=WORDS)
 
 
 def test_the_honest_journal_loads() -> None:
     """What the lies are told of is itself a journal that loads, and has every kind of event where the lies look for it."""
     data = json.loads(honest())
     session = loaded(data)
-    assert session.to_json() == honest()
+    assert session.history.to_json() == honest()
     kinds = [event["event"] for event in data["events"]]
     assert [kinds[place] for place in (CALL, RESULT, COMPRESS, RECALL, PROMOTE, PRESSED, CLEAR)] == [
         "TurnEvent",
@@ -217,7 +217,7 @@ def test_an_impossible_journal_is_not_loaded(name: str) -> None:
     """Loading names the event by its number, and what is wrong with it."""
     text, number = lied(name)
     with pytest.raises(InvalidDataError) as refusal:
-        ContextSession.from_json(text, counter=WORDS)
+        ContextSession.history.from_json(text, counter=WORDS)
     assert refusal.value.path.partition("]")[0] == f"$.events[{number}"
     assert refusal.value.what
     assert refusal.value.legal
@@ -262,5 +262,5 @@ def test_no_journal_is_replayed_halfway() -> None:
             assert refusal.path.startswith("$.events[")
             refused += 1
         else:
-            assert json.loads(session.to_json())["events"] == events
+            assert json.loads(session.history.to_json())["events"] == events
     assert refused > 200
