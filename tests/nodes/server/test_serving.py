@@ -414,7 +414,7 @@ def test_an_endpoint_answers_and_its_counts_are_learned(provider: Callable[..., 
         asked.append(request)
         return "Plums and pears."
 
-    monkeypatch.setattr(session, "reported", learned.append)
+    monkeypatch.setattr(session.usage, "reported", learned.append)
     session.add_system("Never open a jar.")
     session.add_user_turn("What is on the shelves?")
     with StrictServer((provider(reply),)) as server:
