@@ -54,7 +54,7 @@ class Kitchen:
         """Start anew, or go on from the JSON text of a saved session; memory and database are its companion."""
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
-        self.session = ContextSession.history.from_json(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
+        self.session = ContextSession.history.load(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
         beside = self.session.documents.get("kitchen") or {"memory": ConversationContext().to_data(), "database": scenario["database"]}
         self.memory = ConversationContext.from_data(beside["memory"])
         self.database = beside["database"]
@@ -245,7 +245,7 @@ def main() -> None:
     if options.contexts:
         write_contexts(kitchen, options.contexts)
     if options.save:
-        options.save.write_text(kitchen.session.history.to_json())
+        options.save.write_text("".join(kitchen.session.history.export()))
 
 
 if __name__ == "__main__":

@@ -67,6 +67,12 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             house.MOST_TWINS + 1,
             f"polynomial/session/part.py {house.MOST_TWINS + 1}",
         ),
+        (
+            {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)},
+            "imports in functions of session and machine",
+            house.MOST_LATE_IMPORTS + 1,
+            f"polynomial/machine/late.py {house.MOST_LATE_IMPORTS + 1}",
+        ),
         ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "packages with over 40 names", 1, "nodes/props 41"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

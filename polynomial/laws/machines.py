@@ -176,9 +176,11 @@ def the_live_machine_stands_where_the_session_stands(session: ContextSession, in
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
     """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter and its marks are handed in again."""
-    again = type(session).history.from_json(session.history.to_json(), counter=session.window.counter, threshold=session.policy.threshold)
+    again = type(session).history.load(
+        "".join(session.history.export()), counter=session.window.counter, threshold=session.policy.threshold
+    )
     agree(_facts(again), _facts(session))
-    agree(again.history.to_json(), session.history.to_json())
+    agree("".join(again.history.export()), "".join(session.history.export()))
 
 
 def _facts(session: ContextSession) -> tuple[object, ...]:

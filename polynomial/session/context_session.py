@@ -27,7 +27,7 @@ from . import construction, intake
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
 from .delivery import Delivery
 from .effects import Steps
-from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place, utc_now
+from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
 from .verbs import Adding, ClassTwin, HistoryPart, When, procedure, twin, verb
 from .writer import Writer
 
@@ -105,7 +105,7 @@ class ContextSession:
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
         rules: Sequence[ToolRule] = (),
-        clock: Clock = utc_now,
+        clock: Clock = intake.utc_now,
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",

@@ -235,12 +235,10 @@ class History(SessionPart):
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
         >>> _ = session.add_user_turn("Where is my parcel?")
-        >>> print(next(session.history.export()), end="")
-        {"format":"polycontext session","schema":4,"session_id":"session","events":1,"companions":{}}
+        >>> next(session.history.export())[:80]
+        '{"format":"polycontext session","schema":4,"session_id":"session","events":1,"co'
         """
-        writer = self._session._writer
-        events = writer.store.load(writer.session_id).events[: self.revision]
-        return subjects.exchange.session_lines(writer.session_id, events, self._session.conversation.companions)
+        return subjects.exchange.session_lines(self._session)
 
     def export_turns(self) -> Iterator[str]:
         """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON; `ContextSession.history.load_turns` begins anew with them.
@@ -263,7 +261,3 @@ class History(SessionPart):
         """
         wire = get_format(self._session._provider if provider is None else provider)
         return wire.render(subjects.exchange.as_told_anew(self._session.conversation.log), readable=True).inline()
-
-    def to_json(self) -> str:
-        """Return the session as JSON text, with its settings; `ContextSession.history.from_json` restores the identical session (docs/saving.md)."""
-        return subjects.exchange.saved(self._session).to_text()

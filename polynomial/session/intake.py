@@ -1,7 +1,7 @@
 """What a caller hands in, as commands: turns, a provider's messages, items, ids and classes, each looked at before anything is done."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
@@ -23,6 +23,11 @@ from .verbs import When
 
 Messages = Iterable[Turn | Mapping[str, Any]]
 Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
+
+
+def utc_now() -> datetime:
+    """Return the time; the one place where a session reads a clock of its own."""
+    return datetime.now(UTC)
 
 
 def added(turn: object, resource_class: ResourceClass | str | None = None, oversize: Oversize = "truncate", **_: object) -> Add:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
@@ -36,12 +36,6 @@ Format = Provider | str
 
 Auto = Literal["background"] | bool
 Clock = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """Return the time; the one place where a session reads a clock of its own."""
-    return datetime.now(UTC)
-
 
 _LONGEST_KEY = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -84,7 +84,7 @@ class Writer:
         if not isinstance(self.store, InMemoryStore):
             # TypeError is what pickle and copy say of what cannot travel, and what their callers catch.
             kind = type(self.store).__name__
-            raise TypeError(f"a session kept in a {kind} cannot be copied. Open it again over its store, or use to_json and from_json.")
+            raise TypeError(f"a session kept in a {kind} cannot be copied. Open it again over its store, or export it.")
         # The conversation first: a store that is ahead of its session is caught up with, the other way round there is no way.
         return {name: getattr(self, name) for name in _TRAVELS}
 

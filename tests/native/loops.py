@@ -30,6 +30,7 @@ from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.pressure.native import prefix_plan
 from polycontext.window import Role, Turn
 from polycontext.window.part import native_providers
+from tests.polynomial.conversations import text_of
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
 
@@ -260,7 +261,7 @@ class Loop:
             self.session.add_user_turn("Once more.")
 
     def _replayed(self) -> None:
-        again = ContextSession.history.from_json(self.session.history.to_json())
+        again = ContextSession.history.load(text_of(self.session))
         if again.window != self.session.window or again.conversation.log != self.session.conversation.log:
             self.found.wrong.append(f"step {self.now[0]}: replaying gives another conversation")
 

@@ -21,6 +21,7 @@ from polycontext.window import ContextItem, PillDocument, context_to_string
 from polycontext.window.items import DuplicateItemError, attachment_of
 from polycontext.window.pills import FileResolver
 from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import text_of
 
 Say = Callable[[ContextManagers, str], ContextOutput]
 
@@ -141,7 +142,7 @@ def test_managers_are_saved_with_their_session() -> None:
     assert again.attachments() == [(CODE, "a.py"), (NOTE, NOTE.id)]
     with pytest.raises(DuplicateItemError):
         again["files"].add(CODE)
-    restored = ContextSession.history.from_json(session.history.to_json())
+    restored = ContextSession.history.load(text_of(session))
     assert ContextManagers(restored).attachments() == again.attachments()
 
 
@@ -161,14 +162,14 @@ def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     session = ContextSession(max_tokens=200)
     managers = ContextManagers(session)
     managers.open("files").add(ContextItem("word " * 500, "text"))
-    before = session.history.to_json()
+    before = text_of(session)
     with pytest.raises(ContextOverflowError):
         say(managers, "Well?")
     managers.remove("files")
-    assert session.history.to_json() == before
+    assert text_of(session) == before
     with pytest.raises(ConflictError):
         managers.add_user_turn("Well?", expected_revision=7)
-    assert session.history.to_json() == before
+    assert text_of(session) == before
 
 
 def test_many_items_at_hand_yield_to_what_the_user_says() -> None:

@@ -18,6 +18,7 @@ from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import find_model, known_models
 from polycontext.window.model_table import _tried, find_listed, listed_models
 from tests.house import ROOT, script
+from tests.polynomial.conversations import text_of
 
 ROWS = listed_models()
 
@@ -108,7 +109,7 @@ def test_a_session_of_a_model_in_no_table_is_loaded_again() -> None:
     """Its counter has a name of its own, so nothing has to be registered for it."""
     session = ContextSession("my-llama", max_tokens=5_000)
     session.add_user_turn("hello, how are you today?")
-    loaded = ContextSession.history.from_json(session.history.to_json())
+    loaded = ContextSession.history.load(text_of(session))
     assert loaded.window.counter == session.window.counter
     assert loaded.window.total_tokens == session.window.total_tokens
 

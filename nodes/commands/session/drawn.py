@@ -10,11 +10,12 @@ from rich.text import Text
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
 from polycontext.nodes.commands.seen import excerpt
-from polycontext.nodes.commands.session.became import Became, Now, became
-from polycontext.nodes.commands.session.told import listed, standing, standing_line
 from polycontext.nodes.waffle import Portion, cells, portions
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
+
+from .became import Became, Now, became
+from .told import listed, standing, standing_line
 
 MOST_TURNS = 40
 """Turns shown of a long conversation, unless all are asked for: the first few and the last."""

@@ -10,11 +10,12 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes.commands.output import one_line, write, write_json, write_lines
-from polycontext.nodes.commands.session.opening import Where, check_new, opened_session, opened_store
-from polycontext.nodes.commands.session.reading_in import reading
 from polycontext.nodes.recordings.documents import opened
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.exchange import Imported, store_whole
+
+from .opening import Where, check_new, opened_session, opened_store
+from .reading_in import reading
 
 Form = Literal["whole", "log", "openai", "anthropic", "openai-responses"]
 """What goes out: the whole session, its log, or messages in a provider's format."""

@@ -7,14 +7,15 @@ from attrs import asdict
 from rich.text import Text
 
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, tell, write, write_json, write_rich
-from polycontext.nodes.commands.session.became import became
-from polycontext.nodes.commands.session.drawn import drawn
-from polycontext.nodes.commands.session.opening import Where, opened_session, refused, seen_at
-from polycontext.nodes.commands.session.told import standing
 from polycontext.nodes.waffle import portions
 from polycontext.polynomial import ContextSession
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
+
+from .became import became
+from .drawn import drawn
+from .opening import Where, opened_session, refused, seen_at
+from .told import standing
 
 
 def show_session(where: Where, moment: str | None, *, show_all: bool, as_json: bool) -> int:

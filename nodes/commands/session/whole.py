@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from polycontext.nodes.commands.output import one_line, tell, write, write_json
-from polycontext.nodes.commands.session.opening import COMPANION, Told, Where, check_known, moment_of, opened_session, opened_store
-from polycontext.nodes.commands.session.told import tell_written
-from polycontext.nodes.commands.session.written import When
 from polycontext.polynomial import ContextSession
+
+from .opening import COMPANION, Told, Where, check_known, moment_of, opened_session, opened_store
+from .told import tell_written
+from .written import When
 
 
 def list_sessions(where: Where, *, as_json: bool) -> int:

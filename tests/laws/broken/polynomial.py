@@ -1,7 +1,7 @@
 """Broken agents, combinators, operations, engines, sessions and projections, each of which a law rejects."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any
@@ -476,10 +476,11 @@ class Amnesiac(ContextSession):
 class LeftOut(History):
     """Write less than there is."""
 
-    def to_json(self) -> str:
-        saved = json.loads(super().to_json())
-        saved.pop(getattr(self._session, "left_out"))  # noqa: B009 - of a broken session alone
-        return json.dumps(saved)
+    def export(self) -> Iterator[str]:
+        first, *events = super().export()
+        header = json.loads(first)
+        header["settings"].pop(getattr(self._session, "left_out"))  # noqa: B009 - of a broken session alone
+        return iter([json.dumps(header) + "\n", *events])
 
 
 class Unsaved(ContextSession):

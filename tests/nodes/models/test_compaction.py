@@ -19,6 +19,7 @@ from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.pressure.native import NativeGist, prefix_plan
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind
+from tests.polynomial.conversations import text_of
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
 FUNCTIONS: Any = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": None}]
@@ -275,7 +276,7 @@ def test_a_part_that_stands_for_the_words_is_stored_with_the_turn() -> None:
         "usage": {"output_tokens": 40},
     }
     session.background.commit(AnthropicCompaction(Answering(answer), "claude").fulfil(half(session)))
-    again = ContextSession.history.from_json(session.history.to_json())
+    again = ContextSession.history.load(text_of(session))
     assert again.window == session.window
     gist: Turn = again.window.all_turns()[1]
     assert gist.parts == (Part("anthropic", json.dumps(answer["content"][0], separators=(",", ":")), PartKind.NATIVE),)

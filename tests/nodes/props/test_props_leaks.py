@@ -17,6 +17,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextItem, TokenCounter, ToolCall, Turn
+from tests.polynomial.conversations import text_of
 
 CANARIES = {
     "system text": "CANARYSYSTEM",
@@ -120,4 +121,4 @@ def test_the_canaries_are_in_the_cage(place: str) -> None:
     session = _begun(FixedThreshold(0.6912347, 0.3187651), auto=False, budget=2000)
     for step in ("droppable", "calls", "promote", *("user", "assistant") * 6, "compress"):
         STEPS[step](session)
-    assert CANARIES[place] in session.history.to_json()
+    assert CANARIES[place] in text_of(session)

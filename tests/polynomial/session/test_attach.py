@@ -1,7 +1,6 @@
 """Attaching: an item goes into the conversation once, yields to its outline, and comes back word for word."""
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +16,7 @@ from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, PluginError, Role
 from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
-from tests.polynomial.conversations import WORDS, session_of, tool_atom, whole, words
+from tests.polynomial.conversations import WORDS, document, session_of, text_of, tool_atom, whole, words
 
 SOURCE = "\n".join(f"class Part{n}:\n    def run_{n}(self):\n        return {' + '.join(map(str, range(30)))}\n" for n in range(4))
 
@@ -308,8 +307,8 @@ def test_ids_go_on_behind_a_restored_session() -> None:
     """An item made after loading gets an id that the saved conversation does not have, and so does one that clashes."""
     session = started()
     session.attach(module(id="ctx-1000000"))
-    text = session.history.to_json().replace("ctx-1000000", "ctx-2000000")
-    restored = ContextSession.history.from_json(text, counter=WORDS)
+    text = text_of(session).replace("ctx-1000000", "ctx-2000000")
+    restored = ContextSession.history.load(text, counter=WORDS)
     assert item_ids(restored) == ["ctx-2000000"]
     assert int(ContextItem("x").id.removeprefix("ctx-")) > 2_000_000
     restored.attach(ContextItem("another", id="ctx-2000000"))
@@ -323,12 +322,10 @@ def test_a_saved_session_keeps_what_is_attached() -> None:
     session.attach(module(), ResourceClass.PRESERVED)
     session.attach(ContextItem("boom", "error"), source="build log")
     session.compress(0.0)
-    restored = ContextSession.history.from_json(session.history.to_json(), counter=WORDS)
+    restored = ContextSession.history.load(text_of(session), counter=WORDS)
     assert restored.window == session.window
     assert [attachment_of(turn) for turn in restored.log()] == [attachment_of(turn) for turn in session.log()]
-    saved = [
-        event["turn"]["metadata"] for event in json.loads(session.history.to_json())["events"] if event.get("turn", {}).get("metadata")
-    ]
+    saved = [event["turn"]["metadata"] for event in document(session)["events"] if event.get("turn", {}).get("metadata")]
     assert saved[1] == {"context_item": {"id": item_ids(session)[1], "type": "error", "source": "build log", "label": ""}}
 
 
@@ -383,7 +380,7 @@ def _taken(session: ContextSession, step: str, content: Any, name: str | None) -
         case "clear" if session.state is not ContextState.EMPTY:
             session.clear()
         case "reload":
-            return ContextSession.history.from_json(session.history.to_json(), counter=WORDS)
+            return ContextSession.history.load(text_of(session), counter=WORDS)
         case "recall":
             _recall_something(session)
         case _:

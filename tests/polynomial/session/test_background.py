@@ -19,7 +19,7 @@ from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import Part, ToolCall, Turn
 from tests.background_runs import live
 from tests.broken_answers import BROKEN, answered
-from tests.polynomial.conversations import WORDS, session_of, words
+from tests.polynomial.conversations import WORDS, session_of, text_of, words
 
 SAID = "Shelves one to four hold plums."
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
@@ -83,7 +83,7 @@ def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
     settled(session)
     assert (gists(session), session.window.all_turns()[-1].text, session.state) == ([SAID], "Meanwhile.", ContextState.COMPRESSED)
     assert (writer.asked, became(session), len(session.log())) == (1, ["landed"], 13)
-    assert ContextSession.history.from_json(session.history.to_json(), counter=WORDS).window == session.window
+    assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 def settled(session: ContextSession) -> None:
@@ -211,7 +211,7 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
     """What is written for one is not put into the other."""
     writer = Writer()
     session = talk(session_with(writer), 6)
-    twin, fork = copy.deepcopy(ContextSession.history.from_json(session.history.to_json(), counter=WORDS)), session.history.fork("other")
+    twin, fork = copy.deepcopy(ContextSession.history.load(text_of(session), counter=WORDS)), session.history.fork("other")
     assert not twin.background.running
     assert not fork.background.running
     writer.may.set()
@@ -221,9 +221,9 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
 
 def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
     """It is an option like the others."""
-    saved = talk(session_with(Writer(), cooldown=2), 1).history.to_json()
-    assert ContextSession.history.from_json(saved, counter=WORDS).policy.background
-    assert not ContextSession.history.from_json(session_of(400).history.to_json(), counter=WORDS).policy.background
+    saved = text_of(talk(session_with(Writer(), cooldown=2), 1))
+    assert ContextSession.history.load(saved, counter=WORDS).policy.background
+    assert not ContextSession.history.load(text_of(session_of(400)), counter=WORDS).policy.background
 
 
 @pytest.mark.parametrize("auto", ["foreground", None, 1, "Background"])

@@ -28,6 +28,7 @@ from polycontext.pressure.native import prefix_plan
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.tokens.block_tokens import text_blocks
+from tests.polynomial.conversations import text_of
 
 START = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -498,7 +499,7 @@ def test_with_prices_room_is_made_before_it_is_needed() -> None:
             session.add_assistant_turn(f"{number} " + "done " * 15)
             highest[prices] = max(highest[prices], session.pressure)
         assert session.window.epoch.number > 2
-        assert ContextSession.history.from_json(session.history.to_json(), counter=Words()).window == session.window
+        assert ContextSession.history.load(text_of(session), counter=Words()).window == session.window
     assert highest[BY_ITSELF] < 0.85 < highest[None]
 
 

@@ -13,6 +13,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.window import ToolCall
 from polycontext.window.model_profiles import find_model
+from tests.polynomial.conversations import text_of
 
 
 @pytest.fixture(params=["a path", "a text", "a URL", "a store"])
@@ -58,13 +59,13 @@ def test_a_store_may_be_named_by_its_place(place: Any) -> None:
     """By a session of one's own and by adapters, as by `open`; who opened it closes it."""
     with ContextSession(store=place, session_id="one", counter=FAST) as session:
         session.add_user_turn("first")
-        saved = session.history.to_json()
+        saved = text_of(session)
     sessions = Sessions(1_000, store=place, counter=FAST)
     with sessions.alone((), "two") as other:
         other.add_user_turn("second")
     other.close()
     assert set(ContextSession.history.list_sessions(place)) == {"one", "two"}
-    restored = ContextSession.history.from_json(saved, store=place, session_id="three", counter=FAST)
+    restored = ContextSession.history.load(saved, url=place, session_id="three", counter=FAST)
     restored.close()
     assert "three" in ContextSession.history.list_sessions(place)
 

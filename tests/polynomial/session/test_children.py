@@ -17,6 +17,7 @@ from polycontext.polynomial.session.looking import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.window import OrderError, ToolCall
+from tests.polynomial.conversations import text_of
 
 DEMAND = "From now on, never suggest a flight."
 
@@ -366,7 +367,7 @@ def test_forks_saves_and_exports_know_whose_child_it_is() -> None:
     """What makes it a child is in its journal."""
     session = parent()
     child = session.child("Find a hotel.", "hotel")
-    again = ContextSession.history.from_json(child.history.to_json(), counter=FAST)
+    again = ContextSession.history.load(text_of(child), counter=FAST)
     assert again.documents.get("polycontext.child") == {"parent": "trip", "task": "Find a hotel.", "call": None}
     with pytest.raises(InvalidOptionError, match="ask the parent for it again"):
         again.hand_back("The Sacher.")

@@ -13,7 +13,7 @@ from polycontext.polynomial import ContextSession, ContextState, Conversation, E
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.window import ContextWindow
-from tests.polynomial.conversations import WORDS, add_all, tool_atom, whole, words
+from tests.polynomial.conversations import WORDS, add_all, text_of, tool_atom, whole, words
 from tests.polynomial.session.faulty import Counting, Notes, Ticking
 
 Copy = Callable[[Any], Any]
@@ -48,7 +48,7 @@ def test_a_copied_session_is_the_same(copy: Copy) -> None:
     session = grown()
     twin = copy(session)
     assert whole(twin) == whole(session)
-    assert twin.history.to_json() == session.history.to_json()
+    assert text_of(twin) == text_of(session)
     assert twin.messages() == session.messages()
     assert twin.conversation is not session.conversation or copy is deepcopy
 

@@ -30,7 +30,7 @@ from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.house import ROOT
-from tests.polynomial.conversations import session_of
+from tests.polynomial.conversations import session_of, text_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -321,7 +321,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         session.machine.send("approve", by="ana")
         assert session.history.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
         session.add_tool_turn("paid", tool_call_id="c1")
-        twin = ContextSession.history.from_json(session.history.to_json(), machine=Approval)
+        twin = ContextSession.history.load(text_of(session), machine=Approval)
         assert twin.history.events() == session.history.events()
         assert twin.conversation == session.conversation
         lines = list(session.history.export())
@@ -398,7 +398,7 @@ def test_a_validator_reads_the_time_of_the_event() -> None:
         session.add_user_turn("Anybody?")
     session.add_assistant_turn("Good night.")
     assert told(session) == ["Hello?", "Good night."]
-    assert ContextSession.history.from_json(session.history.to_json(), machine=Hours).conversation == session.conversation
+    assert ContextSession.history.load(text_of(session), machine=Hours).conversation == session.conversation
 
 
 class Calm(ContextMachine):

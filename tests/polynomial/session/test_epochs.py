@@ -14,6 +14,7 @@ from polycontext.polynomial import ContextState
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import check_request
 from tests.house import sizes
+from tests.polynomial.conversations import text_of
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 
@@ -241,6 +242,6 @@ def test_pictures_never_fill_a_window(pictures: int) -> None:
 def test_a_session_saved_and_read_is_in_the_same_epoch() -> None:
     """Epochs follow from the journal."""
     session = worked(ContextSession(1_500, counter=FAST), 20)
-    again = ContextSession.history.from_json(session.history.to_json(), counter=FAST)
+    again = ContextSession.history.load(text_of(session), counter=FAST)
     assert again.window.epoch == session.window.epoch
     assert again.request("anthropic") == session.request("anthropic")

@@ -14,7 +14,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Turn
 from tests.growth import BOUND, growth
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 BUDGET = 600
 Read = Counter[str]
@@ -62,7 +62,7 @@ WAYS: dict[str, Way] = {
     "a file, opened with less room": lambda session, folder: in_file(session, folder, BUDGET * 3 // 4),
     "a file, opened with more room": lambda session, folder: in_file(session, folder, BUDGET * 3),
     "a file, imported with any room": lambda session, folder: in_file(session, folder, told=8 * BUDGET),
-    "JSON": lambda session, _: ContextSession.history.from_json(session.history.to_json(), counter=WORDS),
+    "JSON": lambda session, _: ContextSession.history.load(text_of(session), counter=WORDS),
     "a pickle": lambda session, _: pickle.loads(pickle.dumps(session)),  # noqa: S301 - our own
     "a copy": lambda session, _: deepcopy(session),
     "a fork": lambda session, _: session.history.fork("other"),

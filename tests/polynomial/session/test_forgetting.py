@@ -18,7 +18,7 @@ from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import ContextItem, ContextWindow, Part, Turn
 from tests.house import seeds
-from tests.polynomial.conversations import WORDS, session_of
+from tests.polynomial.conversations import WORDS, document, session_of, text_of
 from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
 from tests.polynomial.session.test_failing_stores import Caller
 from tests.polynomial.session.test_time_travel import CALL, Least, said
@@ -33,7 +33,7 @@ def told(session: Any) -> str:
     shown: object = session.window.all_turns()
     with suppress(PolycontextError):
         shown = session.messages(allow_open=True)
-    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), session.history.to_json()])
+    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), text_of(session)])
 
 
 def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
@@ -142,7 +142,7 @@ def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
     """Also what was forked from a fork, imported under another id, and taken back."""
     session = long_talk(session_of(400, clock=Ticking(), session_id="first"), 20)
     fork = session.history.fork("second").history.fork("third", session.history.revision - 3)
-    copy = ContextSession.history.from_json(session.history.to_json(), counter=WORDS, store=session._writer.store, session_id="copy")
+    copy = ContextSession.history.load(text_of(session), counter=WORDS, url=session._writer.store, session_id="copy")
     session.history.rewind(1)
     session.add_assistant_turn("else")
     secret = next(event.turn for event in session.history.events() if isinstance(event, TurnEvent) and SECRET in event.turn.text)
@@ -347,10 +347,10 @@ def test_what_expired_can_still_be_forgotten() -> None:
 def test_a_journal_that_says_erased_of_words_is_refused() -> None:
     """Replaying believes nothing."""
     session = spoken_twice()
-    data = orjson.loads(session.history.to_json())
+    data = document(session)
     data["events"].append({"event": "EraseEvent", "state": "ACCUMULATING", "resource_ids": ["t1"], "why": "forgotten", "at": "2026-01-01T00:00:00+00:00"})  # fmt: skip
     with pytest.raises(InvalidDataError, match="has words still"):
-        ContextSession.history.from_json(orjson.dumps(data), counter=WORDS)
+        ContextSession.history.load(orjson.dumps(data), counter=WORDS)
 
 
 def test_tasks_forget_too() -> None:

@@ -13,6 +13,7 @@ from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
 from polycontext.window import ToolCall
 from polycontext.window.opening import OPENING
+from tests.polynomial.conversations import text_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 GREETED: list[dict[str, Any]] = [
@@ -124,7 +125,7 @@ def test_replay_knows_who_why_and_when() -> None:
     """The ledger of a session that was loaded is the one that was saved, promotions included."""
     told = session()
     told.promote(told.window.all_turns()[-1].resource_id, "preserved", rationale="asked for")
-    again = ContextSession.history.from_json(told.history.to_json(), counter=FAST)
+    again = ContextSession.history.load(text_of(told), counter=FAST)
     assert again.window.linearity == told.window.linearity
 
 

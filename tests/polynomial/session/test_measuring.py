@@ -22,7 +22,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, text_of, words
 
 ROOM = 6_000
 
@@ -179,7 +179,7 @@ def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     assert session.window.epoch.number > 2
     again = replay(session.history.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST)))
     assert again.with_room(session.window.max_tokens) == session.conversation
-    loaded = ContextSession.history.from_json(session.history.to_json(), counter=FAST)
+    loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.window.max_tokens == ROOM
     assert loaded.conversation.with_room(session.window.max_tokens) == session.conversation
 

@@ -11,7 +11,7 @@ from polycontext.window import EstimatingCounter, TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import ModelProfile, find_model, register_model
 from polycontext.window.providers import Provider, check
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 MINE = ModelProfile("mine", "anthropic", window=1_000, output=200, factor=2.0)
 
@@ -80,35 +80,35 @@ def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None
 def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> None:
     """Loaded, it is the same session for the same model."""
     session = talk(ContextSession("mine", provider="openai-responses"))
-    restored = ContextSession.history.from_json(session.history.to_json())
+    restored = ContextSession.history.load(text_of(session))
     assert restored.conversation == session.conversation
     assert (restored.usage.provider, restored.window.counter) == (Provider.RESPONSES, session.window.counter)
-    assert restored.history.to_json() == session.history.to_json()
+    assert text_of(restored) == text_of(session)
 
 
 def test_a_saved_session_of_a_model_that_is_not_known_says_so(registered: ModelProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a profile was not registered, its name and both ways out are told; with a counter it loads."""
-    text = talk(ContextSession("mine")).history.to_json()
+    text = text_of(talk(ContextSession("mine")))
     monkeypatch.setattr(module, "_REGISTERED", {})
-    with pytest.raises(InvalidDataError, match=r"\$\.counter: unknown model 'mine'.*register_model"):
-        ContextSession.history.from_json(text)
-    assert ContextSession.history.from_json(text, counter=EstimatingCounter()).usage.provider == Provider.ANTHROPIC
+    with pytest.raises(InvalidDataError, match=r"settings\.counter: unknown model 'mine'.*register_model"):
+        ContextSession.history.load(text)
+    assert ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider == Provider.ANTHROPIC
 
 
 def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
     """What was learnt of usage is no data of the profile: it is passed again."""
     counter = registered.counter().calibrate(120, 100)
-    text = talk(ContextSession("mine", counter=counter)).history.to_json()
+    text = text_of(talk(ContextSession("mine", counter=counter)))
     with pytest.raises(InvalidDataError, match="counter of the caller's own"):
-        ContextSession.history.from_json(text)
+        ContextSession.history.load(text)
 
 
 @pytest.mark.parametrize("text", ['"provider":"gemini"', '"provider":5'])
 def test_a_saved_provider_that_is_none_is_refused(text: str) -> None:
     """By the path of it, or as what makes no session."""
-    saved = talk(ContextSession()).history.to_json().replace('"provider":"openai"', text)
+    saved = text_of(talk(ContextSession())).replace('"provider":"openai"', text)
     with pytest.raises(InvalidDataError, match="provider"):
-        ContextSession.history.from_json(saved)
+        ContextSession.history.load(saved)
 
 
 def test_a_copy_keeps_its_provider() -> None:

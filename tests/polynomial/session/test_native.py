@@ -15,6 +15,7 @@ from polycontext.pressure import Fulfilment
 from polycontext.pressure.native import NativeGist, prefix_plan
 from polycontext.window import Part, Turn
 from polycontext.window.part import native_providers
+from tests.polynomial.conversations import document, text_of
 
 BLOCK = json.dumps({"type": "compaction", "content": "They talked of jars.", "encrypted_content": None, "signature": "c2ln"})
 CLAUDE = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
@@ -90,9 +91,9 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     left = gist_of(session)
     assert (left.resource_id, left.parts) == (gist.resource_id, ())
     assert "shelf 1?" not in left.text
-    assert "They talked" not in session.history.to_json()
+    assert "They talked" not in text_of(session)
     assert thoughts(session) == 0
-    assert ContextSession.history.from_json(session.history.to_json()).window == session.window
+    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_forgetting_what_is_said_again_takes_the_block_too() -> None:
@@ -100,7 +101,7 @@ def test_forgetting_what_is_said_again_takes_the_block_too() -> None:
     session = compacted()
     session.history.forget("t2")
     assert gist_of(session).parts == ()
-    assert "Count the jars" not in session.history.to_json()
+    assert "Count the jars" not in text_of(session)
 
 
 def test_thinking_behind_forgotten_words_falls_without_any_summary_too() -> None:
@@ -185,7 +186,7 @@ def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> No
     session = compacted(store=SQLiteStore(path), session_id="jars")
     again = ContextSession(max_tokens=100_000, auto=False, store=SQLiteStore(path), session_id="jars")
     assert again.window == session.window
-    assert session.history.to_json().count("Count the jars.") == 1
+    assert text_of(session).count("Count the jars.") == 1
 
 
 def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
@@ -225,5 +226,5 @@ def test_a_journal_of_before_has_none_of_it() -> None:
     for number in range(6):
         session.add_user_turn(f"shelf {number} " * 40)
     session.compress(0.02)
-    edit = next(event for event in json.loads(session.history.to_json())["events"] if event["event"] == "CompressEvent")["edit"]
+    edit = next(event for event in document(session)["events"] if event["event"] == "CompressEvent")["edit"]
     assert not {"again", "again_at", "keeps_bound"} & set(edit)

@@ -16,7 +16,7 @@ from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.journal.events import PatchEvent
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
 from polycontext.window import OrderError, Turn
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 Patch = list[dict[str, Any]]
 
@@ -142,7 +142,7 @@ def test_json_keeps_them(store: SessionStore) -> None:
     """A saved session has its patches in its journal."""
     session = opened(store)
     count(session)
-    again = ContextSession.history.from_json(session.history.to_json(), counter=WORDS)
+    again = ContextSession.history.load(text_of(session), counter=WORDS)
     assert again.conversation == session.conversation
     assert again.history.events() == session.history.events()
 

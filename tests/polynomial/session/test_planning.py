@@ -16,7 +16,7 @@ from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.window import Part
 from tests.broken_answers import BROKEN, answered
-from tests.polynomial.conversations import WORDS, session_moves, session_of, words
+from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words
 
 SAID = "Shelves one to four hold plums."
 
@@ -48,7 +48,7 @@ def test_what_was_written_meanwhile_stands_before_what_came_meanwhile() -> None:
     assert output.compression is not None
     assert output.compression.came == sum(turn.tokens or 0 for turn in came if turn is not None)
     assert len(session.log()) == 19
-    again = ContextSession.history.from_json(session.history.to_json(), counter=WORDS)
+    again = ContextSession.history.load(text_of(session), counter=WORDS)
     assert again.window == session.window
 
 
@@ -244,7 +244,7 @@ def test_wherever_it_was_planned_it_lands_or_is_refused(moves: list[Move], at: i
     order = {turn.resource_id: place for place, turn in enumerate(log)}
     places = [order[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in order]
     assert places == sorted(places)
-    assert ContextSession.history.from_json(session.history.to_json(), counter=WORDS).window == session.window
+    assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 # --- what a model thought before a compression that came between its request and its answer ---

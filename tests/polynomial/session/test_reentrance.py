@@ -1,7 +1,6 @@
 """Whoever works for a session may read it and not write it; writers in many threads and event loops lose nothing."""
 
 import asyncio
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,7 +16,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.house import sizes
-from tests.polynomial.conversations import WORDS, add_all, chat, whole, words
+from tests.polynomial.conversations import WORDS, add_all, chat, document, whole, words
 from tests.polynomial.session.faulty import FaultyAsyncStore
 
 REFUSED = "a summariser, classifier, companion or listener writes to the session that it works for"
@@ -104,7 +103,7 @@ def reading(session: ContextSession) -> dict[str, object]:
         "pressure": session.pressure,
         "output": session.output.state,
         "messages": len(session.messages()),
-        "saved": len(json.loads(session.history.to_json())["events"]),
+        "saved": len(document(session)["events"]),
         "machine": session.machine.context_state,
     }
 

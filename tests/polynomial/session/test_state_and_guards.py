@@ -14,7 +14,7 @@ from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.decide import truncating
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import document, session_of, text_of, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -120,9 +120,9 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     """A journal may say PRESSURED of an almost empty window: opened, the session is where the guards say."""
     session = session_of(2_000)
     session.add_user_turn("hello")
-    saved = json.loads(session.history.to_json())
+    saved = document(session)
     saved["events"][-1]["state"] = "PRESSURED"
-    again = ContextSession.history.from_json(json.dumps(saved), counter=session.window.counter)
+    again = ContextSession.history.load(json.dumps(saved), counter=session.window.counter)
     assert again.state == ContextState.ACCUMULATING
     again.add_user_turn("and on")
     assert [turn.text for turn in again.log()] == ["hello", "and on"]
@@ -134,7 +134,7 @@ def test_a_compression_stays_compressed_across_reopening() -> None:
     session.compress(0.85)
     assert session.pressure > 0.6
     assert session.state == ContextState.COMPRESSED
-    again = ContextSession.history.from_json(session.history.to_json(), counter=session.window.counter, threshold=session.policy.threshold)
+    again = ContextSession.history.load(text_of(session), counter=session.window.counter, threshold=session.policy.threshold)
     assert again.state == ContextState.COMPRESSED
     assert again.conversation == session.conversation
 

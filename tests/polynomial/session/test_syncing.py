@@ -22,7 +22,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
 from polycontext.window.opening import OPENING
 from polycontext.window.providers.pairing import NO_RESULT
-from tests.polynomial.conversations import WORDS, chat, session_moves, session_of, tool_atom, words
+from tests.polynomial.conversations import WORDS, chat, session_moves, session_of, text_of, tool_atom, words
 
 START = datetime(2026, 11, 23, tzinfo=UTC)
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
@@ -108,7 +108,7 @@ def test_whatever_the_list_becomes_the_log_is_it(moves: list[Move], cuts: list[t
         revision = session.history.revision
         session.sync(turns)
         assert session.history.revision == revision
-        assert ContextSession.history.from_json(session.history.to_json(), counter=WORDS).window == session.window
+        assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 def test_what_no_conversation_can_be_is_repaired_or_refused() -> None:

@@ -16,7 +16,7 @@ from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Part, Turn
 from tests.house import sizes
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import session_of, text_of, words
 from tests.polynomial.session.faulty import Counting, Ticking
 
 CALL = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
@@ -399,7 +399,7 @@ def test_a_saved_session_goes_back_as_well() -> None:
         session.add_user_turn(words(20, f"n{number}_"))
         if number % 7 == 6:
             session.history.rewind(session.history.revision - 3)
-    again = ContextSession.history.from_json(session.history.to_json(), counter=session.window.counter)
+    again = ContextSession.history.load(text_of(session), counter=session.window.counter)
     assert again.conversation == session.conversation
     assert again.history.events() == session.history.events()
     again.history.rewind(9)

@@ -25,7 +25,7 @@ from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
 from polycontext.polynomial.stores.sqlite_schema import STEPS
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Turn
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 RELEASED = Path(__file__).parent / "released"
 
@@ -437,7 +437,7 @@ def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
     for number in range(400):
         session.add_user_turn(f"{number} is said")
     store = SQLiteStore(path)
-    moved = ContextSession.history.from_json(session.history.to_json(), counter=WORDS, store=store, session_id="s")
+    moved = ContextSession.history.load(text_of(session), counter=WORDS, url=store, session_id="s")
     moved.add_user_turn("on")
     with ContextSession.open(store, "s", max_tokens=300, counter=WORDS) as again:
         assert again.conversation == moved.conversation

@@ -14,7 +14,7 @@ from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Part, Turn
 from polycontext.window.providers import get_format
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, text_of, words
 from tests.postgresql import Server
 
 SAID = [
@@ -76,7 +76,7 @@ def journeys(session: ContextSession, stores: Callable[[], SessionStore], folder
     session.clear()
     session.history.rewind(revision)
     yield "rewind", session
-    yield "JSON", ContextSession.history.from_json(session.history.to_json(), counter=WORDS)
+    yield "JSON", ContextSession.history.load(text_of(session), counter=WORDS)
     lines = [*session.history.export()]
     there = ContextSession.history.load(lines, folder / "other.db", "elsewhere", **OPTIONS)
     yield "export to another store", there
