@@ -31,26 +31,30 @@ def in_thread(function: Callable[..., Any], *args: Any) -> Effect:
 def drive(steps: Steps[R]) -> R:
     """Do the work, and wait for each effect."""
     resume: Callable[[], Effect] = partial(next, steps)
-    while True:
-        try:
+    try:
+        while True:
             effect = resume()
-        except StopIteration as done:
-            return cast("R", done.value)
-        try:
-            resume = partial(steps.send, effect.do())
-        except BaseException as error:  # noqa: BLE001 - it is the work that knows what to do about it
-            resume = partial(steps.throw, error)
+            try:
+                resume = partial(steps.send, effect.do())
+            except BaseException as error:  # noqa: BLE001 - it is the work that knows what to do about it
+                resume = partial(steps.throw, error)
+    except StopIteration as done:
+        return cast("R", done.value)
+    finally:
+        del resume  # it may hold an error, whose traceback holds this frame
 
 
 async def adrive(steps: Steps[R]) -> R:
     """Do the work, and await each effect."""
     resume: Callable[[], Effect] = partial(next, steps)
-    while True:
-        try:
+    try:
+        while True:
             effect = resume()
-        except StopIteration as done:
-            return cast("R", done.value)
-        try:
-            resume = partial(steps.send, await effect.ado())
-        except BaseException as error:  # noqa: BLE001 - as above
-            resume = partial(steps.throw, error)
+            try:
+                resume = partial(steps.send, await effect.ado())
+            except BaseException as error:  # noqa: BLE001 - as above
+                resume = partial(steps.throw, error)
+    except StopIteration as done:
+        return cast("R", done.value)
+    finally:
+        del resume  # as above
