@@ -23,7 +23,7 @@ from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS
 
 MOST_NAMES = 45
-MOST_FILES = 34
+MOST_FILES = 33
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 
 
